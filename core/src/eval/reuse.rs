@@ -147,6 +147,9 @@ fn dropped_references(table: &Table, launch: &Launch) -> HashMap<VarId, u32, Mix
     let mut next = 0;
     while let Some(&id) = letting_go.get(next) {
         next += 1;
+        if table.get(id).keeps_operands() {
+            continue;
+        }
         for operand in table.get(id).operands() {
             let count = dropped.entry(operand).or_default();
             *count += 1;

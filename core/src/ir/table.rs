@@ -13,6 +13,7 @@ mod numbering;
 mod open_regions;
 mod reclaim;
 mod room;
+mod tracking;
 
 use hashbrown::HashTable;
 
@@ -48,6 +49,8 @@ pub struct Table {
     pub(crate) inlines: bool,
     /// Whether equal operations share a variable (flag `cse`).
     pub value_numbering: bool,
+    /// Whether nothing that is recorded is tracked, whatever it is made of.
+    pub(crate) untracked: bool,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -68,6 +71,7 @@ impl Table {
             bodies: Bodies::default(),
             inlines: false,
             value_numbering: true,
+            untracked: false,
             log,
         }
     }
@@ -142,13 +146,17 @@ impl Table {
             let operand_row = &mut self.slots[operand.index()];
             operand_row.internal += 1;
             scope = scope.max(operand_row.scope);
+            variable.tracked |= operand_row.tracked;
             if counts {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
         if variable.cold.is_some() || matches!(variable.kind, Kind::Output { .. }) {
             scope = self.count_aside(id, &variable, scope);
+            let is_aside = variable.operands_aside().any(|id| self.get(id).tracked);
+            variable.tracked |= is_aside;
         }
+        variable.tracked = variable.tracked && self.may_be_tracked(&variable);
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
@@ -243,12 +251,16 @@ impl Table {
         }
     }
 
-    /// Turns a variable into data: it keeps its buffer and lets its operands go.
+    /// Turns a variable into data: it keeps its buffer, and lets its operands go unless it is tracked.
     pub fn become_data(&mut self, id: VarId, data: std::sync::Arc<crate::memory::buffer::Buffer>) {
         self.forget_number(id);
         let variable = &mut self.slots[id.index()];
-        variable.kind = Kind::Data;
-        variable.data = Some(data);
+        if variable.keeps_operands() {
+            variable.remember();
+            (variable.kind, variable.data) = (Kind::Data, Some(data));
+            return;
+        }
+        (variable.kind, variable.data) = (Kind::Data, Some(data));
         let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
         let cold = variable.cold.as_mut();
         let aside = cold.map(|cold| (cold.composite = None, std::mem::take(&mut cold.arguments)).1);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::ir::composite::Composite;
+use crate::ir::history::History;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
@@ -251,6 +252,12 @@ pub struct ColdFields {
     pub label: Option<Arc<str>>,
     /// The error that destroyed the contents, if any (S16).
     pub poisoned: Option<Error>,
+    /// What a tracked variable was made of before an evaluation.
+    pub(crate) history: Option<History>,
+    /// The gradient that was asked for or set, while somebody holds the variable.
+    pub(crate) gradient: Option<VarId>,
+    /// The tangent that was set.
+    pub(crate) tangent: Option<VarId>,
 }
 
 impl ColdFields {
@@ -290,6 +297,8 @@ pub struct Variable {
     pub line: u32,
     /// The innermost region whose phis the value depends on, 0 if none: it exists only while that runs.
     pub scope: u32,
+    /// Whether derivatives of it may be asked for (S29): it keeps what it is made of.
+    pub tracked: bool,
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
     /// Cold fields, boxed to keep the row short.
@@ -312,6 +321,7 @@ impl Variable {
             generation: 0,
             line: 0,
             scope: 0,
+            tracked: false,
             data: None,
             cold: None,
             number: 0,

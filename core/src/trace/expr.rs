@@ -7,7 +7,9 @@
 use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
-use super::Recorder;
+use smallvec::SmallVec;
+
+use super::{Recorder, functions};
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::{Op, op_rows};
@@ -32,6 +34,10 @@ pub(super) trait Record {
     fn op(&self, op: Op, args: &[VarId]) -> VarId;
     fn cast(&self, id: VarId, dtype: DType) -> VarId;
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId;
+    /// A function of the table as a call: for derivatives, which are no recipes.
+    fn call(&self, name: &'static str, _args: &[VarId]) -> VarId {
+        panic!("internal error: a call of {name} in a recipe")
+    }
 }
 
 struct Shared<'a, 't>(RefCell<&'a mut Recorder<'t>>);
@@ -64,6 +70,12 @@ impl Record for Shared<'_, '_> {
 
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
         sound(self.0.borrow_mut().reinterpret(id, dtype))
+    }
+
+    fn call(&self, name: &'static str, args: &[VarId]) -> VarId {
+        let function = functions::find(name);
+        let function = function.unwrap_or_else(|| panic!("internal error: no function {name}"));
+        sound(self.0.borrow_mut().function(function, args))
     }
 }
 
@@ -165,6 +177,12 @@ impl Expr<'_> {
     /// The quotient of numbers between 2^-60 and 2^60, as is the quotient, or of NaN.
     pub fn bounded_div(self, divisor: Self) -> Self {
         self.op(Op::BoundedDiv, &[divisor])
+    }
+
+    /// A function of the table of this value and others, as a call of its own.
+    pub(super) fn call(self, name: &'static str, others: &[Self]) -> Self {
+        let args: SmallVec<[VarId; 3]> = [self].iter().chain(others).map(|arg| arg.id).collect();
+        Self { id: self.recorder.call(name, &args), ..self }
     }
 
     fn op(self, op: Op, others: &[Self]) -> Self {

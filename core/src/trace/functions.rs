@@ -4,6 +4,7 @@
 //! read it. Backends never see these; they see what the recipe records.
 
 mod activation;
+mod partials;
 mod special;
 
 use super::expr::Expr;
@@ -11,6 +12,7 @@ use super::math::bits::{copysign, mulsign, next_float, rotate_left, sgn, sign};
 use super::math::half;
 use super::numbers::NumberFunction;
 use super::{Recorder, division, fmod, math, special as recipes};
+use std::f64::consts::{LN_2, LN_10};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Parts};
@@ -28,6 +30,8 @@ pub struct Function {
     pub doc: &'static str,
     columns: &'static [Column],
     recipe: Recipe,
+    /// A number times the partial derivative by each argument; none of a function whose recipe tells.
+    pub(super) partials: &'static [Partial],
     /// The cheaper recipe for f16 arguments, which come as f32, if there is one.
     half: Option<Recipe>,
 }
@@ -50,10 +54,13 @@ pub enum Column {
 /// Records the body of a function.
 pub(super) type Recipe = for<'r> fn(&[Expr<'r>]) -> Expr<'r>;
 
+/// A number times a partial derivative, from the number, the arguments and the function's value.
+pub(super) type Partial = for<'r> fn(Expr<'r>, &[Expr<'r>], Expr<'r>) -> Expr<'r>;
+
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident $(as $text:literal)? / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)?;
+        $name:ident $(as $text:literal)? / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)? $(, partials = [$($partial:expr),+ $(,)?])?;
     )*) => {
         /// Every function, by name.
         pub const FUNCTIONS: &[Function] = &[$(Function {
@@ -63,6 +70,7 @@ macro_rules! functions {
             doc: concat!($($doc, "\n"),+),
             columns: &[$($(Column::$column $((Parts::$parts))?),+)?],
             recipe: $recipe,
+            partials: &[$($($partial),+)?],
             half: functions!(@half $($half)?),
         },)*];
     };
@@ -72,7 +80,7 @@ macro_rules! functions {
     (@half) => { None };
 }
 
-/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe`;
+/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe, partials = [one an argument]`;
 /// `method as "name"` where the name is a word of Rust. Those of some families stand in files of their own.
 macro_rules! function_rows {
     ($with:ident $($context:tt)*) => {
@@ -81,233 +89,294 @@ macro_rules! function_rows {
             ///
             /// >> exp(FloatC([0, 1, -inf]))
             /// [1, 2.71828, 0]
-            exp / 1, Float = |x| math::exp(x[0]), half = |x| half::exp(x[0]);
+            exp / 1, Float = |x| math::exp(x[0]), half = |x| half::exp(x[0]),
+                partials = [|v, _, y| v * y];
             /// Power of two `2^x`, exact for integers. At most 1.5 ulp.
             ///
             /// >> exp2(FloatC([3, 0.5]))
             /// [8, 1.41421]
-            exp2 / 1, Float = |x| math::exp2(x[0]), half = |x| half::exp2(x[0]);
+            exp2 / 1, Float = |x| math::exp2(x[0]), half = |x| half::exp2(x[0]),
+                partials = [|v, _, y| v * (y * y.constant(LN_2))];
             /// Power of ten `10^x`. At most 1.5 ulp.
             ///
             /// >> exp10(FloatC([3, -1]))
             /// [1000, 0.1]
-            exp10 / 1, Float = |x| math::exp10(x[0]), half = |x| half::exp10(x[0]);
+            exp10 / 1, Float = |x| math::exp10(x[0]), half = |x| half::exp10(x[0]),
+                partials = [|v, _, y| v * (y * y.constant(LN_10))];
             /// `e^x - 1`, accurate near 0 too. At most 2 ulp.
             ///
             /// >> expm1(FloatC([1e-6, 1]))
             /// [1e-06, 1.71828]
-            expm1 / 1, Float = |x| math::expm1(x[0]);
+            expm1 / 1, Float = |x| math::expm1(x[0]),
+                partials = [|v, x, _| v * x[0].call("exp", &[])];
             /// Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp.
             ///
             /// >> log(FloatC([1, 10, 0]))
             /// [0, 2.30259, -inf]
-            log / 1, Float = |x| math::log(x[0]), half = |x| half::log(x[0]);
+            log / 1, Float = |x| math::log(x[0]), half = |x| half::log(x[0]),
+                partials = [|v, x, _| v / x[0]];
             /// Logarithm to base 2, exact for powers of two; -inf at 0, NaN below. At most 2 ulp.
             ///
             /// >> log2(FloatC([8, 10]))
             /// [3, 3.32193]
-            log2 / 1, Float = |x| math::log2(x[0]), half = |x| half::log2(x[0]);
+            log2 / 1, Float = |x| math::log2(x[0]), half = |x| half::log2(x[0]),
+                partials = [|v, x, y| v / (x[0] * y.constant(LN_2))];
             /// Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp.
             ///
             /// >> log10(FloatC([1000, 2]))
             /// [3, 0.30103]
-            log10 / 1, Float = |x| math::log10(x[0]), half = |x| half::log10(x[0]);
+            log10 / 1, Float = |x| math::log10(x[0]), half = |x| half::log10(x[0]),
+                partials = [|v, x, y| v / (x[0] * y.constant(LN_10))];
             /// `log(1 + x)`, accurate near 0 too; -inf at -1, NaN below. At most 2 ulp.
             ///
             /// >> log1p(FloatC([1e-6, 1]))
             /// [1e-06, 0.693147]
-            log1p / 1, Float = |x| math::log1p(x[0]);
+            log1p / 1, Float = |x| math::log1p(x[0]),
+                partials = [|v, x, y| v / (x[0] + y.constant(1))];
             /// Power `a ** b`. With a script integer b of an array a by repeated squaring, exact for integers; negative b
             /// takes reciprocals. Else the function of floats: 1 for b = 0 or a = 1, NaN for a negative a unless b is an
             /// integer, other special values as in C. At most 2 ulp.
             ///
             /// >> pow(FloatC([2, 9]), 0.5)
             /// [1.41421, 3]
-            pow / 2, Float (Of(Whole)) = |x| math::pow(x[0], x[1]);
+            pow / 2, Float (Of(Whole)) = |x| math::pow(x[0], x[1]), partials = [
+                |v, x, _| v * partials::power(x),
+                |v, x, y| v * partials::exponent(x, y),
+            ];
             /// Cube root. At most 1.5 ulp.
             ///
             /// >> cbrt(FloatC([27, -8]))
             /// [3, -2]
-            cbrt / 1, Float = |x| math::cbrt(x[0]);
+            cbrt / 1, Float = |x| math::cbrt(x[0]),
+                partials = [|v, _, y| v / (y * y * y.constant(3))];
             /// Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most 1.5 ulp.
             ///
             /// >> rcbrt(FloatC([8, -0.001]))
             /// [0.5, -10]
-            rcbrt / 1, Float = |x| math::rcbrt(x[0]);
+            rcbrt / 1, Float = |x| math::rcbrt(x[0]),
+                partials = [|v, _, y| v * (y * y * (y * y)) / y.constant(-3)];
             /// `log(exp(a) + exp(b))` without overflow on the way. At most 2.5 ulp of the largest of `|a|`, `|b|` and the result.
             ///
             /// >> logaddexp(FloatC([0, 1000]), FloatC([0, -inf]))
             /// [0.693147, 1000]
-            logaddexp / 2, Float = |x| math::logaddexp(x[0], x[1]);
+            logaddexp / 2, Float = |x| math::logaddexp(x[0], x[1]), partials = [
+                |v, x, _| v * (x[0] - x[1]).call("sigmoid", &[]),
+                |v, x, _| v * (x[1] - x[0]).call("sigmoid", &[]),
+            ];
             /// `sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5
             /// ulp.
             ///
             /// >> hypot(FloatC(3), FloatC([4, inf]))
             /// [5, inf]
-            hypot / 2, Float = |x| math::hypot(x[0], x[1]);
+            hypot / 2, Float = |x| math::hypot(x[0], x[1]), partials = [
+                |v, x, y| v * partials::leg(x[0], y),
+                |v, x, y| v * partials::leg(x[1], y),
+            ];
             /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
             ///
             /// >> sin(FloatC([0, 1]))
             /// [0, 0.841471]
-            sin / 1, Float = |x| math::sin(x[0]), half = |x| half::sin(x[0]);
+            sin / 1, Float = |x| math::sin(x[0]), half = |x| half::sin(x[0]),
+                partials = [|v, x, _| v * x[0].call("cos", &[])];
             /// Cosine of an angle in radians. At most 1.5 ulp for every finite angle.
             ///
             /// >> cos(FloatC([0, 1]))
             /// [1, 0.540302]
-            cos / 1, Float = |x| math::cos(x[0]), half = |x| half::cos(x[0]);
+            cos / 1, Float = |x| math::cos(x[0]), half = |x| half::cos(x[0]),
+                partials = [|v, x, _| -(v * x[0].call("sin", &[]))];
             /// Tangent of an angle in radians. At most 2.5 ulp for every finite angle.
             ///
             /// >> tan(FloatC([0, 1]))
             /// [0, 1.55741]
-            tan / 1, Float = |x| math::tan(x[0]), half = |x| half::sin(x[0]) / half::cos(x[0]);
+            tan / 1, Float = |x| math::tan(x[0]), half = |x| half::sin(x[0]) / half::cos(x[0]),
+                partials = [|v, _, y| v * (y * y + y.constant(1))];
             /// Cotangent `1 / tan(x)`. At most 2.5 ulp for every finite angle.
             ///
             /// >> cot(FloatC(1))
             /// [0.642093]
-            cot / 1, Float = |x| math::cot(x[0]);
+            cot / 1, Float = |x| math::cot(x[0]),
+                partials = [|v, _, y| -(v * (y * y + y.constant(1)))];
             /// Secant `1 / cos(x)`. At most 2 ulp for every finite angle.
             ///
             /// >> sec(FloatC(1))
             /// [1.85082]
-            sec / 1, Float = |x| math::sec(x[0]);
+            sec / 1, Float = |x| math::sec(x[0]),
+                partials = [|v, x, y| v * (y * x[0].call("tan", &[]))];
             /// Cosecant `1 / sin(x)`. At most 2 ulp for every finite angle.
             ///
             /// >> csc(FloatC(1))
             /// [1.1884]
-            csc / 1, Float = |x| math::csc(x[0]);
+            csc / 1, Float = |x| math::csc(x[0]),
+                partials = [|v, x, y| -(v * (y * x[0].call("cot", &[])))];
             /// Sine of an angle in half turns, `sin(pi * x)`: exactly 0 at integers. At most 1.5 ulp.
             ///
             /// >> sinpi(FloatC([0.5, 1]))
             /// [1, 0]
-            sinpi / 1, Float = |x| math::sinpi(x[0]);
+            sinpi / 1, Float = |x| math::sinpi(x[0]),
+                partials = [|v, x, y| v * (y.pi_times(1.0) * x[0].call("cospi", &[]))];
             /// `sin(pi * x) / (pi * x)`, 1 at 0: the spectrum of a box, as NumPy and Julia define it. At most 3 ulp.
             ///
             /// >> sinc(FloatC([0, 0.5, 1]))
             /// [1, 0.63662, 0]
-            sinc / 1, Float = |x| math::sinc(x[0]);
+            sinc / 1, Float = |x| math::sinc(x[0]),
+                partials = [|v, x, y| v * partials::sinc(x[0], y)];
             /// Cosine of an angle in half turns, `cos(pi * x)`: exactly 0 halfway between integers. At most
             /// 1.5 ulp.
             ///
             /// >> cospi(FloatC([0.5, 1]))
             /// [0, -1]
-            cospi / 1, Float = |x| math::cospi(x[0]);
+            cospi / 1, Float = |x| math::cospi(x[0]),
+                partials = [|v, x, y| -(v * (y.pi_times(1.0) * x[0].call("sinpi", &[])))];
             /// Inverse sine, -pi/2 to pi/2; NaN beyond -1 and 1. At most 2.5 ulp.
             ///
             /// >> asin(FloatC([0.5, 2]))
             /// [0.523599, nan]
-            asin / 1, Float = |x| math::asin(x[0]);
+            asin / 1, Float = |x| math::asin(x[0]),
+                partials = [|v, x, _| v / partials::cosine(x[0])];
             /// Inverse cosine, 0 to pi; NaN beyond -1 and 1. At most 1.5 ulp.
             ///
             /// >> acos(FloatC([0.5, 2]))
             /// [1.0472, nan]
-            acos / 1, Float = |x| math::acos(x[0]);
+            acos / 1, Float = |x| math::acos(x[0]),
+                partials = [|v, x, _| -(v / partials::cosine(x[0]))];
             /// Inverse sine of x limited to -1 .. 1; NaN stays NaN. At most 2.5 ulp.
             ///
             /// >> safe_asin(FloatC([0.5, 2]))
             /// [0.523599, 1.5708]
-            safe_asin / 1, Float = |x| math::asin(math::unit_range(x[0]));
+            safe_asin / 1, Float = |x| math::asin(math::unit_range(x[0])),
+                partials = [|v, x, _| partials::inside(x[0], |x| v / partials::cosine(x))];
             /// Inverse cosine of x limited to -1 .. 1; NaN stays NaN. At most 1.5 ulp.
             ///
             /// >> safe_acos(FloatC([0.5, 2]))
             /// [1.0472, 0]
-            safe_acos / 1, Float = |x| math::acos(math::unit_range(x[0]));
+            safe_acos / 1, Float = |x| math::acos(math::unit_range(x[0])),
+                partials = [|v, x, _| -partials::inside(x[0], |x| v / partials::cosine(x))];
             /// Inverse tangent, -pi/2 to pi/2. At most 2.5 ulp.
             ///
             /// >> atan(FloatC([1, inf]))
             /// [0.785398, 1.5708]
-            atan / 1, Float = |x| math::atan(x[0]);
+            atan / 1, Float = |x| math::atan(x[0]),
+                partials = [|v, x, y| v / (x[0] * x[0] + y.constant(1))];
             /// Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most
             /// 2.5 ulp.
             ///
             /// >> atan2(FloatC([1, 0]), FloatC([1, -1]))
             /// [0.785398, 3.14159]
-            atan2 / 2, Float = |x| math::atan2(x[0], x[1]);
+            atan2 / 2, Float = |x| math::atan2(x[0], x[1]), partials = [
+                |v, x, _| v * partials::turn(x[1], x),
+                |v, x, _| -(v * partials::turn(x[0], x)),
+            ];
             /// Hyperbolic sine. At most 2.5 ulp.
             ///
             /// >> sinh(FloatC([0, 1]))
             /// [0, 1.1752]
-            sinh / 1, Float = |x| math::sinh(x[0]);
+            sinh / 1, Float = |x| math::sinh(x[0]),
+                partials = [|v, x, _| v * x[0].call("cosh", &[])];
             /// Hyperbolic cosine. At most 2 ulp.
             ///
             /// >> cosh(FloatC([0, 1]))
             /// [1, 1.54308]
-            cosh / 1, Float = |x| math::cosh(x[0]);
+            cosh / 1, Float = |x| math::cosh(x[0]),
+                partials = [|v, x, _| v * x[0].call("sinh", &[])];
             /// Hyperbolic tangent. At most 2.5 ulp.
             ///
             /// >> tanh(FloatC([0, 1]))
             /// [0, 0.761594]
-            tanh / 1, Float = |x| math::tanh(x[0]), half = |x| half::tanh(x[0]);
+            tanh / 1, Float = |x| math::tanh(x[0]), half = |x| half::tanh(x[0]),
+                partials = [|v, _, y| v * ((y.constant(1) - y) * (y.constant(1) + y))];
             /// Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp.
             ///
             /// >> coth(FloatC(1))
             /// [1.31304]
-            coth / 1, Float = |x| math::coth(x[0]);
+            coth / 1, Float = |x| math::coth(x[0]),
+                partials = [|v, x, _| -(v * x[0].call("csch", &[]).call("sqr", &[]))];
             /// Hyperbolic secant `1 / cosh(x)`. At most 3 ulp.
             ///
             /// >> sech(FloatC(1))
             /// [0.648054]
-            sech / 1, Float = |x| math::sech(x[0]);
+            sech / 1, Float = |x| math::sech(x[0]),
+                partials = [|v, x, y| -(v * (y * x[0].call("tanh", &[])))];
             /// Hyperbolic cosecant `1 / sinh(x)`. At most 3 ulp.
             ///
             /// >> csch(FloatC(1))
             /// [0.850918]
-            csch / 1, Float = |x| math::csch(x[0]);
+            csch / 1, Float = |x| math::csch(x[0]),
+                partials = [|v, x, y| -(v * (y * x[0].call("coth", &[])))];
             /// Inverse hyperbolic sine. At most 2.5 ulp.
             ///
             /// >> asinh(FloatC(1))
             /// [0.881374]
-            asinh / 1, Float = |x| math::asinh(x[0]);
+            asinh / 1, Float = |x| math::asinh(x[0]),
+                partials = [|v, x, y| v / (x[0] * x[0] + y.constant(1)).sqrt()];
             /// Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp.
             ///
             /// >> acosh(FloatC(2))
             /// [1.31696]
-            acosh / 1, Float = |x| math::acosh(x[0]);
+            acosh / 1, Float = |x| math::acosh(x[0]),
+                partials = [|v, x, y| v / ((x[0] - y.constant(1)).sqrt() * (x[0] + y.constant(1)).sqrt())];
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp.
             ///
             /// >> atanh(FloatC(0.5))
             /// [0.549306]
-            atanh / 1, Float = |x| math::atanh(x[0]);
+            atanh / 1, Float = |x| math::atanh(x[0]),
+                partials = [|v, x, y| v / ((y.constant(1) - x[0]) * (y.constant(1) + x[0]))];
             /// The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact.
             ///
             /// >> mantissa(FloatC([12, -0.1]))
             /// [0.75, -0.8]
-            mantissa / 1, Float = |x| math::mantissa(x[0]);
+            mantissa / 1, Float = |x| math::mantissa(x[0]),
+                partials = [|v, x, y| x[0].eq(x[0].constant(0)).select(v, v * (y / x[0]))];
             /// The e of `x = m * 2^e` with 0.5 <= |m| < 1, as a float; 0 if x is 0, infinite or NaN. Exact.
             ///
             /// >> exponent(FloatC([12, -0.1]))
             /// [4, -3]
-            exponent / 1, Float = |x| math::exponent(x[0]);
+            exponent / 1, Float = |x| math::exponent(x[0]),
+                partials = [|v, _, _| v.constant(0)];
             /// `a * 2^b` for the integer part of b, rounded once.
             ///
             /// >> ldexp(FloatC([0.75, 1]), Int32C([4, -3]))
             /// [12, 0.125]
-            ldexp / 2, Float = |x| math::ldexp(x[0], x[1]);
+            ldexp / 2, Float = |x| math::ldexp(x[0], x[1]), partials = [
+                |v, x, _| v.call("ldexp", &[x[1]]),
+                |v, _, _| v.constant(0),
+            ];
             /// Fractional part `x - floor(x)`, kept below 1; NaN for infinities.
             ///
             /// >> fract(FloatC([2.75, -0.25]))
             /// [0.75, 0.75]
-            fract / 1, Float (Format) = |x| math::fract(x[0]);
+            fract / 1, Float (Format) = |x| math::fract(x[0]),
+                partials = [|v, _, _| v];
             /// Nearest integer, halves away from zero (`round` has halves to even).
             ///
             /// >> round_away(FloatC([2.5, -2.5, 0.5]))
             /// [3, -3, 1]
-            round_away / 1, Float = |x| math::round_away(x[0]);
+            round_away / 1, Float = |x| math::round_away(x[0]),
+                partials = [|v, _, _| v.constant(0)];
             /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
             /// infinite.
             ///
             /// >> fmod(FloatC([5.5, -5.5]), 3)
             /// [2.5, -2.5]
-            fmod / 2, Float = |x| fmod::fmod(x[0], x[1]);
+            fmod / 2, Float = |x| fmod::fmod(x[0], x[1]), partials = [
+                |v, _, _| v,
+                |v, x, _| -(v * (x[0] / x[1]).trunc()),
+            ];
             /// Remainder of `a / b` with the sign of `b`, as Python's and NumPy's `%`; by zero 0 of integers, NaN of floats.
             ///
             /// >> mod(Int32C([-7, 7, 5]), Int32C([3, -3, 0]))
             /// [2, -2, 0]
-            modulo as "mod" / 2, Number = |x| division::modulo(x[0], x[1]);
+            modulo as "mod" / 2, Number = |x| division::modulo(x[0], x[1]), partials = [
+                |v, _, _| v,
+                |v, x, _| -(v * (x[0] / x[1]).floor()),
+            ];
             /// `a / b` rounded down, as Python's and NumPy's `//`; integers stay integers. By zero 0 of integers, `a / b` of floats.
             ///
             /// >> floor_divide(Int32C([-7, 7]), 2)
             /// [-4, 3]
-            floor_divide / 2, Number = |x| division::floor_divide(x[0], x[1]);
+            floor_divide / 2, Number = |x| division::floor_divide(x[0], x[1]), partials = [
+                |v, _, _| v.constant(0),
+                |v, _, _| v.constant(0),
+            ];
 
             /// Square: `x * x`, of a matrix the matrix product.
             ///
@@ -318,57 +387,78 @@ macro_rules! function_rows {
             ///
             /// >> rcp(FloatC([2, 4]))
             /// [0.5, 0.25]
-            rcp / 1, Float = |x| x[0].constant(1) / x[0];
+            rcp / 1, Float = |x| x[0].constant(1) / x[0],
+                partials = [|v, _, y| -(v * (y * y))];
             /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
             ///
             /// >> rsqrt(FloatC([4, 16]))
             /// [0.5, 0.25]
-            rsqrt / 1, Float = |x| x[0].constant(1) / x[0].sqrt();
+            rsqrt / 1, Float = |x| x[0].constant(1) / x[0].sqrt(),
+                partials = [|v, _, y| v * (y * y * y) * y.constant(-0.5)];
             /// Square root of `max(x, 0)`.
             ///
             /// >> safe_sqrt(FloatC([-1, 4]))
             /// [0, 2]
-            safe_sqrt / 1, Float = |x| not_negative(x[0]).sqrt();
+            safe_sqrt / 1, Float = |x| not_negative(x[0]).sqrt(),
+                partials = [|v, x, _| partials::safe(x[0], |x| v * v.constant(0.5) / x.sqrt())];
             /// Reciprocal square root of `max(x, 0)`: inf from 0 down.
             ///
             /// >> safe_rsqrt(FloatC([4, -4]))
             /// [0.5, inf]
-            safe_rsqrt / 1, Float = |x| x[0].constant(1) / not_negative(x[0]).sqrt();
+            safe_rsqrt / 1, Float = |x| x[0].constant(1) / not_negative(x[0]).sqrt(),
+                partials = [|v, x, _| partials::safe(x[0], |x| v * v.constant(-0.5) / (x * x.sqrt()))];
             /// 1 with the sign of `x`, that of zeros included; NaN stays NaN. Integers: 1 from 0 up, else -1.
             ///
             /// >> sign(FloatC([-2, 0, 3]))
             /// [-1, 1, 1]
-            sign / 1, Number = |x| sign(x[0]);
+            sign / 1, Number = |x| sign(x[0]),
+                partials = [|v, _, _| v.constant(0)];
             /// -1, 0 or 1 as `x` is below, at or above 0 (`sign` has no 0); NaN stays NaN.
             ///
             /// >> sgn(FloatC([-2, 0, 3]))
             /// [-1, 0, 1]
-            sgn / 1, Number = |x| sgn(x[0]);
+            sgn / 1, Number = |x| sgn(x[0]),
+                partials = [|v, _, _| v.constant(0)];
             /// `|a|` with the sign of `b`.
             ///
             /// >> copysign(FloatC([1, 2]), FloatC([-1, 1]))
             /// [-1, 2]
-            copysign / 2, Float = |x| copysign(x[0], x[1]);
+            copysign / 2, Float = |x| copysign(x[0], x[1]), partials = [
+                |v, x, _| v.call("mulsign", &[x[0]]).call("mulsign", &[x[1]]),
+                |v, _, _| v.constant(0),
+            ];
             /// `|a|` with the opposite sign of `b`.
             ///
             /// >> copysign_neg(FloatC([1, 2]), FloatC([-1, 1]))
             /// [1, -2]
-            copysign_neg / 2, Float = |x| copysign(x[0], -x[1]);
+            copysign_neg / 2, Float = |x| copysign(x[0], -x[1]), partials = [
+                |v, x, _| -v.call("mulsign", &[x[0]]).call("mulsign", &[x[1]]),
+                |v, _, _| v.constant(0),
+            ];
             /// `a` times the sign of `b`.
             ///
             /// >> mulsign(FloatC([-1, 2]), FloatC([-1, 1]))
             /// [1, 2]
-            mulsign / 2, Float = |x| mulsign(x[0], x[1]);
+            mulsign / 2, Float = |x| mulsign(x[0], x[1]), partials = [
+                |v, x, _| v.call("mulsign", &[x[1]]),
+                |v, _, _| v.constant(0),
+            ];
             /// `a` times the opposite sign of `b`.
             ///
             /// >> mulsign_neg(FloatC([-1, 2]), FloatC([-1, 1]))
             /// [-1, -2]
-            mulsign_neg / 2, Float = |x| mulsign(x[0], -x[1]);
+            mulsign_neg / 2, Float = |x| mulsign(x[0], -x[1]), partials = [
+                |v, x, _| -v.call("mulsign", &[x[1]]),
+                |v, _, _| v.constant(0),
+            ];
             /// Step function: `heaviside(x, h0)` is 0 below 0, h0 at 0, 1 above; NaN stays.
             ///
             /// >> heaviside(FloatC([-2, 0, 3]), 0.5)
             /// [0, 0.5, 1]
-            heaviside / 2, Float = |x| heaviside(x);
+            heaviside / 2, Float = |x| heaviside(x), partials = [
+                |v, _, _| v.constant(0),
+                |v, x, _| x[0].eq(x[0].constant(0)).select(v, v.constant(0)),
+            ];
             /// The first of two arguments, in their common type and size.
             ///
             /// >> left(Int32C(1), FloatC([2, 3]))
@@ -448,12 +538,14 @@ macro_rules! function_rows {
             ///
             /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
             /// [1, 1]
-            next_float / 1, Float (Format) = |x| next_float(x[0]);
+            next_float / 1, Float (Format) = |x| next_float(x[0]),
+                partials = [|v, _, _| v];
             /// The next float below.
             ///
             /// >> prev_float(FloatC([0, 1])) < FloatC([0, 1])
             /// [1, 1]
-            prev_float / 1, Float (Format) = |x| -next_float(-x[0]);
+            prev_float / 1, Float (Format) = |x| -next_float(-x[0]),
+                partials = [|v, _, _| v];
             /// Degrees to radians: `x * (pi / 180)`.
             ///
             /// >> deg_to_rad(FloatC([90, 180]))
@@ -530,6 +622,22 @@ impl Function {
     /// Whether f16 has operations of its own.
     pub fn has_half_recipe(&self) -> bool {
         self.half.is_some()
+    }
+
+    /// Whether partial derivatives stand in the row.
+    pub(super) fn has_partials(&self) -> bool {
+        !self.partials.is_empty()
+    }
+
+    /// `v` times the partial derivative by the i-th argument.
+    pub(super) fn times_partial<'r>(
+        &self,
+        i: usize,
+        v: Expr<'r>,
+        x: &[Expr<'r>],
+        y: Expr<'r>,
+    ) -> Expr<'r> {
+        (self.partials[i])(v, x, y)
     }
 
     fn is_of_the_format(&self) -> bool {

@@ -6,6 +6,7 @@
 
 pub mod arith;
 mod call;
+mod derive;
 mod division;
 pub mod expr;
 mod fmod;

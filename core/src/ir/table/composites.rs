@@ -61,19 +61,37 @@ impl Table {
         let composite = call.composite().expect("internal error: no composite is expanded");
         let (composite, line) = (composite.clone(), call.line);
         let arguments: Vec<VarId> = call.operands().collect();
-        // It was called outside of all bodies, wherever its value is needed.
-        let open = self.set_aside_regions();
-        let inlines = std::mem::replace(&mut self.inlines, true);
-        let result = (composite.record)(self, line, &arguments);
-        self.inlines = inlines;
-        self.restore_regions(open);
+        // Derivatives are those of the call.
+        let untracked = std::mem::replace(&mut self.untracked, true);
+        let result = self.record_composite(&composite, line, &arguments);
+        self.untracked = untracked;
         let mut result = result?;
         if !self.is_own_operation(result) {
-            result = self.copy_of(result);
+            result = self.exchange_for_same(result);
         }
+        self.remember_call(id);
         self.become_equal(id, result);
         self.dec_external(result);
         Ok(())
+    }
+
+    /// Records what a composite is made of. The caller owns an external reference to the result.
+    ///
+    /// # Errors
+    /// As the recording of the call, which found none.
+    pub(crate) fn record_composite(
+        &mut self,
+        composite: &Composite,
+        line: u32,
+        arguments: &[VarId],
+    ) -> Result<VarId> {
+        // It was called outside of all bodies, wherever its value is needed.
+        let open = self.set_aside_regions();
+        let inlines = std::mem::replace(&mut self.inlines, true);
+        let result = (composite.record)(self, line, arguments);
+        self.inlines = inlines;
+        self.restore_regions(open);
+        result
     }
 
     /// Whether nothing else refers to a variable that was just recorded, and it is an operation: the arguments
@@ -84,14 +102,20 @@ impl Table {
         is_sole && variable.kind != Kind::Data && variable.kind.number().is_none()
     }
 
-    /// An operation that gives the value of `id`, in exchange for an external reference to that.
-    fn copy_of(&mut self, id: VarId) -> VarId {
+    /// An operation that gives the value of `id`. The caller owns an external reference to it.
+    pub(super) fn same_value(&mut self, id: VarId) -> VarId {
         let Variable { dtype, size, .. } = *self.get(id);
         let all = self.insert(super::number_variable(Kind::Literal(1), DType::Mask, size));
         let operands = [Some(all), Some(id), Some(id), None];
-        let copy = self.insert(Variable::new(Kind::Op(Op::Select), dtype, size, operands));
+        let same = self.insert(Variable::new(Kind::Op(Op::Select), dtype, size, operands));
         self.dec_external(all);
+        same
+    }
+
+    /// The same, in exchange for an external reference to `id`.
+    pub(super) fn exchange_for_same(&mut self, id: VarId) -> VarId {
+        let same = self.same_value(id);
         self.dec_external(id);
-        copy
+        same
     }
 }

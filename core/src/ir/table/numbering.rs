@@ -8,6 +8,9 @@ use super::Table;
 use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, VarId, Variable};
 
+/// Changes the hashes of variables that are not tracked though their operands are.
+const UNTRACKED: u64 = 0x9e37_79b9_7f4a_7c15;
+
 impl Table {
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
     pub fn intern(&mut self, mut variable: Variable) -> VarId {
@@ -15,7 +18,11 @@ impl Table {
         if !numbered {
             return self.insert(variable);
         }
-        let hash = number(&variable);
+        let mut hash = number(&variable);
+        // What is not tracked though its operands are is another value than that which is.
+        if self.untracked && variable.operands().any(|id| self.get(id).tracked) {
+            hash = (hash ^ UNTRACKED).max(1);
+        }
         let next = self.next_id();
         let slots = &self.slots;
         let same = |&(other, id): &(u64, VarId)| {

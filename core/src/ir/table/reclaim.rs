@@ -17,6 +17,9 @@ impl Table {
         debug_assert!(variable.external > 0, "internal error: no external reference to drop");
         variable.external -= 1;
         let dead = variable.is_dead();
+        if variable.tracked && variable.external == 0 {
+            self.drop_derivatives(id);
+        }
         if self.log.enabled(5) {
             self.log_count("dec_ref_ext", id, self.get(id).external);
         }
@@ -73,6 +76,8 @@ impl Table {
             operands.into_iter().flatten().for_each(|operand| self.release(operand));
             if let Some(cold) = cold {
                 cold.operands().for_each(|operand| self.release(operand));
+                let history = cold.history.iter().flat_map(|history| history.operands.iter());
+                history.for_each(|&operand| self.release(operand));
             }
             self.free.push(id);
         }

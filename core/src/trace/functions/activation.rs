@@ -8,47 +8,58 @@ macro_rules! activation_rows {
             ///
             /// >> relu(FloatC([-2, 0, 3, nan]))
             /// [0, 0, 3, nan]
-            relu / 1, Number = |x| x[0].maximum(x[0].constant(0));
+            relu / 1, Number = |x| x[0].maximum(x[0].constant(0)),
+                partials = [|v, x, _| partials::above_zero(x[0], v)];
             /// Logistic function `1 / (1 + exp(-x))`, accurate in both tails. At most 2.5 ulp.
             ///
             /// >> sigmoid(FloatC([-100, 0, 1]))
             /// [3.78351e-44, 0.5, 0.731059]
-            sigmoid / 1, Float = |x| math::sigmoid(x[0]);
+            sigmoid / 1, Float = |x| math::sigmoid(x[0]),
+                partials = [|v, _, y| v * (y * (y.constant(1) - y))];
             /// Logarithm of `sigmoid(x)`, accurate in both tails. At most 2 ulp.
             ///
             /// >> log_sigmoid(FloatC([-100, 0, 20]))
             /// [-100, -0.693147, -2.06115e-09]
-            log_sigmoid / 1, Float = |x| math::log_sigmoid(x[0]);
+            log_sigmoid / 1, Float = |x| math::log_sigmoid(x[0]),
+                partials = [|v, x, _| v * (-x[0]).call("sigmoid", &[])];
             /// Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp.
             ///
             /// >> softrelu(FloatC([-20, 0, 100]))
             /// [2.06115e-09, 0.693147, 100]
-            softrelu / 1, Float = |x| math::softrelu(x[0]);
+            softrelu / 1, Float = |x| math::softrelu(x[0]),
+                partials = [|v, x, _| v * x[0].call("sigmoid", &[])];
             /// `x / (1 + |x|)`, in two rounded steps; -1 and 1 at -inf and inf.
             ///
             /// >> softsign(FloatC([-3, 1, inf]))
             /// [-0.75, 0.5, 1]
-            softsign / 1, Float = |x| math::softsign(x[0]);
+            softsign / 1, Float = |x| math::softsign(x[0]),
+                partials = [|v, x, y| v / (x[0].abs() + y.constant(1)).call("sqr", &[])];
             /// `x * sigmoid(x)`, also called swish; 0 at -inf. At most 3 ulp.
             ///
             /// >> silu(FloatC([-inf, -1, 1]))
             /// [-0, -0.268941, 0.731059]
-            silu / 1, Float = |x| math::silu(x[0]);
+            silu / 1, Float = |x| math::silu(x[0]),
+                partials = [|v, x, y| v * partials::silu(x[0], y)];
             /// `x * tanh(softrelu(x))`; 0 at -inf. At most 4 ulp.
             ///
             /// >> mish(FloatC([-inf, -1, 1]))
             /// [-0, -0.303401, 0.865098]
-            mish / 1, Float = |x| math::mish(x[0]);
+            mish / 1, Float = |x| math::mish(x[0]),
+                partials = [|v, x, _| v * partials::mish(x[0])];
             /// Gaussian error linear unit `x * norm_cdf(x)`; 0 at -inf. At most 3.5 ulp.
             ///
             /// >> gelu_erf(FloatC([-inf, -1, 1]))
             /// [-0, -0.158655, 0.841345]
-            gelu_erf / 1, Float = |x| recipes::gelu_erf(x[0]);
+            gelu_erf / 1, Float = |x| recipes::gelu_erf(x[0]),
+                partials = [|v, x, _| v * partials::gelu(x[0])];
             /// `elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. At most 2 ulp.
             ///
             /// >> elu(FloatC([-1, 2]), 0.5)
             /// [-0.31606, 2]
-            elu / 2, Float = |x| math::elu(x[0], x[1]);
+            elu / 2, Float = |x| math::elu(x[0], x[1]), partials = [
+                |v, x, y| x[0].gt(x[0].constant(0)).select(v, v * (y + x[1])),
+                |v, x, _| partials::above_zero(-x[0], v * x[0].call("expm1", &[])),
+            ];
             /// `leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays.
             ///
             /// >> leaky_relu(FloatC([-1, 2]), 0.25)

@@ -8,111 +8,140 @@ macro_rules! special_rows {
             ///
             /// >> erf(FloatC([0, 0.5, inf]))
             /// [0, 0.5205, 1]
-            erf / 1, Float = |x| recipes::erf(x[0]);
+            erf / 1, Float = |x| recipes::erf(x[0]),
+                partials = [|v, x, _| v * partials::bell(x[0])];
             /// Complementary error function `1 - erf(x)`, accurate for large x too. At most 2.5 ulp.
             ///
             /// >> erfc(FloatC([0, 1, 9]))
             /// [1, 0.157299, 4.13703e-37]
-            erfc / 1, Float = |x| recipes::erfc(x[0]);
+            erfc / 1, Float = |x| recipes::erfc(x[0]),
+                partials = [|v, x, _| -(v * partials::bell(x[0]))];
             /// The number whose `erf` is x; infinite at -1 and 1, NaN beyond. At most 4 ulp.
             ///
             /// >> erfinv(FloatC([0, 0.5, 1]))
             /// [0, 0.476936, inf]
-            erfinv / 1, Float = |x| recipes::erfinv(x[0]);
+            erfinv / 1, Float = |x| recipes::erfinv(x[0]),
+                partials = [|v, _, y| v / partials::bell(y)];
             /// The number whose `erfc` is x, accurate for small x too; infinite at 0 and 2, NaN beyond. At most 4 ulp.
             ///
             /// >> erfcinv(FloatC([1e-30, 0.5, 1]))
             /// [8.14862, 0.476936, 0]
-            erfcinv / 1, Float = |x| recipes::erfcinv(x[0]);
+            erfcinv / 1, Float = |x| recipes::erfcinv(x[0]),
+                partials = [|v, _, y| -(v / partials::bell(y))];
             /// Normal distribution: the probability of a standard normal number below x. At most 3 ulp.
             ///
             /// >> norm_cdf(FloatC([-10, 0, 1]))
             /// [7.61985e-24, 0.5, 0.841345]
-            norm_cdf / 1, Float = |x| recipes::norm_cdf(x[0]);
+            norm_cdf / 1, Float = |x| recipes::norm_cdf(x[0]),
+                partials = [|v, x, _| v * partials::normal(x[0])];
             /// Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond.
             /// At most 6 ulp.
             ///
             /// >> norm_ppf(FloatC([0, 0.5, 0.975]))
             /// [-inf, 0, 1.95996]
-            norm_ppf / 1, Float = |x| recipes::norm_ppf(x[0]);
+            norm_ppf / 1, Float = |x| recipes::norm_ppf(x[0]),
+                partials = [|v, _, y| v / partials::normal(y)];
             /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of
             /// `lgamma(2 - x)`.
             ///
             /// >> lgamma(FloatC([0, 0.5, 1, 100]))
             /// [inf, 0.572365, 0, 359.134]
-            lgamma / 1, Float = |x| recipes::lgamma(x[0]);
+            lgamma / 1, Float = |x| recipes::lgamma(x[0]),
+                partials = [|v, x, _| v * x[0].call("digamma", &[])];
             /// Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp.
             ///
             /// >> tgamma(FloatC([5, 0.5, -0.5]))
             /// [24, 1.77245, -3.54491]
-            tgamma / 1, Float = |x| recipes::tgamma(x[0]);
+            tgamma / 1, Float = |x| recipes::tgamma(x[0]),
+                partials = [|v, x, y| v * (y * x[0].call("digamma", &[]))];
             /// Digamma function, the derivative of `lgamma`; -inf at 0 (inf at -0), NaN at negative integers and -inf.
             /// At most 8 ulp, below 0.5 of the larger of `digamma(1 - x)` and `pi * cot(pi * x)`.
             ///
             /// >> digamma(FloatC([0.5, 1, 10, -1]))
             /// [-1.96351, -0.577216, 2.25175, nan]
-            digamma / 1, Float = |x| recipes::digamma(x[0]);
+            digamma / 1, Float = |x| recipes::digamma(x[0]),
+                partials = [|v, x, _| v * partials::trigamma(x[0])];
             /// Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp.
             ///
             /// >> i0e(FloatC([0, 1, 100]))
             /// [1, 0.46576, 0.0399444]
-            i0e / 1, Float = |x| recipes::i0e(x[0]);
+            i0e / 1, Float = |x| recipes::i0e(x[0]),
+                partials = [|v, x, y| v * (x[0].call("i1e", &[]) - y.call("mulsign", &[x[0]]))];
             /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
             ///
             /// >> i1e(FloatC([0, 1, 100]))
             /// [0, 0.20791, 0.0397442]
-            i1e / 1, Float = |x| recipes::i1e(x[0]);
+            i1e / 1, Float = |x| recipes::i1e(x[0]),
+                partials = [|v, x, y| v * partials::i1e(x[0], y)];
             /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
             ///
             /// >> dawson(FloatC([0, 1, 10]))
             /// [0, 0.53808, 0.0502538]
-            dawson / 1, Float = |x| recipes::dawson(x[0]);
+            dawson / 1, Float = |x| recipes::dawson(x[0]),
+                partials = [|v, x, y| v * (y.constant(1) - (x[0] + x[0]) * y)];
             /// Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond.
             /// At most 3 ulp.
             ///
             /// >> comp_ellint_1(FloatC([0, 0.5, 1]))
             /// [1.5708, 1.68575, inf]
-            comp_ellint_1 / 1, Float = |x| recipes::comp_ellint_1(x[0]);
+            comp_ellint_1 / 1, Float = |x| recipes::comp_ellint_1(x[0]),
+                partials = [|v, x, y| v * partials::elliptic_1(x[0], y, x[0].call("comp_ellint_2", &[]))];
             /// Complete elliptic integral of the second kind E, of the modulus k; NaN beyond -1 and 1. At most 3 ulp.
             ///
             /// >> comp_ellint_2(FloatC([0, 0.5, 1]))
             /// [1.5708, 1.46746, 1]
-            comp_ellint_2 / 1, Float = |x| recipes::comp_ellint_2(x[0]);
+            comp_ellint_2 / 1, Float = |x| recipes::comp_ellint_2(x[0]),
+                partials = [|v, x, y| v * partials::elliptic_2(x[0], x[0].call("comp_ellint_1", &[]), y)];
             /// Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;
             /// inf at nu = -1, NaN below. At most 8 ulp.
             ///
             /// >> comp_ellint_3(FloatC(0.5), FloatC([0, 0.5]))
             /// [1.68575, 1.36647]
-            comp_ellint_3 / 2, Float = |x| recipes::comp_ellint_3(x[0], x[1]);
+            comp_ellint_3 / 2, Float = |x| recipes::comp_ellint_3(x[0], x[1]), partials = [
+                |v, x, y| v * partials::complete_3(x, y)[0],
+                |v, x, y| v * partials::complete_3(x, y)[1],
+            ];
             /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
             /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
             ///
             /// >> ellint_1(FloatC([0, 1, 10]), 0.9)
             /// [0, 1.15966, 14.2857]
-            ellint_1 / 2, Float = |x| recipes::ellint_1(x[0], x[1]);
+            ellint_1 / 2, Float = |x| recipes::ellint_1(x[0], x[1]), partials = [
+                |v, x, _| v / partials::elliptic_delta(x[0], x[1]),
+                |v, x, y| v * partials::incomplete_1(x, y),
+            ];
             /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
             /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
             ///
             /// >> ellint_2(FloatC([0, 1, 10]), 0.9)
             /// [0, 0.876262, 7.58039]
-            ellint_2 / 2, Float = |x| recipes::ellint_2(x[0], x[1]);
+            ellint_2 / 2, Float = |x| recipes::ellint_2(x[0], x[1]), partials = [
+                |v, x, _| v * partials::elliptic_delta(x[0], x[1]),
+                |v, x, y| v * partials::elliptic_2(x[1], x[0].call("ellint_1", &[x[1]]), y),
+            ];
             /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
             /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.
             /// At most 16 ulp for |k| <= 1; beyond, digits are lost where k^2 sin^2 nears 1.
             ///
             /// >> ellint_3(FloatC(1), 0.5, FloatC([0, 0.1]))
             /// [1.03736, 1.00963]
-            ellint_3 / 3, Float = |x| recipes::ellint_3(x[0], x[1], x[2]);
+            ellint_3 / 3, Float = |x| recipes::ellint_3(x[0], x[1], x[2]), partials = [
+                |v, x, _| v / partials::elliptic_3(x),
+                |v, x, y| v * partials::incomplete_3(x, y)[0],
+                |v, x, y| v * partials::incomplete_3(x, y)[1],
+            ];
             /// Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1.
             ///
             /// >> linear_to_srgb(FloatC([0, 0.5, 1]))
             /// [0, 0.735357, 1]
-            linear_to_srgb / 1, Float = |x| recipes::linear_to_srgb(x[0]);
+            linear_to_srgb / 1, Float = |x| recipes::linear_to_srgb(x[0]),
+                partials = [|v, x, _| v * partials::to_srgb(x[0])];
             /// Value stored in an sRGB image to light intensity. At most 10 ulp from 0 to 1.
             ///
             /// >> srgb_to_linear(FloatC([0, 0.5, 1]))
             /// [0, 0.214041, 1]
-            srgb_to_linear / 1, Float = |x| recipes::srgb_to_linear(x[0]);
+            srgb_to_linear / 1, Float = |x| recipes::srgb_to_linear(x[0]),
+                partials = [|v, x, _| v * partials::from_srgb(x[0])];
         }
     };
 }

@@ -1,0 +1,127 @@
+//! Tracked variables: those of which derivatives may be asked for (S29).
+//!
+//! A variable is tracked if it is a float and something it is made of is tracked, or if it was marked. Tracking is a
+//! property of the variable, not of a handle: whatever records an operation knows nothing of it.
+
+use std::collections::HashSet;
+
+use super::Table;
+use crate::ir::history::History;
+use crate::ir::mix::Mix;
+use crate::ir::var::{Kind, VarId, Variable};
+
+impl Table {
+    /// Whether a variable with tracked operands is tracked. A call may have results of several types.
+    pub(super) fn may_be_tracked(&self, variable: &Variable) -> bool {
+        let is_of_several = matches!(variable.kind, Kind::Call(_) | Kind::Region { .. });
+        !self.untracked && (variable.dtype.is_float() || is_of_several)
+    }
+
+    /// The value of `id` as a variable that is tracked, and marked: gradients end there. The caller owns an external
+    /// reference to it.
+    pub(crate) fn marked(&mut self, id: VarId) -> VarId {
+        let source = self.get(id);
+        // A number would be folded away, and what is tracked stays behind the mark.
+        let is_behind = source.tracked || source.kind.number().is_some();
+        let marked = if is_behind { self.same_value(id) } else { self.fork(id) };
+        // What belongs to a region is not forked.
+        let marked = if marked == id { self.exchange_for_same(id) } else { marked };
+        self.get_mut(marked).tracked = true;
+        marked
+    }
+
+    /// The value of `id` as a variable that is not tracked. The caller owns an external reference to it.
+    pub(crate) fn detached(&mut self, id: VarId) -> VarId {
+        if !self.get(id).tracked {
+            self.inc_external(id);
+            return id;
+        }
+        let untracked = std::mem::replace(&mut self.untracked, true);
+        let detached = self.fork(id);
+        let detached = if detached == id { self.exchange_for_same(id) } else { detached };
+        self.untracked = untracked;
+        detached
+    }
+
+    /// Takes marks back: what leads to `outputs` and was tracked for their sake is so no longer, and lets its operands go.
+    pub(crate) fn unmark(&mut self, marks: &[VarId], outputs: &[VarId]) {
+        for id in self.tracked_behind(marks, outputs) {
+            if self.get(id).made_of().iter().any(|&operand| self.get(operand).tracked) {
+                continue;
+            }
+            let variable = self.get_mut(id);
+            variable.tracked = false;
+            let history = variable.cold.as_mut().and_then(|cold| cold.history.take());
+            let operands = history.map(|history| history.operands).unwrap_or_default();
+            operands.into_iter().for_each(|operand| self.dec_internal(operand));
+            self.drop_derivatives(id);
+        }
+    }
+
+    /// The marks, then the tracked variables that lead to `outputs`, operands before users.
+    fn tracked_behind(&self, marks: &[VarId], outputs: &[VarId]) -> Vec<VarId> {
+        let mut order = marks.to_vec();
+        let mut seen: HashSet<VarId, Mix> = marks.iter().copied().collect();
+        let place = |id: VarId| (id, self.get(id).made_of(), 0);
+        for &output in outputs {
+            if !self.get(output).tracked || !seen.insert(output) {
+                continue;
+            }
+            let mut path = vec![place(output)];
+            while let Some((id, operands, next)) = path.last_mut() {
+                let Some(&operand) = operands.get(*next) else {
+                    order.push(*id);
+                    path.pop();
+                    continue;
+                };
+                *next += 1;
+                if self.get(operand).tracked && seen.insert(operand) {
+                    path.push(place(operand));
+                }
+            }
+        }
+        order
+    }
+
+    /// Keeps what an expanded call is made of, if it is tracked.
+    pub(super) fn remember_call(&mut self, id: VarId) {
+        let variable = self.get(id);
+        if !variable.keeps_operands() {
+            return;
+        }
+        let (kind, operands) = (variable.kind, variable.operands().collect());
+        let history = History { kind, operands, composite: variable.composite().cloned() };
+        history.operands.iter().for_each(|&operand| self.inc_internal(operand));
+        self.get_mut(id).cold_mut().history = Some(history);
+    }
+
+    /// Gives a variable another gradient, in exchange for an external reference to it.
+    pub(crate) fn set_gradient(&mut self, id: VarId, gradient: Option<VarId>) {
+        let slot = &mut self.get_mut(id).cold_mut().gradient;
+        let old = std::mem::replace(slot, gradient);
+        self.exchange(old, gradient);
+    }
+
+    /// Gives a variable another tangent, in exchange for an external reference to it.
+    pub(crate) fn set_tangent(&mut self, id: VarId, tangent: Option<VarId>) {
+        let slot = &mut self.get_mut(id).cold_mut().tangent;
+        let old = std::mem::replace(slot, tangent);
+        self.exchange(old, tangent);
+    }
+
+    fn exchange(&mut self, old: Option<VarId>, new: Option<VarId>) {
+        if let Some(new) = new {
+            self.inc_internal(new);
+            self.dec_external(new);
+        }
+        old.into_iter().for_each(|old| self.dec_internal(old));
+    }
+
+    /// Nobody holds the variable any more who could ask for its gradient, which may be made of it.
+    #[cold]
+    pub(super) fn drop_derivatives(&mut self, id: VarId) {
+        let Some(cold) = self.get_mut(id).cold.as_mut() else { return };
+        let derivatives = [cold.gradient.take(), cold.tangent.take()];
+        derivatives.into_iter().flatten().for_each(|id| self.dec_internal(id));
+    }
+}

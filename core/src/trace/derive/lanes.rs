@@ -1,0 +1,166 @@
+//! What goes across lanes: gathers, scatters, reductions, primitives.
+//!
+//! Most of these are linear: tangents take the same way as values, cotangents the opposite one.
+
+use smallvec::SmallVec;
+
+use super::reverse::Cotangents;
+use super::{Of, Recorder};
+use crate::error::Result;
+use crate::ir::op::{Op, ReduceOp, ScatterOp, Writer};
+use crate::ir::primitive::{Primitive, Turned};
+use crate::ir::var::{Kind, VarId};
+
+/// Operands of one variable.
+pub(super) type Operands = SmallVec<[VarId; 4]>;
+
+impl Recorder<'_> {
+    /// Passes the cotangent `v` of a variable to its operands.
+    pub(super) fn pull_across(
+        &mut self,
+        cotangents: &mut Cotangents<'_>,
+        id: VarId,
+        v: VarId,
+    ) -> Result<()> {
+        let x = self.var(id).made_of();
+        match self.var(id).made_by() {
+            Kind::Gather { .. } => {
+                let zeros = self.zeros_like(x[0]);
+                let sums = self.add_at(zeros, v, x[1], x.get(2).copied())?;
+                self.pass(cotangents, x[0], sums)
+            }
+            Kind::Scatter { op, .. } => {
+                let parts = match op {
+                    ScatterOp::Add => [v, self.pick(v, x[1 + 1], x.get(3).copied())?],
+                    ScatterOp::Set => self.pull_set(&x, v)?,
+                    _ => self.pull_extreme_at(id, &x, v)?,
+                };
+                self.pass(cotangents, x[0], parts[0])?;
+                self.pass(cotangents, x[1], parts[1])
+            }
+            Kind::Reduce(op) => {
+                let part = self.times_slope_of_reduction(op, id, x[0], v)?;
+                self.pass(cotangents, x[0], part)
+            }
+            Kind::Primitive(Primitive::Product(product)) => {
+                self.pull_product(cotangents, product, &x, v)
+            }
+            Kind::Primitive(Primitive::Along(along)) if along.is_weighted => {
+                let lanes = self.spread(v, along, self.size(x[0]))?;
+                let factors = self.repeated(x[1], along, self.size(x[0]))?;
+                let part = self.same(Op::Mul, &[lanes, factors])?;
+                self.pass(cotangents, x[0], part)?;
+                let products = self.same(Op::Mul, &[lanes, x[0]])?;
+                let part = self.sums_by_place(products, along)?;
+                self.pass(cotangents, x[1], part)
+            }
+            Kind::Primitive(primitive) => {
+                let part = self.pull_primitive(primitive, id, x[0], v)?;
+                self.pass(cotangents, x[0], part)
+            }
+            _ => Err(self.no_derivative(id)),
+        }
+    }
+
+    fn pull_primitive(
+        &mut self,
+        primitive: Primitive,
+        id: VarId,
+        x: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
+        match primitive {
+            Primitive::PrefixSum => self.prefix_sum_reverse(v),
+            Primitive::PrefixProduct => self.pull_prefix_product(id, x, v),
+            Primitive::Sort(order) => {
+                let places = self.sort_index(x, order)?;
+                let zeros = self.zeros_like(x);
+                self.add_at(zeros, v, places, None)
+            }
+            Primitive::Turned(Turned { rows, columns }) => self.turned(v, columns, rows),
+            Primitive::Along(along) => self.times_slope_along(along, id, x, v),
+            Primitive::SortIndex(_)
+            | Primitive::TrueLanes
+            | Primitive::Increments
+            | Primitive::Exchanges
+            | Primitive::Product(_) => Err(self.no_derivative(id)),
+        }
+    }
+
+    /// The tangent of a variable from those of its operands.
+    pub(super) fn push_across(
+        &mut self,
+        tangents: &Of<VarId>,
+        id: VarId,
+    ) -> Result<Option<VarId>> {
+        let x = self.var(id).made_of();
+        let of = |operand: VarId| tangents.get(&operand).copied();
+        let some_of = |recorder: &mut Self, operand: VarId| {
+            of(operand).unwrap_or_else(|| recorder.zeros_like(operand))
+        };
+        let tangent = match self.var(id).made_by() {
+            Kind::Gather { .. } => {
+                let Some(tangent) = of(x[0]) else { return Ok(None) };
+                self.pick(tangent, x[1], x.get(2).copied())?
+            }
+            Kind::Scatter { op, mode, .. } => {
+                let target = some_of(self, x[0]);
+                let value = some_of(self, x[1]);
+                match op {
+                    ScatterOp::Add | ScatterOp::Set => {
+                        let operands = [target, value, x[2]];
+                        self.write(op, mode, Writer::Scatter, operands, x.get(3).copied())?
+                    }
+                    _ => self.push_extreme_at(id, &x, [target, value])?,
+                }
+            }
+            Kind::Reduce(op) => {
+                let Some(tangent) = of(x[0]) else { return Ok(None) };
+                let parts = self.times_slope_of_reduction(op, id, x[0], tangent)?;
+                self.reduce(ReduceOp::Sum, parts)?
+            }
+            Kind::Primitive(Primitive::Product(product)) => {
+                return self.push_product(tangents, product, &x);
+            }
+            Kind::Primitive(Primitive::Along(along)) if along.is_weighted => {
+                let (lanes, factors) = (some_of(self, x[0]), some_of(self, x[1]));
+                let one = self.weighted_sums(lanes, x[1], along.inner)?;
+                let other = self.weighted_sums(x[0], factors, along.inner)?;
+                self.same(Op::Add, &[one, other])?
+            }
+            Kind::Primitive(primitive) => {
+                let Some(tangent) = of(x[0]) else { return Ok(None) };
+                self.push_primitive(primitive, id, x[0], tangent)?
+            }
+            _ => return Err(self.no_derivative(id)),
+        };
+        Ok(Some(tangent))
+    }
+
+    fn push_primitive(
+        &mut self,
+        primitive: Primitive,
+        id: VarId,
+        x: VarId,
+        t: VarId,
+    ) -> Result<VarId> {
+        match primitive {
+            Primitive::PrefixSum => self.prefix_sum(t),
+            Primitive::PrefixProduct => self.push_prefix_product(x, t),
+            Primitive::Sort(order) => {
+                let places = self.sort_index(x, order)?;
+                self.pick(t, places, None)
+            }
+            Primitive::Turned(Turned { rows, columns }) => self.turned(t, rows, columns),
+            Primitive::Along(along) => {
+                let parts = self.times_slope_along(along, id, x, t)?;
+                self.along(ReduceOp::Sum, parts, along.extent, along.inner)
+            }
+            Primitive::SortIndex(_)
+            | Primitive::TrueLanes
+            | Primitive::Increments
+            | Primitive::Exchanges
+            | Primitive::Product(_) => Err(self.no_derivative(id)),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Derivatives: recorded from what made a value, into the same trace (S29).
+//!
+//! A [`Cone`] holds the tracked variables between some inputs and some outputs, operands before users. The reverse mode
+//! goes through it from the outputs to the inputs and passes *cotangents* to operands; the forward mode goes the other
+//! way and makes *tangents* of those of operands. What both do of one operation stands in [`operation`] (lane by lane)
+//! and [`lanes`] (across lanes). A function without a rule is recorded as what it is made of, aside from the call, and
+//! differentiated through that.
+
+mod forward;
+mod function;
+mod gradients;
+mod lanes;
+mod operation;
+mod product;
+mod reduction;
+mod reverse;
+mod scatter;
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::Recorder;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::mix::Mix;
+use crate::ir::var::{Kind, VarId};
+
+/// Variables between two looks at the interrupt flag and at memory.
+const POLL: usize = 1 << 12;
+
+/// Something for some variables.
+type Of<T> = HashMap<VarId, T, Mix>;
+
+/// The tracked variables on the way from inputs to outputs.
+pub(crate) struct Cone {
+    /// Operands before users.
+    order: Vec<VarId>,
+    /// Calls of functions without a rule, and what stands for them.
+    expanded: Of<VarId>,
+}
+
+impl Cone {
+    /// The variables, operands before users.
+    pub(crate) fn order(&self) -> &[VarId] {
+        &self.order
+    }
+}
+
+/// A variable on the way of the search.
+struct Place {
+    id: VarId,
+    operands: SmallVec<[VarId; 4]>,
+    next: usize,
+    /// Whether it depends on an input.
+    reaches: bool,
+}
+
+impl Recorder<'_> {
+    /// What lies between `inputs` (or, if there are none, all marks) and `outputs`.
+    ///
+    /// # Errors
+    /// `Interrupted`; `Argument` for what has no derivative.
+    pub(crate) fn cone(&mut self, outputs: &[VarId], inputs: Option<&[VarId]>) -> Result<Cone> {
+        let mut cone = Cone { order: Vec::new(), expanded: Of::default() };
+        // Whether a variable that was left depends on an input.
+        let mut known: Of<bool> = Of::default();
+        for &input in inputs.unwrap_or_default() {
+            known.insert(input, true);
+            cone.order.push(input);
+        }
+        for &output in outputs {
+            if known.contains_key(&output) || !self.var(output).tracked {
+                continue;
+            }
+            let mut path = vec![self.place(&mut cone, output)?];
+            while let Some(place) = path.last_mut() {
+                let Some(&operand) = place.operands.get(place.next) else {
+                    let is_mark = inputs.is_none() && place.operands.is_empty();
+                    let (id, reaches) = (place.id, place.reaches || is_mark);
+                    path.pop();
+                    known.insert(id, reaches);
+                    if reaches {
+                        cone.order.push(id);
+                    }
+                    if let Some(user) = path.last_mut() {
+                        user.reaches |= reaches;
+                    }
+                    self.poll(known.len())?;
+                    continue;
+                };
+                place.next += 1;
+                match known.get(&operand) {
+                    Some(&reaches) => place.reaches |= reaches,
+                    None => path.push(self.place(&mut cone, operand)?),
+                }
+            }
+        }
+        Ok(cone)
+    }
+
+    /// A variable with its tracked operands; those of a call with a rule are its arguments.
+    fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Place> {
+        let mut operands = self.var(id).made_of();
+        operands.retain(|operand| self.var(*operand).tracked);
+        if !operands.is_empty()
+            && let Some(expansion) = self.standing_for(cone, id)?
+        {
+            operands = SmallVec::from_slice(&[expansion]);
+            operands.retain(|operand| self.var(*operand).tracked);
+        }
+        Ok(Place { id, operands, next: 0, reaches: false })
+    }
+
+    /// What is recorded in the place of a call without a rule.
+    fn standing_for(&mut self, cone: &mut Cone, id: VarId) -> Result<Option<VarId>> {
+        let expansion = match self.var(id).made_by() {
+            Kind::Composite => self.spelled_out(id)?,
+            Kind::Call(_) | Kind::Output { .. } if self.rule(id).is_none() => self.steps_of(id)?,
+            Kind::Region { .. } | Kind::Result { .. } => return Err(self.no_derivative(id)),
+            _ => return Ok(None),
+        };
+        cone.expanded.insert(id, expansion);
+        Ok(Some(expansion))
+    }
+
+    /// Looks whether to go on, from time to time.
+    fn poll(&mut self, n: usize) -> Result<()> {
+        if n % POLL != 0 {
+            return Ok(());
+        }
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        if self.table.make_room() { Ok(()) } else { Err(super::exhausted(self.table)) }
+    }
+
+    #[cold]
+    fn no_derivative(&self, id: VarId) -> Error {
+        let name = self.table.name(self.var(id));
+        let what = format!(
+            "{name} (line {}) has no derivative yet; detach(x) takes a value without it",
+            self.var(id).line
+        );
+        Error::Argument { op: "backward", what }
+    }
+}

@@ -1,0 +1,61 @@
+//! Operations lane by lane: a number times the partial derivative by an operand.
+//!
+//! Such a product is what both modes need: the matrix of a function of lanes is diagonal.
+
+use smallvec::SmallVec;
+
+use super::Recorder;
+use crate::error::Result;
+use crate::ir::op::Op;
+use crate::ir::var::{Kind, VarId};
+use crate::trace::expr::Expr;
+
+impl Recorder<'_> {
+    /// `v` times the partial derivative of an operation or function, the value of `id`, by its i-th operand.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(super) fn times_partial(&mut self, id: VarId, v: VarId, i: usize) -> Result<VarId> {
+        let (kind, rule) = (self.var(id).made_by(), self.rule(id));
+        let mut args: SmallVec<[VarId; 6]> = SmallVec::from_slice(&[v, id]);
+        args.extend(self.var(id).made_of());
+        let product = self.expand("derivative", &args, |args| {
+            let [v, y, x @ ..] = args else { unreachable!("internal error: no operands") };
+            match (kind, rule) {
+                (_, Some(function)) => function.times_partial(i, *v, x, *y),
+                (Kind::Op(op), None) => times_partial(op, i, *v, x, *y),
+                _ => unreachable!("internal error: {} lane by lane", kind.name()),
+            }
+        })?;
+        Ok(product)
+    }
+}
+
+fn times_partial<'r>(op: Op, i: usize, v: Expr<'r>, x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
+    let zero = || v.constant(0);
+    match op {
+        Op::Neg => -v,
+        Op::Abs => x[0].lt(zero()).select(-v, x[0].gt(zero()).select(v, zero())),
+        Op::Sqrt => v * v.constant(0.5) / y,
+        Op::Cast => v.cast(x[0].dtype()),
+        Op::Add => v,
+        Op::Sub => if i == 0 { v } else { -v },
+        Op::Mul => v * x[1 - i],
+        Op::Div | Op::BoundedDiv => if i == 0 { v / x[1] } else { -(v * y / x[1]) },
+        // The operand that was chosen; of equal ones each has half.
+        Op::Min | Op::Max | Op::Minimum | Op::Maximum => {
+            let share = x[0].eq(x[1]).select(v * v.constant(0.5), v);
+            x[i].eq(y).select(share, zero())
+        }
+        Op::Fma => match i {
+            0 | 1 => v * x[1 - i],
+            _ => v,
+        },
+        Op::Select => if i == 1 { x[0].select(v, zero()) } else { x[0].select(zero(), v) },
+        // Steps, whose slope is 0 where there is one; and what is no float.
+        Op::Floor | Op::Ceil | Op::Round | Op::Trunc => zero(),
+        Op::Not | Op::Popcnt | Op::Lzcnt | Op::Tzcnt | Op::Brev | Op::Reinterpret
+        | Op::BitsAnyNan | Op::IDiv | Op::Rem | Op::MulHi | Op::And | Op::Or | Op::Xor
+        | Op::Shl | Op::Shr | Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => zero(),
+    }
+}

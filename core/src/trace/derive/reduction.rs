@@ -1,0 +1,188 @@
+//! Reductions, over all lanes and along an axis, and prefix products: the slope by each lane.
+
+use super::Recorder;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::op::{Op, ReduceOp};
+use crate::ir::primitive::Along;
+use crate::ir::var::VarId;
+
+impl Recorder<'_> {
+    /// Each lane of `v`, or its only one, times the derivative of a reduction by that lane of `x`.
+    pub(super) fn times_slope_of_reduction(
+        &mut self,
+        op: ReduceOp,
+        id: VarId,
+        x: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
+        let v = self.cast(v, self.dtype(x))?;
+        match op {
+            ReduceOp::Sum => self.widen(v, self.size(x)),
+            ReduceOp::Prod => {
+                let others = self.products_of_others(x)?;
+                self.same(Op::Mul, &[v, others])
+            }
+            ReduceOp::Min | ReduceOp::Max => {
+                let chosen = self.same(Op::Eq, &[x, id])?;
+                let n = self.reduce(ReduceOp::Count, chosen)?;
+                self.shared(chosen, n, v)
+            }
+            ReduceOp::Count | ReduceOp::Any | ReduceOp::All => Err(self.no_derivative(id)),
+        }
+    }
+
+    /// `v / n` in chosen lanes.
+    fn shared(&mut self, chosen: VarId, n: VarId, v: VarId) -> Result<VarId> {
+        let dtype = self.dtype(v);
+        let n = self.cast(n, dtype)?;
+        let share = self.same(Op::Div, &[v, n])?;
+        let zero = self.constant(dtype, 0);
+        self.select(chosen, share, zero)
+    }
+
+    /// For each lane the product of all others.
+    fn products_of_others(&mut self, x: VarId) -> Result<VarId> {
+        let before = self.products_before(x)?;
+        let turned = self.reverse(x)?;
+        let behind = self.products_before(turned)?;
+        let behind = self.reverse(behind)?;
+        self.same(Op::Mul, &[before, behind])
+    }
+
+    /// For each lane the product of those before it.
+    fn products_before(&mut self, x: VarId) -> Result<VarId> {
+        let one = self.one(self.dtype(x));
+        let products = self.prefix_product(x)?;
+        self.moved(products, one)
+    }
+
+    /// Each lane in the place of the next one, with a number in the first.
+    fn moved(&mut self, x: VarId, first: VarId) -> Result<VarId> {
+        let lane = self.lane_numbers(self.size(x));
+        let one = self.constant(self.dtype(lane), 1);
+        let before = self.same(Op::Sub, &[lane, one])?;
+        let is_behind = self.same(Op::Ge, &[lane, one])?;
+        let moved = self.pick(x, before, Some(is_behind))?;
+        self.select(is_behind, moved, first)
+    }
+
+    /// `Σ v[i] y[i] / x[j]` over i ≥ j, where y are the prefix products. The first zero of `x` is left out of its own
+    /// products; behind it all is 0.
+    pub(super) fn pull_prefix_product(&mut self, id: VarId, x: VarId, v: VarId) -> Result<VarId> {
+        let (first_zero, behind) = self.first_zero(x)?;
+        let (one, zero) = (self.one(self.dtype(x)), self.constant(self.dtype(x), 0));
+        let products = self.same(Op::Mul, &[v, id])?;
+        let sums = self.prefix_sum_reverse(products)?;
+        let before = self.same(Op::Div, &[sums, x])?;
+        let without = self.select(first_zero, one, x)?;
+        let without = self.prefix_product(without)?;
+        let products = self.same(Op::Mul, &[v, without])?;
+        let sums = self.prefix_sum_reverse(products)?;
+        let rest = self.select(first_zero, sums, zero)?;
+        self.select(behind, rest, before)
+    }
+
+    /// `Σ t[j] y[i] / x[j]` over j ≤ i, likewise.
+    pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
+        let (first_zero, behind) = self.first_zero(x)?;
+        let (one, zero) = (self.one(self.dtype(x)), self.constant(self.dtype(x), 0));
+        let quotients = self.same(Op::Div, &[t, x])?;
+        let sums = self.prefix_sum(quotients)?;
+        let products = self.prefix_product(x)?;
+        let before = self.same(Op::Mul, &[sums, products])?;
+        let without = self.select(first_zero, one, x)?;
+        let without = self.prefix_product(without)?;
+        let there = self.select(first_zero, t, zero)?;
+        let there = self.prefix_sum(there)?;
+        let rest = self.same(Op::Mul, &[there, without])?;
+        self.select(behind, rest, before)
+    }
+
+    /// The first lane that is 0, and the lanes from it on.
+    fn first_zero(&mut self, x: VarId) -> Result<(VarId, VarId)> {
+        let zero = self.constant(self.dtype(x), 0);
+        let is_zero = self.same(Op::Eq, &[x, zero])?;
+        let zeros = self.prefix_sum(is_zero)?;
+        let (one, none) = (self.constant(DType::U32, 1), self.constant(DType::U32, 0));
+        let is_one = self.same(Op::Eq, &[zeros, one])?;
+        let first = self.same(Op::And, &[is_zero, is_one])?;
+        Ok((first, self.same(Op::Ne, &[zeros, none])?))
+    }
+
+    /// Each lane of `v`, as many as of `x` or as of the result, times the derivative by that lane of `x`.
+    pub(super) fn times_slope_along(&mut self, along: Along, id: VarId, x: VarId, v: VarId) -> Result<VarId> {
+        let size = self.size(x);
+        let is_narrow = self.size(v) != size;
+        let v = if is_narrow { self.spread(v, along, size)? } else { v };
+        match along.op {
+            ReduceOp::Sum => Ok(v),
+            ReduceOp::Min | ReduceOp::Max => {
+                let extremes = self.spread(id, along, size)?;
+                let chosen = self.same(Op::Eq, &[x, extremes])?;
+                let (one, zero) = (self.constant(DType::U32, 1), self.constant(DType::U32, 0));
+                let ones = self.select(chosen, one, zero)?;
+                let n = self.along(ReduceOp::Sum, ones, along.extent, along.inner)?;
+                let n = self.spread(n, along, size)?;
+                self.shared(chosen, n, v)
+            }
+            // One lane is divided out, unless it is 0: then it is the product of those that are not, if it is alone.
+            ReduceOp::Prod => {
+                let (one, zero) = (self.one(self.dtype(x)), self.constant(self.dtype(x), 0));
+                let is_zero = self.same(Op::Eq, &[x, zero])?;
+                let others = self.select(is_zero, one, x)?;
+                let product = self.along(ReduceOp::Prod, others, along.extent, along.inner)?;
+                let product = self.spread(product, along, size)?;
+                let (yes, no) = (self.constant(DType::U32, 1), self.constant(DType::U32, 0));
+                let zeros = self.select(is_zero, yes, no)?;
+                let n = self.along(ReduceOp::Sum, zeros, along.extent, along.inner)?;
+                let n = self.spread(n, along, size)?;
+                let divided = self.same(Op::Div, &[product, others])?;
+                let (none, alone) = (self.same(Op::Eq, &[n, no])?, self.same(Op::Eq, &[n, yes])?);
+                let alone = self.same(Op::And, &[alone, is_zero])?;
+                let alone = self.select(alone, product, zero)?;
+                let slope = self.select(none, divided, alone)?;
+                self.same(Op::Mul, &[v, slope])
+            }
+            ReduceOp::Count | ReduceOp::Any | ReduceOp::All => Err(self.no_derivative(id)),
+        }
+    }
+
+    /// A result along an axis in every lane that it came from.
+    pub(super) fn spread(&mut self, v: VarId, along: Along, size: u64) -> Result<VarId> {
+        if self.size(v) == 1 {
+            return self.widen(v, size);
+        }
+        let lane = self.lane_numbers(size);
+        let dtype = self.dtype(lane);
+        let [whole, inner] = [along.extent * along.inner, along.inner]
+            .map(|n| self.literal(dtype, n, 1));
+        let outer = self.same(Op::IDiv, &[lane, whole])?;
+        let within = self.same(Op::Rem, &[lane, inner])?;
+        let first = self.same(Op::Mul, &[outer, inner])?;
+        let place = self.same(Op::Add, &[first, within])?;
+        self.pick(v, place, None)
+    }
+
+    /// Factors along an axis in every lane that they multiply.
+    pub(super) fn repeated(&mut self, factors: VarId, along: Along, size: u64) -> Result<VarId> {
+        let place = self.place_along(along, size)?;
+        self.pick(factors, place, None)
+    }
+
+    /// The place along an axis of each lane.
+    fn place_along(&mut self, along: Along, size: u64) -> Result<VarId> {
+        let lane = self.lane_numbers(size);
+        let dtype = self.dtype(lane);
+        let [extent, inner] = [along.extent, along.inner].map(|n| self.literal(dtype, n, 1));
+        let place = self.same(Op::IDiv, &[lane, inner])?;
+        self.same(Op::Rem, &[place, extent])
+    }
+
+    /// The sums over all lanes at the same place along an axis: along the inner axis, then along the outer one.
+    pub(super) fn sums_by_place(&mut self, x: VarId, along: Along) -> Result<VarId> {
+        let rows = self.along(ReduceOp::Sum, x, along.inner, 1)?;
+        let outer = self.size(rows) / along.extent;
+        self.along(ReduceOp::Sum, rows, outer, along.extent)
+    }
+}

@@ -1,0 +1,215 @@
+//! Partial derivatives of functions that need more than a line.
+//!
+//! They are made of operations and calls of functions, so that they have derivatives themselves.
+
+use std::f64::consts::FRAC_1_PI;
+
+use crate::trace::expr::Expr;
+
+/// `2 / sqrt(pi)`.
+const TWO_BY_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
+/// `1 / sqrt(2 pi)`.
+const NORMAL: f64 = 0.398_942_280_401_432_7;
+
+/// `a^b` by a: `b a^(b − 1)`, and 0 for b = 0.
+pub(super) fn power<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let [base, exponent, zero, one] = [x[0], x[1], x[0].constant(0), x[0].constant(1)];
+    let is_flat = exponent.eq(zero);
+    let slope = exponent * is_flat.select(one, base).call("pow", &[exponent - one]);
+    is_flat.select(zero, slope)
+}
+
+/// `a^b` by b: `a^b log a`, and 0 for a = 0.
+pub(super) fn exponent<'r>(x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
+    let (zero, one) = (x[0].constant(0), x[0].constant(1));
+    let is_zero = x[0].eq(zero);
+    is_zero.select(zero, y * is_zero.select(one, x[0]).call("log", &[]))
+}
+
+/// A leg of a right triangle over its hypotenuse; 0 at the origin.
+pub(super) fn leg<'r>(leg: Expr<'r>, hypotenuse: Expr<'r>) -> Expr<'r> {
+    let (zero, one) = (leg.constant(0), leg.constant(1));
+    leg / hypotenuse.eq(zero).select(one, hypotenuse)
+}
+
+/// A coordinate over the squared distance from the origin, without overflow on the way.
+pub(super) fn turn<'r>(coordinate: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
+    let distance = x[0].call("hypot", &[x[1]]);
+    coordinate / distance / distance
+}
+
+/// The cosine of the angle whose sine is `x`.
+pub(super) fn cosine(x: Expr<'_>) -> Expr<'_> {
+    let one = x.constant(1);
+    ((one - x) * (one + x)).sqrt()
+}
+
+/// A slope where `x` lies between −1 and 1, else 0: of a number that is harmless there, so that its own slope is 0 too.
+pub(super) fn inside<'r>(x: Expr<'r>, slope: impl Fn(Expr<'r>) -> Expr<'r>) -> Expr<'r> {
+    let (is_inside, zero) = (x.abs().lt(x.constant(1)), x.constant(0));
+    is_inside.select(slope(is_inside.select(x, zero)), zero)
+}
+
+/// A slope where `x` is above 0, else 0, likewise.
+pub(super) fn safe<'r>(x: Expr<'r>, slope: impl Fn(Expr<'r>) -> Expr<'r>) -> Expr<'r> {
+    let is_above = x.gt(x.constant(0));
+    is_above.select(slope(is_above.select(x, x.constant(1))), x.constant(0))
+}
+
+/// `v` where `x` is above 0, else 0.
+pub(super) fn above_zero<'r>(x: Expr<'r>, v: Expr<'r>) -> Expr<'r> {
+    x.gt(x.constant(0)).select(v, v.constant(0))
+}
+
+/// `(cos(πx) − sinc(x)) / x`, by its series near 0, where the terms cancel.
+pub(super) fn sinc<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let t = x * x.pi_times(1.0);
+    let square = t * t;
+    // Terms (−1)^k 2k t^(2k − 1) / (2k + 1)!, the last one first.
+    let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
+    let term = |k: u32| {
+        let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+        sign * f64::from(2 * k) / factorial(2 * k + 1)
+    };
+    let series = (1..9).rev().fold(x.constant(term(9)), |sum, k| sum.fma(square, x.constant(term(k))));
+    let near = series * t * x.pi_times(1.0);
+    let is_near = t.abs().lt(t.constant(1));
+    let far = (x.call("cospi", &[]) - y) / is_near.select(x.constant(1), x);
+    is_near.select(near, far)
+}
+
+/// The derivative of `x sigmoid(x)`.
+pub(super) fn silu<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let s = x.call("sigmoid", &[]);
+    s + y * (s.constant(1) - s)
+}
+
+/// The derivative of `x tanh(log(1 + exp(x)))`.
+pub(super) fn mish(x: Expr<'_>) -> Expr<'_> {
+    let (one, t) = (x.constant(1), x.call("softrelu", &[]).call("tanh", &[]));
+    t + x * ((one - t) * (one + t)) * x.call("sigmoid", &[])
+}
+
+/// The derivative of `x` times the normal distribution.
+pub(super) fn gelu(x: Expr<'_>) -> Expr<'_> {
+    x.call("norm_cdf", &[]) + x * normal(x)
+}
+
+/// `2 exp(−x²) / sqrt(π)`.
+pub(super) fn bell(x: Expr<'_>) -> Expr<'_> {
+    (-(x * x)).call("exp", &[]) * x.constant(TWO_BY_ROOT_PI)
+}
+
+/// The density of the normal distribution.
+pub(super) fn normal(x: Expr<'_>) -> Expr<'_> {
+    (x * x * x.constant(-0.5)).call("exp", &[]) * x.constant(NORMAL)
+}
+
+/// The derivative of the digamma function: by recurrence to where the series of DLMF 5.15.8 holds, below 1/2 by
+/// reflection (5.15.6).
+pub(super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
+    /// Bernoulli numbers `B_2k`.
+    const BERNOULLI: [f64; 8] =
+        [1. / 6., -1. / 30., 1. / 42., -1. / 30., 5. / 66., -691. / 2730., 7. / 6., -3617. / 510.];
+    let one = x.constant(1);
+    let reflected = x.lt(x.constant(0.5));
+    let mut z = reflected.select(one - x, x);
+    let mut sum = x.constant(0);
+    for _ in 0..10 {
+        sum = sum + one / (z * z);
+        z = z + one;
+    }
+    let (inverse, square) = (one / z, one / (z * z));
+    let series = BERNOULLI.iter().rev().fold(x.constant(0), |sum, &b| sum.fma(square, x.constant(b)));
+    let tail = inverse + square * x.constant(0.5) + series * square * inverse;
+    let sine = x.call("sinpi", &[]) * x.constant(FRAC_1_PI);
+    let there = sum + tail;
+    reflected.select(one / (sine * sine) - there, there)
+}
+
+/// The derivative of `I1(x) exp(−|x|)`.
+pub(super) fn i1e<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let is_zero = x.eq(x.constant(0));
+    let slope = x.call("i0e", &[]) - y / is_zero.select(x.constant(1), x) - y.call("mulsign", &[x]);
+    is_zero.select(x.constant(0.5), slope)
+}
+
+/// `sqrt(1 − k² sin² φ)`.
+pub(super) fn elliptic_delta<'r>(phi: Expr<'r>, k: Expr<'r>) -> Expr<'r> {
+    let s = k * phi.call("sin", &[]);
+    cosine(s)
+}
+
+/// `(1 + ν sin² φ) sqrt(1 − k² sin² φ)`, of φ, k and ν.
+pub(super) fn elliptic_3<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let s = x[0].call("sin", &[]);
+    (x[2] * (s * s) + s.constant(1)) * elliptic_delta(x[0], x[1])
+}
+
+/// K(k) by k, from K and E; 0 at 0.
+pub(super) fn elliptic_1<'r>(k: Expr<'r>, first: Expr<'r>, second: Expr<'r>) -> Expr<'r> {
+    let (zero, one) = (k.constant(0), k.constant(1));
+    let slope = (second / ((one - k) * (one + k)) - first) / k;
+    k.eq(zero).select(zero, slope)
+}
+
+/// E(k) or E(φ, k) by k, from F and E; 0 at 0.
+pub(super) fn elliptic_2<'r>(k: Expr<'r>, first: Expr<'r>, second: Expr<'r>) -> Expr<'r> {
+    let zero = k.constant(0);
+    k.eq(zero).select(zero, (second - first) / k)
+}
+
+/// F(φ, k) by k.
+pub(super) fn incomplete_1<'r>(x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
+    let (phi, k, one) = (x[0], x[1], y.constant(1));
+    let complement = (one - k) * (one + k);
+    let product = phi.call("sin", &[]) * phi.call("cos", &[]);
+    let rest = k * product / (complement * elliptic_delta(phi, k));
+    elliptic_1(k, y, phi.call("ellint_2", &[k])) - rest
+}
+
+/// Π(φ, k, ν) by k and by ν.
+pub(super) fn incomplete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
+    let (phi, k, nu) = (x[0], x[1], x[2]);
+    let (first, second) = (phi.call("ellint_1", &[k]), phi.call("ellint_2", &[k]));
+    let (s, c) = (phi.call("sin", &[]), phi.call("cos", &[]));
+    let delta = elliptic_delta(phi, k);
+    let over = s * c * delta / (nu * (s * s) + y.constant(1));
+    third([k, nu], [first, second, y], [s * c / delta, over])
+}
+
+/// Π(π/2, k, ν) by k and by ν.
+pub(super) fn complete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
+    let (k, nu, zero) = (x[0], x[1], y.constant(0));
+    let integrals = [k.call("comp_ellint_1", &[]), k.call("comp_ellint_2", &[]), y];
+    third([k, nu], integrals, [zero, zero])
+}
+
+/// DLMF 19.4.6 and its like for ν, with n = −ν: from F, E and Π, and what the end of the interval adds.
+fn third<'r>(
+    [k, nu]: [Expr<'r>; 2],
+    [first, second, third]: [Expr<'r>; 3],
+    [by_k, by_nu]: [Expr<'r>; 2],
+) -> [Expr<'r>; 2] {
+    let (n, m, one, two) = (-nu, k * k, k.constant(1), k.constant(2));
+    let slope = k / (n - m) * (second / (m - one) + third - m * by_k / (m - one));
+    let sum = second + (m - n) / n * first + (n * n - m) / n * third - n * by_nu;
+    [slope, -(sum / (two * (m - n) * (n - one)))]
+}
+
+/// The slope of the curve from light to sRGB.
+pub(super) fn to_srgb(x: Expr<'_>) -> Expr<'_> {
+    let is_curved = x.gt(x.constant(0.003_130_8));
+    let base = is_curved.select(x, x.constant(1));
+    let curve = base.call("pow", &[x.constant(1.0 / 2.4 - 1.0)]) * x.constant(1.055 / 2.4);
+    is_curved.select(curve, x.constant(12.92))
+}
+
+/// The slope of the curve from sRGB to light.
+pub(super) fn from_srgb(x: Expr<'_>) -> Expr<'_> {
+    let is_curved = x.gt(x.constant(0.040_45));
+    let base = (x + x.constant(0.055)) * x.constant(1.0 / 1.055);
+    let base = is_curved.select(base, x.constant(1));
+    let curve = base.call("pow", &[x.constant(1.4)]) * x.constant(2.4 / 1.055);
+    is_curved.select(curve, x.constant(1.0 / 12.92))
+}
