@@ -34,6 +34,8 @@ pub enum Answer {
     Parts(Vec<Vec<usize>>),
     /// The new value of the target, and what else there is.
     Written(Value, Option<Box<Self>>),
+    /// Nothing: something was done.
+    Nothing,
 }
 
 impl<'a> Call<'_, 'a> {
@@ -174,6 +176,12 @@ impl From<Value> for Answer {
 impl From<Array> for Answer {
     fn from(array: Array) -> Self {
         Self::Value(array.into())
+    }
+}
+
+impl From<()> for Answer {
+    fn from((): ()) -> Self {
+        Self::Nothing
     }
 }
 

@@ -33,6 +33,7 @@
 
 mod argument;
 mod call;
+mod derivatives;
 pub mod entries;
 mod horizontal;
 mod index;
@@ -49,6 +50,7 @@ mod typed;
 
 pub use argument::{Argument, TYPE_LETTERS};
 pub use call::{call, lift, signature, takes};
+pub use derivatives::Marked;
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;

@@ -107,7 +107,7 @@ pub(super) fn answered(answer: Answer, first: Option<&ArrayRef>) -> Dynamic {
     match answer {
         Answer::Value(value) => Dynamic::from(ArrayRef::from(value)),
         Answer::Written(_, Some(rest)) => answered(*rest, first),
-        Answer::Written(_, None) => Dynamic::UNIT,
+        Answer::Written(_, None) | Answer::Nothing => Dynamic::UNIT,
         Answer::Number(number) => dynamic(number),
         Answer::List(answers) => {
             let answers = answers.into_iter().map(|answer| answered(answer, first));

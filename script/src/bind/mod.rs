@@ -13,6 +13,7 @@ mod control;
 mod csv;
 pub(crate) mod cuda_modules;
 pub(crate) mod deletion;
+mod derivatives;
 mod devices;
 pub(crate) mod doc;
 mod engine;
@@ -121,6 +122,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lists, maps and text", json::register),
     ("tensors", tensor_types::register),
     ("tensors", tensors::register),
+    ("derivatives", derivatives::register),
     ("operations of Cengine", cengine::register),
 ];
 

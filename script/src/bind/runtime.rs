@@ -2,11 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use porcini_core::Array;
 use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
 use porcini_core::memory::heap;
 use rhai::Dynamic;
 
+use super::derivatives::with_letter;
 use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::fault::{Fault, IntoFault, Result, Stop, fault, fault_with_hint, stop};
@@ -235,7 +237,10 @@ fn labels(registry: &mut Registry<'_>) {
         // Never a path of Rust: `0..3` is a range.
         let is_path = name.contains("::") || args[0].is::<ArrayRef>();
         let shown = if is_path { type_name(args[0]) } else { name.to_string() };
-        Ok(shown.trim_start_matches("a ").to_string())
+        let shown = shown.trim_start_matches("a ");
+        let is_tracked = |value: &ArrayRef| value.leaves().iter().any(Array::is_tracked);
+        let is_tracked = args[0].read_lock::<ArrayRef>().is_some_and(|value| is_tracked(&value));
+        Ok(if is_tracked { with_letter(shown) } else { shown.to_string() })
     });
 }
 

@@ -1,0 +1,144 @@
+//! Derivatives of values: those of the arrays inside (S29).
+//!
+//! The gradient of a real loss by a complex number has the derivatives by its parts as parts.
+
+use super::{Argument, Value};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::session::Session;
+use crate::tensor::Tensor;
+
+/// What a value is a function of, and how its gradients are put together again.
+#[derive(Debug)]
+pub struct Marked {
+    /// The value, its arrays behind marks.
+    pub value: Value,
+    marks: Vec<Array>,
+}
+
+impl Value {
+    /// The value with other arrays in the place of those inside, in their order. Tensors lie in memory in the order of their
+    /// entries.
+    ///
+    /// # Errors
+    /// What the function returns.
+    pub fn each_array(&self, change: &mut dyn FnMut(&Array) -> Result<Array>) -> Result<Self> {
+        Ok(match self {
+            Self::Array(array) => Self::Array(change(array)?),
+            Self::Nested(form, components) => {
+                let components = components.iter().map(|component| component.each_array(change));
+                Self::Nested(*form, components.collect::<Result<_>>()?)
+            }
+            Self::Tensor(tensor) => {
+                let mut parts = tensor.entries()?;
+                for part in &mut parts {
+                    *part = change(part)?;
+                }
+                Self::Tensor(Tensor::of(&parts, tensor.shape().clone())?)
+            }
+        })
+    }
+
+    /// The arrays inside, in the order of [`Value::each_array`].
+    ///
+    /// # Errors
+    /// As [`Tensor::entries`](crate::tensor::Tensor::entries).
+    pub fn arrays(&self) -> Result<Vec<Array>> {
+        let mut arrays = Vec::new();
+        self.each_array(&mut |array| {
+            arrays.push(array.clone());
+            Ok(array.clone())
+        })?;
+        Ok(arrays)
+    }
+
+    /// The value with marks of its own: gradients by it end there. Give them back by [`Marked::release`].
+    ///
+    /// # Errors
+    /// As [`Array::enable_grad`].
+    pub fn marked(&self, op: &'static str) -> Result<Marked> {
+        let mut marks = Vec::new();
+        let value = self.each_array(&mut |array| {
+            let marked = array.marked(op)?;
+            marks.push(marked.clone());
+            Ok(marked)
+        })?;
+        Ok(Marked { value, marks })
+    }
+
+    /// Whether an array inside is tracked.
+    pub fn is_tracked(&self) -> bool {
+        Argument::from(self).leaves().into_iter().any(Array::is_tracked)
+    }
+}
+
+impl Marked {
+    /// The marks, in the order of the value's arrays.
+    pub fn marks(&self) -> &[Array] {
+        &self.marks
+    }
+
+    /// A value of the same form with other arrays.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn with(&self, arrays: &mut dyn Iterator<Item = Array>) -> Result<Value> {
+        self.value.each_array(&mut |array| Ok(arrays.next().unwrap_or_else(|| array.clone())))
+    }
+
+    /// The derivatives of each entry of `y` by each entry of the value: a tensor with the axes of `y`, which has none where
+    /// it is an array of one lane, then those of the value. As many directions are followed as there are on the shorter
+    /// side. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Forms` for values with components and complex ones; as [`Session::grad`].
+    pub fn jacobian(&self, op: &'static str, y: &Value) -> Result<Value> {
+        let (outputs, by) = (y.arrays()?, &self.marks);
+        let ([output], [mark]) = (&outputs[..], &by[..]) else {
+            let got = [y.type_name(), self.value.type_name()].join(" by ");
+            return Err(Error::forms(format!("{op}: got {got}, expected real arrays or tensors")));
+        };
+        let session = mark.session();
+        let (m, n) = (output.size(), mark.size());
+        let is_forward = n < m;
+        let mut rows = Vec::new();
+        for k in 0..n.min(m) {
+            let dtype = if is_forward { mark.dtype() } else { output.dtype() };
+            let lanes = session.arange(DType::U64, 0.into(), Scalar::UInt(n.min(m)), 1.into())?;
+            let direction = lanes.apply(Op::Eq, &[Scalar::UInt(k).into()])?.cast(dtype)?;
+            let found = if is_forward {
+                session.jvp(&[output], &[(mark, Some(&direction))])?
+            } else {
+                session.grad(&[(output, Some(&direction))], &[mark])?
+            };
+            rows.extend(found);
+        }
+        let lanes = match &rows[..] {
+            [] => session.zeros(mark.dtype(), 0)?,
+            rows => session.concat(&rows.iter().collect::<Vec<_>>())?,
+        };
+        let extents = |value: &Value| match value {
+            Value::Tensor(tensor) => tensor.shape().extents().to_vec(),
+            _ => vec![value.lanes().unwrap_or(1)],
+        };
+        let of_result = match y {
+            Value::Array(array) if array.size() == 1 => Vec::new(),
+            y => extents(y),
+        };
+        let shape = [of_result, extents(&self.value)].concat();
+        let entries = if is_forward {
+            Tensor::new(&lanes, &[n, m])?.transpose()?.entries()?.swap_remove(0)
+        } else {
+            lanes
+        };
+        Tensor::new(&entries, &shape).map(Value::Tensor)
+    }
+
+    /// Takes the marks back: `outputs`, and what they are made of, are not tracked for their sake any more.
+    pub fn release(session: &Session, marked: &[&Self], outputs: &[&Array]) {
+        let marks: Vec<&Array> = marked.iter().flat_map(|marked| &marked.marks).collect();
+        session.unmark(&marks, outputs);
+    }
+}

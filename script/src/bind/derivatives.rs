@@ -1,0 +1,492 @@
+//! Derivatives: marks and gradients of core's catalogue, and functions of functions: `grad(f)`, `jacobian(f)` (S29).
+
+use std::any::TypeId;
+use std::collections::BTreeSet;
+
+use porcini_core::catalogue::DERIVATIVES;
+use porcini_core::value::{Marked, Type};
+use porcini_core::{Array, DType, Session, Value};
+use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
+
+use super::catalogue;
+use super::registry::Registry;
+use super::types::statics;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{Arg, ArrayRef, type_name};
+
+/// Most arguments of a function that is differentiated.
+const MOST_ARGUMENTS: usize = 8;
+
+/// What is made of a function and its gradients.
+type Made = fn(Dynamic, Dynamic) -> Dynamic;
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    catalogue::register(registry, DERIVATIVES);
+    registry.alias("set_requires_gradient", "enable_grad");
+    registry.alias("requires_gradient", "requires_grad");
+    for row in DERIVATIVES {
+        for (alias, name) in [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")] {
+            if row.name == name {
+                registry.typed(alias, TypeId::of::<ArrayRef>(), 1, move |context, call, args| {
+                    catalogue::run(context, call, row, args)
+                });
+            }
+        }
+    }
+    types(registry);
+    gradients(registry);
+    directions(registry);
+    matrices(registry);
+    no_grad(registry);
+}
+
+/// `FloatD`, `Vector3fD`: as the types that end in C, with a mark.
+fn types(registry: &mut Registry<'_>) {
+    for dtype in DType::ALL.into_iter().filter(|dtype| dtype.is_float()) {
+        let name = type_with_mark(registry, dtype.script_name(), &[1]);
+        statics_with_mark(registry, &name, dtype, |array| Ok(array.into()));
+    }
+    for nested in Type::all() {
+        if let Some(dtype) = nested.dtype.filter(|dtype| dtype.is_float()) {
+            let name = type_with_mark(registry, &nested.name, &[1, nested.form.n_entries()]);
+            statics_with_mark(registry, &name, dtype, move |array| nested.filled(&array).or_fault());
+        }
+    }
+    for (name, dtype, _) in porcini_core::tensor::types() {
+        if dtype.is_float() {
+            type_with_mark(registry, &name, &[1, 2]);
+        }
+    }
+}
+
+/// Registers the static functions of a type with a mark: of what they make, `wrap` makes a value.
+fn statics_with_mark(
+    registry: &mut Registry<'_>,
+    name: &str,
+    dtype: DType,
+    wrap: impl Fn(Array) -> Result<Value> + Clone + 'static,
+) {
+    let own = name.to_string();
+    let module = statics(&registry.context, name, dtype, move |array| {
+        with_mark(&own, &Dynamic::from(ArrayRef::from(wrap(array)?)))
+    });
+    registry.engine.register_static_module(name, module.into());
+}
+
+/// Registers the type of a name with a mark; its name.
+fn type_with_mark(registry: &mut Registry<'_>, name: &str, arities: &[usize]) -> String {
+    let marked = with_letter(name);
+    registry.doc(
+        &marked,
+        "(value)",
+        &format!(
+            "{name}(value), marked: what is computed from it keeps how, for derivatives; see enable_grad.\n\n\
+             >> type_of({marked}(1) * 2)\n{marked}"
+        ),
+    );
+    for &arity in arities.iter().filter(|&&arity| arity <= 4).collect::<BTreeSet<_>>() {
+        let (name, own) = (name.to_string(), marked.clone());
+        registry.any(&marked, arity, move |context, call, args| {
+            context.at(call);
+            let mut args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+            let mut args: Vec<&mut Dynamic> = args.iter_mut().collect();
+            with_mark(&own, &call.call_fn_raw(&name, false, false, &mut args)?)
+        });
+    }
+    marked
+}
+
+/// The name of a type with a mark.
+pub(super) fn with_letter(name: &str) -> String {
+    name.strip_suffix('C').map_or_else(|| name.into(), |name| format!("{name}D"))
+}
+
+fn with_mark(op: &str, value: &Dynamic) -> Result<ArrayRef> {
+    let marked = of_array(op, value)?.to_value().each_array(&mut |array| array.enable_grad());
+    marked.map(ArrayRef::from).or_fault()
+}
+
+/// `grad` and `value_and_grad`.
+fn gradients(registry: &mut Registry<'_>) {
+    registry.doc(
+        "grad",
+        "(f)",
+        "Of a function: the function that gives the gradient of its result, one array, by its arguments, a list where there \
+         are several; of more lanes than one the sum over all is differentiated, so lanes that do not meet have slopes of \
+         their own. Arguments may be lists and maps of arrays, whose gradients come in the same form; what is no float has \
+         none, (). grad(f, x, ..) calls it at once. Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked \
+         arrays, of which gradients may be asked again; grad(x) is gradient(x).\n\n\
+         >> slope = grad(|x| x ** 3); slope(FloatC([1, 2]))\n[3, 12]\n\
+         >> grad(|x| sin(x), 0.0)\n[1]\n\
+         >> x = FloatD(2); grad(x * x, [x])[0]\n[4]",
+    );
+    registry.doc(
+        "value_and_grad",
+        "(f)",
+        "The function that gives a list of a function's result and its gradient, as grad(f) does: both of one recording. \
+         value_and_grad(f, x, ..) calls it at once.\n\n\
+         >> value_and_grad(|x| hsum(x * x), FloatC([1, 2]))\n[[5], [2, 4]]",
+    );
+    let only: Made = |_, gradient| gradient;
+    let both: Made = |value, gradient| vec![value, gradient].into();
+    for (name, called, made) in
+        [("grad", "call_grad", only), ("value_and_grad", "call_value_and_grad", both)]
+    {
+        of_functions(registry, name, called, move |context, call, f, args| {
+            let (value, gradient) = gradient_of(context, call, name, f, args)?;
+            Ok(made(value, gradient))
+        });
+    }
+    registry.on_array("grad", 1, |_, _, x, _| {
+        x.to_value().each_array(&mut |x| x.gradient()).map(ArrayRef::from).or_fault()
+    });
+    registry.on_array("grad", 2, |context, call, y, rest| {
+        context.at(call);
+        let list = rest[0].read_lock::<rhai::Array>().map(|list| list.clone());
+        let list = list.ok_or_else(|| {
+            let got = type_name(rest[0]);
+            fault_with_hint(format!("grad: got {got}, expected a list of arrays"), "grad(y, [x])")
+        })?;
+        let inputs = list.iter().map(|x| of_array("grad", x)).collect::<Result<Vec<_>>>()?;
+        let arrays = inputs.iter().map(|x| x.to_value().arrays()).collect::<std::result::Result<Vec<_>, _>>();
+        let arrays: Vec<Array> = arrays.or_fault()?.into_iter().flatten().collect();
+        let outputs = y.to_value().arrays().or_fault()?;
+        let outputs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
+        let found = context.session.grad(&outputs, &arrays.iter().collect::<Vec<_>>()).or_fault()?;
+        let mut found = found.into_iter();
+        let gradients = inputs.iter().map(|x| {
+            let gradient = x.to_value().each_array(&mut |x| Ok(found.next().unwrap_or_else(|| x.clone())));
+            gradient.map(|gradient| Dynamic::from(ArrayRef::from(gradient))).or_fault()
+        });
+        gradients.collect::<Result<rhai::Array>>()
+    });
+}
+
+/// `jvp` and `vjp`.
+fn directions(registry: &mut Registry<'_>) {
+    registry.doc(
+        "jvp",
+        "(f, x, t)",
+        "A list of f(x) and its derivative in the direction t, which has the form of x: an array, or a list or map of them.\n\n\
+         >> jvp(|x| x * x, FloatC([1, 2]), FloatC([1, 10]))\n[[1, 4], [2, 40]]",
+    );
+    registry.any("jvp", 3, |context, call, args| {
+        context.at(call);
+        let op = "jvp";
+        let f = of_function(op, args[0])?;
+        let x = Tree::new(context, op, args[1])?;
+        let directions = x.arrays_of(op, args[2])?;
+        let y = result(op, f.call_within_context(call, vec![x.value()])?)?;
+        let outputs = y.to_value().arrays().or_fault()?;
+        let marks = x.marks();
+        let pairs: Vec<(&Array, Option<&Array>)> =
+            marks.iter().zip(&directions).map(|(mark, direction)| (*mark, Some(direction))).collect();
+        let tangents = context.session.jvp(&outputs.iter().collect::<Vec<_>>(), &pairs).or_fault()?;
+        release(&context.session, &[&x], outputs.iter().chain(&tangents));
+        let mut tangents = tangents.into_iter();
+        let tangent = y.to_value().each_array(&mut |y| Ok(tangents.next().unwrap_or_else(|| y.clone())));
+        let tangent = Dynamic::from(ArrayRef::from(tangent.or_fault()?));
+        Ok(vec![Dynamic::from(y), tangent])
+    });
+    registry.doc(
+        "vjp",
+        "(f, x, v)",
+        "A list of f(x) and the gradient by x of the sum over all lanes of f(x) times v, which has the form of f(x).\n\n\
+         >> vjp(|x| x * x, FloatC([1, 2]), FloatC([1, 10]))\n[[1, 4], [2, 40]]",
+    );
+    registry.any("vjp", 3, |context, call, args| {
+        context.at(call);
+        let op = "vjp";
+        let f = of_function(op, args[0])?;
+        let x = Tree::new(context, op, args[1])?;
+        let y = result(op, f.call_within_context(call, vec![x.value()])?)?;
+        let factors = of_array(op, args[2])?.to_value().arrays().or_fault()?;
+        let outputs = y.to_value().arrays().or_fault()?;
+        if factors.len() != outputs.len() {
+            let (got, expected) = (type_name(args[2]), y.type_name());
+            return Err(fault(format!("{op}: got {got} as factors of {expected}")));
+        }
+        let pairs: Vec<(&Array, Option<&Array>)> =
+            outputs.iter().zip(&factors).map(|(y, v)| (y, Some(v))).collect();
+        let gradients = context.session.grad(&pairs, &x.marks()).or_fault()?;
+        release(&context.session, &[&x], outputs.iter().chain(&gradients));
+        let gradient = x.gradients(&mut gradients.into_iter())?;
+        Ok(vec![Dynamic::from(y), gradient])
+    });
+}
+
+/// `jacobian` and `hessian`.
+fn matrices(registry: &mut Registry<'_>) {
+    registry.doc(
+        "jacobian",
+        "(f)",
+        "The function that gives the derivatives of each entry of f(x) by each entry of x, an array or tensor: a tensor \
+         with the axes of f(x), then those of x; f(x) of one lane adds none. As many directions are followed as there are \
+         lanes on the shorter side. jacobian(f, x) calls it at once.\n\n\
+         >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]",
+    );
+    of_functions(registry, "jacobian", "call_jacobian", |context, call, f, args| {
+        derivatives("jacobian", context, args, |x| f.call_within_context(call, vec![x]))
+    });
+    registry.doc(
+        "hessian",
+        "(f)",
+        "The function that gives the second derivatives of f(x), of one lane, by the entries of x: jacobian(grad(f)). \
+         hessian(f, x) calls it at once.\n\n\
+         >> hessian(|x| hsum(x ** 3), FloatC([1, 2]))\n[[6, 0],\n [0, 12]]",
+    );
+    of_functions(registry, "hessian", "call_hessian", |context, call, f, args| {
+        derivatives("hessian", context, args, |mut x| {
+            Ok(gradient_of(context, call, "hessian", f, &[&mut x])?.1)
+        })
+    });
+}
+
+/// The derivatives of what a function makes of its only argument.
+fn derivatives(
+    op: &'static str,
+    context: &Context,
+    args: &[&mut Dynamic],
+    of: impl Fn(Dynamic) -> Result<Dynamic>,
+) -> Result<Dynamic> {
+    let [x] = args else {
+        return Err(fault(format!("{op}: got {} arguments, expected one array", args.len())));
+    };
+    let tree = Tree::new(context, op, x)?;
+    let Tree::Value(x) = &tree else {
+        return Err(fault(format!("{op}: got {}, expected an array of floats", type_name(x))));
+    };
+    let y = result(op, of(tree.value())?)?;
+    let matrix = x.jacobian(op, &y.to_value()).or_fault()?;
+    let leaves = [y.leaves(), ArrayRef::from(matrix.clone()).leaves()].concat();
+    release(&context.session, &[&tree], leaves.iter());
+    Ok(Dynamic::from(ArrayRef::from(matrix)))
+}
+
+/// `no_grad`.
+fn no_grad(registry: &mut Registry<'_>) {
+    registry.doc(
+        "no_grad",
+        "(f)",
+        "Calls a function without arguments; what it computes is not tracked, whatever it is computed from. suspend_grad is \
+         another name.\n\n\
+         >> x = FloatD(3); type_of(no_grad(|| x * x))\nFloatC",
+    );
+    registry.alias("suspend_grad", "no_grad");
+    for name in ["no_grad", "suspend_grad"] {
+        registry.any(name, 1, move |context, call, args| {
+            let f = of_function(name, args[0])?;
+            context.session.no_grad(|| f.call_within_context::<Dynamic>(call, ()))
+        });
+    }
+}
+
+/// Registers `name(f)`, a function, and `name(f, x, ..)`, what that gives.
+fn of_functions(
+    registry: &mut Registry<'_>,
+    name: &'static str,
+    called: &'static str,
+    work: impl Fn(&Context, &NativeCallContext<'_>, &FnPtr, &[&mut Dynamic]) -> Result<Dynamic>
+    + Clone
+    + 'static,
+) {
+    registry.typed(name, TypeId::of::<FnPtr>(), 1, move |_, _, args| {
+        let mut function = FnPtr::new(called).expect("internal error: no name of a function");
+        function.add_curry(args[0].clone());
+        Ok(function)
+    });
+    for arity in 1..=MOST_ARGUMENTS {
+        for registered in [name, called] {
+            let work = work.clone();
+            let context = registry.context.clone();
+            let mut types = vec![TypeId::of::<Dynamic>(); arity + 1];
+            types[0] = TypeId::of::<FnPtr>();
+            registry.engine.register_raw_fn(registered, types, move |call, args| {
+                context.at(&call);
+                let f = of_function(name, args[0])?;
+                work(&context, &call, &f, &args[1..])
+            });
+        }
+    }
+}
+
+/// A function's value and its gradient by its arguments.
+fn gradient_of(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    op: &'static str,
+    f: &FnPtr,
+    args: &[&mut Dynamic],
+) -> Result<(Dynamic, Dynamic)> {
+    let trees = args.iter().map(|arg| Tree::new(context, op, arg)).collect::<Result<Vec<_>>>()?;
+    let marks: Vec<&Array> = trees.iter().flat_map(Tree::marks).collect();
+    if marks.is_empty() {
+        let got = args.iter().map(|arg| type_name(arg)).collect::<Vec<_>>().join(", ");
+        let message = format!("{op}: got {got}, expected arrays of floats to differentiate by");
+        return Err(fault_with_hint(message, "integers have no derivatives: write 3.0, or FloatC(x)"));
+    }
+    let values: Vec<Dynamic> = trees.iter().map(Tree::value).collect();
+    let y = result(op, f.call_within_context(call, values)?)?;
+    let outputs = y.to_value().arrays().or_fault()?;
+    let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
+    let gradients = context.session.grad(&pairs, &marks).or_fault()?;
+    let all: Vec<&Tree> = trees.iter().collect();
+    release(&context.session, &all, outputs.iter().chain(&gradients));
+    let mut gradients = gradients.into_iter();
+    let mut found =
+        trees.iter().map(|tree| tree.gradients(&mut gradients)).collect::<Result<rhai::Array>>()?;
+    let gradient = if found.len() == 1 { found.swap_remove(0) } else { found.into() };
+    Ok((Dynamic::from(y), gradient))
+}
+
+/// An argument with its arrays of floats behind marks.
+enum Tree {
+    Value(Marked),
+    List(Vec<Self>),
+    Map(Vec<(Identifier, Self)>),
+    /// What has no derivatives.
+    Other(Dynamic),
+}
+
+impl Tree {
+    fn new(context: &Context, op: &'static str, value: &Dynamic) -> Result<Self> {
+        if let Some(list) = value.read_lock::<rhai::Array>() {
+            let items = list.iter().map(|item| Self::new(context, op, item));
+            return items.collect::<Result<_>>().map(Self::List);
+        }
+        if let Some(map) = value.read_lock::<rhai::Map>() {
+            let entry = |(key, item): (&Identifier, &Dynamic)| {
+                Ok((key.clone(), Self::new(context, op, item)?))
+            };
+            return map.iter().map(entry).collect::<Result<_>>().map(Self::Map);
+        }
+        if let Ok(number) = value.as_float() {
+            let array = context.session.full(DType::F32, number, 1).or_fault()?;
+            return Value::from(array).marked(op).map(Self::Value).or_fault();
+        }
+        let array = value.read_lock::<ArrayRef>().map(|value| value.to_value());
+        match array {
+            Some(array) if array.dtype().is_float() => array.marked(op).map(Self::Value).or_fault(),
+            _ => Ok(Self::Other(value.clone())),
+        }
+    }
+
+    /// The argument to call the function with.
+    fn value(&self) -> Dynamic {
+        match self {
+            Self::Value(marked) => Dynamic::from(ArrayRef::from(marked.value.clone())),
+            Self::List(items) => Dynamic::from_array(items.iter().map(Self::value).collect()),
+            Self::Map(entries) => {
+                let entries = entries.iter().map(|(key, item)| (key.clone(), item.value()));
+                Dynamic::from_map(entries.collect())
+            }
+            Self::Other(value) => value.clone(),
+        }
+    }
+
+    fn marks(&self) -> Vec<&Array> {
+        match self {
+            Self::Value(marked) => marked.marks().iter().collect(),
+            Self::List(items) => items.iter().flat_map(Self::marks).collect(),
+            Self::Map(entries) => entries.iter().flat_map(|(_, item)| item.marks()).collect(),
+            Self::Other(_) => Vec::new(),
+        }
+    }
+
+    fn marked(&self) -> Vec<&Marked> {
+        match self {
+            Self::Value(marked) => vec![marked],
+            Self::List(items) => items.iter().flat_map(Self::marked).collect(),
+            Self::Map(entries) => entries.iter().flat_map(|(_, item)| item.marked()).collect(),
+            Self::Other(_) => Vec::new(),
+        }
+    }
+
+    /// Gradients in the form of the argument.
+    fn gradients(&self, arrays: &mut dyn Iterator<Item = Array>) -> Result<Dynamic> {
+        Ok(match self {
+            Self::Value(marked) => Dynamic::from(ArrayRef::from(marked.with(arrays).or_fault()?)),
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.gradients(arrays));
+                Dynamic::from_array(items.collect::<Result<_>>()?)
+            }
+            Self::Map(entries) => {
+                let entry = |(key, item): &(Identifier, Self)| Ok((key.clone(), item.gradients(arrays)?));
+                Dynamic::from_map(entries.iter().map(entry).collect::<Result<_>>()?)
+            }
+            Self::Other(_) => Dynamic::UNIT,
+        })
+    }
+
+    /// The arrays of a value that has the argument's form.
+    fn arrays_of(&self, op: &str, value: &Dynamic) -> Result<Vec<Array>> {
+        let mismatch = || {
+            let (own, got) = (type_name(&self.value()), type_name(value));
+            fault(format!("{op}: got {got} as direction of {own}"))
+        };
+        match self {
+            Self::Value(marked) => {
+                let arrays = match Arg::new(op, value)? {
+                    Arg::Value(value) => value.to_value().arrays().or_fault()?,
+                    Arg::Number(number) => {
+                        let full = |x: &Array| x.session().full(x.dtype(), number, 1).or_fault();
+                        marked.marks().iter().map(full).collect::<Result<_>>()?
+                    }
+                    Arg::Numbers(_) => return Err(mismatch()),
+                };
+                if arrays.len() == marked.marks().len() { Ok(arrays) } else { Err(mismatch()) }
+            }
+            Self::List(items) => {
+                let list = value.read_lock::<rhai::Array>().ok_or_else(mismatch)?;
+                if list.len() != items.len() {
+                    return Err(mismatch());
+                }
+                let arrays = items.iter().zip(&*list).map(|(item, value)| item.arrays_of(op, value));
+                Ok(arrays.collect::<Result<Vec<_>>>()?.concat())
+            }
+            Self::Map(entries) => {
+                let map = value.read_lock::<rhai::Map>().ok_or_else(mismatch)?;
+                let arrays = entries.iter().map(|(key, item)| {
+                    item.arrays_of(op, map.get(key.as_str()).ok_or_else(mismatch)?)
+                });
+                Ok(arrays.collect::<Result<Vec<_>>>()?.concat())
+            }
+            Self::Other(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+fn release<'a>(session: &Session, trees: &[&Tree], outputs: impl Iterator<Item = &'a Array>) {
+    let marked: Vec<&Marked> = trees.iter().flat_map(|tree| tree.marked()).collect();
+    Marked::release(session, &marked, &outputs.collect::<Vec<_>>());
+}
+
+/// What a function that is differentiated gave.
+fn result(op: &str, value: Dynamic) -> Result<ArrayRef> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return Ok(array.clone());
+    }
+    let message = format!("{op}: the function gave {}, expected an array", type_name(&value));
+    Err(match type_name(&value).as_str() {
+        _ if value.is_float() || value.is_int() => fault_with_hint(
+            message,
+            "a number does not know what it was computed from: x[0..1] is a lane as an array, hsum(x) a sum",
+        ),
+        _ if value.is_array() => fault_with_hint(message, "return the one that is differentiated"),
+        _ => fault(message),
+    })
+}
+
+fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
+    let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
+    array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
+}
+
+fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
+    let function = value.read_lock::<FnPtr>().map(|function| function.clone());
+    function.ok_or_else(|| {
+        let message = format!("{op}: got {}, expected a function", type_name(value));
+        fault_with_hint(message, format!("{op}(|x| x * x, ..)"))
+    })
+}
