@@ -1,11 +1,15 @@
 //! Derivatives by differences, and by each other (S29).
 
+use porcini_core::catalogue;
 use porcini_core::ir::op::{Class, OPS, Op, Shape};
+use porcini_core::linear::Function;
+use porcini_core::linear::fourier::Transform;
+use porcini_core::tensor::Tensor;
 use porcini_core::trace::functions::FUNCTIONS;
-use porcini_core::{Array, DType, Operand, Result, Session};
+use porcini_core::{Array, DType, Operand, ReduceOp, Result, ScatterOp, Session};
 
 /// What is differentiated: lanes of some arguments to lanes.
-type Function<'f> = dyn Fn(&[Array]) -> Result<Array> + 'f;
+type Lanes<'f> = dyn Fn(&[Array]) -> Result<Array> + 'f;
 
 /// Places away from kinks, within and beyond where functions are defined.
 const PLACES: [f64; 16] = [
@@ -29,7 +33,7 @@ fn grid(arity: usize) -> Vec<Vec<f64>> {
 }
 
 /// The derivative by the i-th argument by differences over `h` and `2 h`; NaN where those of `h / 2` differ.
-fn differences(f: &Function<'_>, x: &[Array], i: usize) -> Result<Vec<f64>> {
+fn differences(f: &Lanes<'_>, x: &[Array], i: usize) -> Result<Vec<f64>> {
     let at = |h: f64| -> Result<Vec<f64>> {
         let moved = |steps: f64| -> Result<Vec<f64>> {
             let mut x = x.to_vec();
@@ -52,7 +56,7 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 }
 
 /// Compares both modes, and those of the derivative, with differences. The number of places compared.
-fn check(name: &str, f: &Function<'_>, x: &[Array], order: u32) -> Result<usize> {
+fn check(name: &str, f: &Lanes<'_>, x: &[Array], order: u32) -> Result<usize> {
     let session = x[0].session();
     let marked = x.iter().map(Array::enable_grad).collect::<Result<Vec<_>>>()?;
     let mut n_compared = 0;
@@ -124,5 +128,198 @@ fn operations_have_the_slopes_of_differences() -> Result<()> {
     let x = arguments(&session, 2)?;
     let chosen = |x: &[Array]| x[0].gt(&x[1])?.apply(Op::Select, &[(&x[0]).into(), (&x[1]).into()]);
     check("select", &chosen, &x, 1)?;
+    Ok(())
+}
+
+/// What goes across lanes, of the only argument.
+type Whole<'f> = dyn Fn(&Array) -> Result<Array> + 'f;
+
+fn sum(x: &Array) -> Result<f64> {
+    Ok(x.hsum()?.item(0)?.to_f64())
+}
+
+/// Compares the derivative in a direction by both modes and by differences, then that of the gradient.
+fn check_across(name: &str, f: &Whole<'_>, x: &Array, order: u32) -> Result<()> {
+    let session = x.session();
+    let mixed = |n: u64, start: f64| -> Result<Array> {
+        session.linspace(DType::F64, start, start + n as f64, n)?.sin()
+    };
+    let marked = x.enable_grad()?;
+    let y = f(&marked)?;
+    let (t, w) = (mixed(x.size(), 0.3)?, mixed(y.size(), 1.1)?);
+    let gradient = session.grad(&[(&y, Some(&w))], &[&marked])?.swap_remove(0);
+    let tangent = session.jvp(&[&y], &[(&marked, Some(&t))])?.swap_remove(0);
+    let (reverse, forward) = (sum(&gradient.try_mul(&t)?)?, sum(&tangent.try_mul(&w)?)?);
+    let at = |h: f64| -> Result<f64> { sum(&f(&x.try_add(&t.try_mul(h)?)?)?.try_mul(&w)?) };
+    let h = 1e-3;
+    let expected = (at(-2.0 * h)? - 8.0 * at(-h)? + 8.0 * at(h)? - at(2.0 * h)?) / (12.0 * h);
+    assert!(near(forward, reverse, 1e-9), "{name}, order {order}: {forward} forward, {reverse} reverse");
+    assert!(near(reverse, expected, 1e-6), "{name}, order {order}: {reverse}, by differences {expected}");
+    if order < 2 {
+        let slope = |x: &Array| {
+            let x = x.enable_grad()?;
+            let y = f(&x)?;
+            Ok(session.grad(&[(&y, Some(&w))], &[&x])?.swap_remove(0))
+        };
+        check_across(name, &slope, x, order + 1)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn what_goes_across_lanes_has_the_slopes_of_differences() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.array(&[0.7, -1.3, 2.1, 0.4, 1.9, -0.6, 1.2, 0.9, -2.2, 3.1, 0.2, 1.6])?;
+    let index = session.array(&[3_u32, 0, 3, 7, 11, 5])?;
+    let every = session.array(&[2_u32, 0, 2, 1, 3, 3, 0, 1, 1, 2, 0, 3])?;
+    let active = session.array(&[true, false, true, true, true, true, false, true, true, true, true, true])?;
+    let (x, index, every, active) = (&x, &index, &every, &active);
+    let zeros = || session.full(DType::F64, 0.5, 4);
+    let put = |op: ScatterOp, x: &Array| {
+        let mut target = zeros()?;
+        target.scatter(op, x, every, Some(active))?;
+        Ok(target)
+    };
+    let named = |name: &'static str| move |x: &Array| {
+        catalogue::find(name).unwrap().call(x.session(), &[&x.into()])?.array()
+    };
+    let functions: Vec<(&str, Box<Whole<'_>>)> = vec![
+        ("hsum", Box::new(|x| x.try_mul(x)?.hsum())),
+        ("hprod", Box::new(|x| x.hprod())),
+        ("hmin", Box::new(|x| x.hmin())),
+        ("hmax", Box::new(|x| x.try_mul(x)?.hmax())),
+        ("mean", Box::new(|x| x.exp()?.mean())),
+        ("gather", Box::new(|x| x.try_mul(x)?.gather(index, None))),
+        ("scatter", Box::new(|x| put(ScatterOp::Set, &x.try_mul(x)?))),
+        ("scatter_add", Box::new(|x| put(ScatterOp::Add, &x.sin()?))),
+        ("scatter_min", Box::new(|x| put(ScatterOp::Min, &x.sin()?))),
+        ("scatter_max", Box::new(|x| put(ScatterOp::Max, &x.sin()?))),
+        ("into", Box::new(|x| {
+            let mut target = x.sin()?;
+            target.scatter(ScatterOp::Set, &x.slice(..6)?, index, None)?;
+            Ok(target)
+        })),
+        ("psum", Box::new(named("psum"))),
+        ("psum_exclusive", Box::new(named("psum_exclusive"))),
+        ("psum_reverse", Box::new(named("psum_reverse"))),
+        ("cumprod", Box::new(named("cumprod"))),
+        ("sort", Box::new(named("sort"))),
+        ("sort_desc", Box::new(named("sort_desc"))),
+        ("median", Box::new(named("median"))),
+        ("var", Box::new(named("var"))),
+        ("std", Box::new(named("std"))),
+        ("reverse", Box::new(named("reverse"))),
+        ("uniform", Box::new(|x| x.try_mul(&x.slice(2..3)?))),
+    ];
+    for (name, f) in &functions {
+        check_across(name, f, x, 1)?;
+    }
+    let zero = session.array(&[0.7, 0.0, 2.1, 0.4])?;
+    let two = session.array(&[0.7, 0.0, 2.1, 0.0, 3.0])?;
+    for x in [&zero, &two] {
+        check_across("cumprod of zeros", &|x| named("cumprod")(x), x, 1)?;
+        check_across("hprod of zeros", &|x| x.hprod(), x, 1)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn functions_of_tensors_have_the_slopes_of_differences() -> Result<()> {
+    let session = Session::new()?;
+    let lanes: Vec<f64> = (0..24_u32).map(|i| (f64::from(i * i) * 0.37).sin() + f64::from(i % 5)).collect();
+    let x = session.array(&lanes)?;
+    let shaped = |x: &Array, extents: &[u64]| {
+        Tensor::new(&x.slice(..extents.iter().product::<u64>().cast_signed())?, extents)
+    };
+    let entries = |t: Tensor| -> Result<Array> {
+        let parts = t.entries()?;
+        parts.iter().skip(1).try_fold(parts[0].clone(), |sum, part| sum.try_add(&part.try_mul(0.7)?))
+    };
+    let of = |op: &'static str, function: Function, i: usize, extents: [u64; 2]| {
+        move |x: &Array| {
+            let a = shaped(x, &extents)?;
+            // Away from the singular ones, and symmetric where that is asked for.
+            let a = match function {
+                Function::Cholesky | Function::EigenSymmetric | Function::EigenvaluesSymmetric => {
+                    a.matmul(&a.matrix_transpose()?)?
+                }
+                _ => a,
+            };
+            let result = a.linear(op, function)?.swap_remove(i);
+            // Signs of vectors are free.
+            let is_vector = matches!((function, i), (Function::Qr, _) | (Function::Svd, 0 | 2) | (Function::EigenSymmetric | Function::Eigen, 1));
+            let parts = result.entries()?;
+            let parts = if is_vector {
+                parts.iter().map(|part| part.try_mul(part)).collect::<Result<Vec<_>>>()?
+            } else {
+                parts.to_vec()
+            };
+            parts.iter().skip(1).try_fold(parts[0].clone(), |sum, part| sum.try_add(&part.try_mul(0.7)?))
+        }
+    };
+    let functions: Vec<(&str, Box<Whole<'_>>)> = vec![
+        ("inv", Box::new(of("inv", Function::Inverse, 0, [3, 3]))),
+        ("det", Box::new(of("det", Function::Determinant, 0, [3, 3]))),
+        ("slogdet", Box::new(of("slogdet", Function::SignAndLog, 1, [3, 3]))),
+        ("cholesky", Box::new(of("cholesky", Function::Cholesky, 0, [3, 3]))),
+        ("qr, q", Box::new(of("qr", Function::Qr, 0, [4, 3]))),
+        ("qr, r", Box::new(of("qr", Function::Qr, 1, [4, 3]))),
+        ("svd, u", Box::new(of("svd", Function::Svd, 0, [4, 3]))),
+        ("svd, s", Box::new(of("svd", Function::Svd, 1, [3, 4]))),
+        ("svd, vh", Box::new(of("svd", Function::Svd, 2, [3, 4]))),
+        ("singular_values", Box::new(of("singular_values", Function::SingularValues, 0, [3, 2]))),
+        ("cond", Box::new(of("cond", Function::Condition, 0, [3, 3]))),
+        ("eigh, w", Box::new(of("eigh", Function::EigenSymmetric, 0, [3, 3]))),
+        ("eigh, v", Box::new(of("eigh", Function::EigenSymmetric, 1, [3, 3]))),
+        ("eigvalsh", Box::new(of("eigvalsh", Function::EigenvaluesSymmetric, 0, [3, 3]))),
+        ("eig, w", Box::new(of("eig", Function::Eigen, 0, [3, 3]))),
+        ("pinv", Box::new(of("pinv", Function::PseudoInverse, 0, [4, 3]))),
+        ("pinv, wide", Box::new(of("pinv", Function::PseudoInverse, 0, [2, 4]))),
+        ("expm", Box::new(of("expm", Function::Exponential, 0, [2, 2]))),
+        ("solve", Box::new(|x| {
+            let (a, b) = (shaped(x, &[3, 3])?, Tensor::new(&x.slice(9..15)?, &[3, 2])?);
+            entries(a.solved("solve", Function::Solve, &b)?)
+        })),
+        ("lstsq", Box::new(|x| {
+            let (a, b) = (shaped(x, &[4, 3])?, Tensor::new(&x.slice(12..16)?, &[4])?);
+            entries(a.solved("lstsq", Function::LeastSquares, &b)?)
+        })),
+        ("fft", Box::new(|x| entries(shaped(x, &[3, 5])?.transformed("fft", Transform::Forward, -1, None)?))),
+        ("ifft", Box::new(|x| entries(shaped(x, &[3, 5])?.transformed("ifft", Transform::Inverse, 0, Some(4))?))),
+        ("rfft", Box::new(|x| entries(shaped(x, &[3, 6])?.transformed("rfft", Transform::Real, -1, None)?))),
+        ("irfft", Box::new(|x| {
+            let z = Tensor::complex(&x.slice(..12)?, &x.slice(12..)?, &[3, 4])?;
+            entries(z.transformed("irfft", Transform::RealInverse, -1, Some(7))?)
+        })),
+        ("irfft, even", Box::new(|x| {
+            let z = Tensor::complex(&x.slice(..12)?, &x.slice(12..)?, &[3, 4])?;
+            entries(z.transformed("irfft", Transform::RealInverse, -1, None)?)
+        })),
+        ("matmul", Box::new(|x| {
+            let (a, b) = (shaped(x, &[2, 3])?, Tensor::new(&x.slice(6..18)?, &[3, 4])?);
+            entries(a.matmul(&b)?)
+        })),
+        ("matmul, turned", Box::new(|x| {
+            let (a, b) = (shaped(x, &[3, 2])?, Tensor::new(&x.slice(6..18)?, &[4, 3])?);
+            entries(a.matrix_transpose()?.matmul(&b.matrix_transpose()?)?)
+        })),
+        ("matmul, many by one", Box::new(|x| {
+            let (a, b) = (shaped(x, &[2, 2, 3])?, Tensor::new(&x.slice(12..18)?, &[3, 2])?);
+            entries(a.matmul(&b)?)?.try_add(&entries(b.matrix_transpose()?.matmul(&a.matrix_transpose()?)?)?)
+        })),
+        ("matmul, complex", Box::new(|x| {
+            let a = Tensor::complex(&x.slice(..6)?, &x.slice(6..12)?, &[2, 3])?;
+            let b = Tensor::complex(&x.slice(12..18)?, &x.slice(18..24)?, &[3, 2])?;
+            entries(a.matmul(&b)?)?.try_add(&entries(a.matmul(&a.matrix_transpose()?.conjugate()?)?)?)
+        })),
+        ("matvec", Box::new(|x| entries(shaped(x, &[3, 4])?.matmul(&Tensor::new(&x.slice(12..16)?, &[4])?)?))),
+        ("sum along", Box::new(|x| entries(shaped(x, &[2, 3, 4])?.reduce(ReduceOp::Sum, Some(&[1]), false)?))),
+        ("product along", Box::new(|x| entries(shaped(x, &[2, 3, 4])?.reduce(ReduceOp::Prod, Some(&[1]), false)?))),
+        ("largest along", Box::new(|x| entries(shaped(x, &[2, 3, 4])?.reduce(ReduceOp::Max, Some(&[0]), false)?))),
+        ("view", Box::new(|x| entries(shaped(x, &[2, 3, 4])?.transpose()?.slice(0, 1..3)?))),
+    ];
+    for (name, f) in &functions {
+        check_across(name, f, &x, 1)?;
+    }
     Ok(())
 }

@@ -1,9 +1,32 @@
 //! Derivatives of arrays (S29).
 
+use std::sync::Arc;
+
 use super::Array;
 use crate::error::{Error, Result};
+use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::session::Session;
+use crate::trace::Recorder;
+use crate::trace::derive::{PullBack, PushForward, Turn};
+
+/// The derivative of a function that is not made of recorded operations, or has a better one.
+pub(crate) trait Derivative: Send + Sync {
+    /// The cotangents of the arguments from that of the value; `None` where there is none.
+    ///
+    /// # Errors
+    /// What it is recorded with.
+    fn pull(&self, args: &[Array], value: &Array, cotangent: &Array) -> Result<Vec<Option<Array>>>;
+
+    /// The tangent of the value from those of the arguments that have one.
+    ///
+    /// # Errors
+    /// What it is recorded with.
+    fn push(&self, args: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array>;
+}
+
+/// A derivative as variables hold it.
+struct Rule(Box<dyn Derivative>);
 
 impl Array {
     /// The same lanes as a variable that is marked: derivatives of what is computed from it may be asked for. One that is
@@ -24,7 +47,7 @@ impl Array {
             let expected = "an array of floats";
             return Err(Error::UnsupportedType { op, dtype, expected });
         }
-        self.record_as(op, |table, id| table.marked(id))
+        self.exchanged(op, Table::marked)
     }
 
     /// Whether it is marked, or computed from what is: [`Session::grad`] and its like know what it is made of.
@@ -32,28 +55,45 @@ impl Array {
         self.session().with_table(|table| table.get(self.id()).tracked)
     }
 
+    /// Whether what is recorded of it now is tracked.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.session().with_table(|table| table.get(self.id()).tracked && !table.untracked)
+    }
+
     /// The same lanes without what they are made of.
     ///
     /// # Errors
     /// `Recording` in the body of a loop.
     pub fn detach(&self) -> Result<Self> {
-        self.record_as("detach", |table, id| table.detached(id))
+        self.exchanged("detach", Table::detached)
     }
 
-    fn record_as(
-        &self,
-        op: &'static str,
-        record: impl FnOnce(&mut crate::ir::table::Table, VarId) -> VarId,
-    ) -> Result<Self> {
+    fn exchanged(&self, op: &'static str, by: fn(&mut Table, VarId) -> VarId) -> Result<Self> {
         let handle = self.session().with_table(|table| {
             let scope = table.get(self.id()).scope;
             if scope != 0 {
                 return Err(table.inside(op, scope));
             }
-            let id = record(table, self.id());
+            let id = by(table, self.id());
             Ok((id, table.get(id).generation))
         })?;
         Ok(Self::adopt(self.session().clone(), handle))
+    }
+
+    /// This value as that of a function of arrays whose derivative is told.
+    ///
+    /// # Errors
+    /// `ForeignArray`.
+    pub(crate) fn with_derivative(
+        &self,
+        name: &'static str,
+        args: &[&Self],
+        derivative: impl Derivative + 'static,
+    ) -> Result<Self> {
+        let mut ids = self.session().ids(name, args)?;
+        ids.push(self.id());
+        let rule = Arc::new(Rule(Box::new(derivative)));
+        self.session().record(|recorder| Ok(recorder.with_derivative(name, &ids, rule)))
     }
 
     /// Adds to the gradients of all marks it was computed from those of its lanes, each times 1 or its gradient if that
@@ -63,30 +103,38 @@ impl Array {
     /// `Argument` if it is not tracked, or was made by what has no derivative.
     pub fn backward(&self) -> Result<()> {
         self.check_tracked("backward")?;
-        self.session().with_recorder(|recorder| {
-            let id = self.id();
-            let cotangent = match recorder.gradient_of(id) {
-                Some(gradient) => gradient,
-                None => recorder.ones_like(id),
-            };
-            recorder.add_to_gradients(id, cotangent)
+        let (session, id) = (self.session(), self.id());
+        let mut held = Held::new(session);
+        let (mut way, marks) = held.record(|recorder| {
+            let cone = recorder.cone(&[id], None)?;
+            let marks = recorder.marks_of(&cone);
+            let cotangent = recorder.seed(id);
+            Ok((recorder.begin_pull(cone, &[(id, cotangent)], &marks)?, marks))
+        })?;
+        session.no_grad(|| {
+            held.pull(&mut way)?;
+            held.record(|recorder| {
+                let gradients = recorder.end_pull(&way, &marks)?;
+                for (&mark, gradient) in marks.iter().zip(gradients) {
+                    if let Some(gradient) = gradient {
+                        recorder.add_to_gradient(mark, gradient, id)?;
+                    }
+                }
+                Ok(())
+            })
         })
     }
 
-    /// Gives it the tangent 1, or its gradient if that was set: [`Array::gradient`] of what is computed from it then is
+    /// Gives it the direction 1, or its gradient if that was set: [`Array::gradient`] of what is computed from it then is
     /// the derivative in that direction.
     ///
     /// # Errors
     /// `Argument` if it is not tracked.
     pub fn forward(&self) -> Result<()> {
         self.check_tracked("forward")?;
-        self.session().with_recorder(|recorder| {
-            let id = self.id();
-            let tangent = match recorder.gradient_of(id) {
-                Some(gradient) => gradient,
-                None => recorder.ones_like(id),
-            };
-            recorder.keep_tangent(id, tangent);
+        Held::new(self.session()).record(|recorder| {
+            let direction = recorder.seed(self.id());
+            recorder.keep_tangent(self.id(), direction);
             Ok(())
         })
     }
@@ -98,7 +146,25 @@ impl Array {
     /// `Argument` if it is not tracked.
     pub fn gradient(&self) -> Result<Self> {
         self.check_tracked("gradient")?;
-        self.session().record(|recorder| recorder.gradient(self.id()))
+        let (session, id) = (self.session(), self.id());
+        let mut held = Held::new(session);
+        let known = held.record(|recorder| Ok(recorder.gradient_of(id)))?;
+        if let Some(known) = known {
+            return session.record(|_| Ok(known));
+        }
+        let way = held.record(|recorder| {
+            let cone = recorder.cone(&[id], None)?;
+            let marks = recorder.marks_of(&cone).into_iter();
+            let directions = marks.filter_map(|mark| Some((mark, recorder.tangent_of(mark)?)));
+            let directions: Vec<(VarId, VarId)> = directions.collect();
+            let is_moved = !directions.is_empty();
+            is_moved.then(|| recorder.begin_push(cone, &directions)).transpose()
+        })?;
+        session.no_grad(|| {
+            let Some(mut way) = way else { return session.record(|recorder| Ok(recorder.zeros_like(id))) };
+            held.push(&mut way)?;
+            session.record(|recorder| Ok(way.tangent(id).unwrap_or_else(|| recorder.zeros_like(id))))
+        })
     }
 
     /// Sets its gradient, which has its type and as many lanes, or one.
@@ -109,14 +175,14 @@ impl Array {
         let op = "set_gradient";
         self.check_tracked(op)?;
         self.check_session(op, gradient)?;
-        self.session().with_recorder(|recorder| {
+        Held::new(self.session()).record(|recorder| {
             let gradient = recorder.fitted(op, gradient.id(), self.id())?;
             recorder.keep_gradient(self.id(), gradient);
             Ok(())
         })
     }
 
-    /// Forgets its gradient and tangent.
+    /// Forgets its gradient and direction.
     pub fn clear_gradient(&self) {
         self.session().with_table(|table| {
             table.set_gradient(self.id(), None);
@@ -146,22 +212,21 @@ impl Session {
         outputs: &[(&Array, Option<&Array>)],
         inputs: &[&Array],
     ) -> Result<Vec<Array>> {
-        let op = "grad";
-        let input_ids = self.ids(op, inputs)?;
-        let arrays: Vec<&Array> = outputs.iter().map(|(output, _)| *output).collect();
-        let output_ids = self.ids(op, &arrays)?;
+        let (pairs, inputs) = (self.with_ids("grad", outputs)?, self.ids("grad", inputs)?);
+        let mut held = Held::new(self);
+        let mut way = held.record(|recorder| {
+            let outputs: Vec<VarId> = pairs.iter().map(|&(output, _)| output).collect();
+            let pairs = recorder.with_moves("grad", &pairs)?;
+            let cone = recorder.cone(&outputs, Some(&inputs))?;
+            recorder.begin_pull(cone, &pairs, &inputs)
+        })?;
+        held.pull(&mut way)?;
         self.record_all(|recorder| {
-            let mut pairs = Vec::with_capacity(outputs.len());
-            for (&id, (_, cotangent)) in output_ids.iter().zip(outputs) {
-                let cotangent = match cotangent {
-                    Some(cotangent) => {
-                        recorder.fitted(op, self.ids(op, &[cotangent])?[0], id)?
-                    }
-                    None => recorder.ones_like(id),
-                };
-                pairs.push((id, cotangent));
-            }
-            recorder.gradients(&pairs, &input_ids)
+            let gradients = recorder.end_pull(&way, &inputs)?.into_iter().zip(&inputs);
+            let or_zeros = |(gradient, &input): (Option<VarId>, &VarId)| {
+                gradient.unwrap_or_else(|| recorder.zeros_like(input))
+            };
+            Ok(gradients.map(or_zeros).collect::<Vec<_>>())
         })
     }
 
@@ -177,27 +242,34 @@ impl Session {
         outputs: &[&Array],
         inputs: &[(&Array, Option<&Array>)],
     ) -> Result<Vec<Array>> {
-        let op = "jvp";
-        let output_ids = self.ids(op, outputs)?;
-        let arrays: Vec<&Array> = inputs.iter().map(|(input, _)| *input).collect();
-        let input_ids = self.ids(op, &arrays)?;
+        let (pairs, outputs) = (self.with_ids("jvp", inputs)?, self.ids("jvp", outputs)?);
+        let mut held = Held::new(self);
+        let mut way = held.record(|recorder| {
+            let inputs: Vec<VarId> = pairs.iter().map(|&(input, _)| input).collect();
+            let pairs = recorder.with_moves("jvp", &pairs)?;
+            let cone = recorder.cone(&outputs, Some(&inputs))?;
+            recorder.begin_push(cone, &pairs)
+        })?;
+        held.push(&mut way)?;
         self.record_all(|recorder| {
-            let mut pairs = Vec::with_capacity(inputs.len());
-            for (&id, (_, tangent)) in input_ids.iter().zip(inputs) {
-                let tangent = match tangent {
-                    Some(tangent) => recorder.fitted(op, self.ids(op, &[tangent])?[0], id)?,
-                    None => recorder.ones_like(id),
-                };
-                pairs.push((id, tangent));
-            }
-            recorder.tangents(&pairs, &output_ids)
+            let tangent = |&output: &VarId| {
+                way.tangent(output).unwrap_or_else(|| recorder.zeros_like(output))
+            };
+            Ok(outputs.iter().map(tangent).collect::<Vec<_>>())
         })
     }
 
+    /// Variables with what moves them, or nothing.
+    fn with_ids(
+        &self,
+        op: &'static str,
+        pairs: &[(&Array, Option<&Array>)],
+    ) -> Result<Vec<(VarId, Option<VarId>)>> {
+        let id = |array: &Array| Ok(self.ids(op, &[array])?[0]);
+        pairs.iter().map(|&(array, with)| Ok((id(array)?, with.map(id).transpose()?))).collect()
+    }
+
     /// Runs `work`, of which nothing is tracked.
-    ///
-    /// # Errors
-    /// What `work` returns.
     pub fn no_grad<R>(&self, work: impl FnOnce() -> R) -> R {
         /// What was before comes back, whatever happens.
         struct Before<'s>(&'s Session, bool);
@@ -216,5 +288,106 @@ impl Session {
         let [marks, outputs] =
             [marks, outputs].map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
         self.with_table(|table| table.unmark(&marks, &outputs));
+    }
+}
+
+impl Recorder<'_> {
+    /// What moves variables, ones where nothing is said.
+    fn with_moves(
+        &mut self,
+        op: &'static str,
+        pairs: &[(VarId, Option<VarId>)],
+    ) -> Result<Vec<(VarId, VarId)>> {
+        let moved = |&(id, with): &(VarId, Option<VarId>)| match with {
+            Some(with) => Ok((id, self.fitted(op, with, id)?)),
+            None => Ok((id, self.ones_like(id))),
+        };
+        pairs.iter().map(moved).collect()
+    }
+}
+
+/// What is recorded on a way through the trace, with pauses in which the table is not lent.
+struct Held<'s> {
+    session: &'s Session,
+    ids: Vec<VarId>,
+}
+
+impl<'s> Held<'s> {
+    fn new(session: &'s Session) -> Self {
+        Self { session, ids: Vec::new() }
+    }
+
+    /// Records, and holds what was made.
+    fn record<R>(&mut self, work: impl FnOnce(&mut Recorder<'_>) -> Result<R>) -> Result<R> {
+        self.session.with_recorder(|mut recorder| {
+            let result = work(&mut recorder);
+            self.ids.append(&mut recorder.into_owned());
+            result
+        })
+    }
+
+    /// Goes back to the inputs.
+    fn pull(&mut self, way: &mut PullBack) -> Result<()> {
+        while let Turn::Asks { id, moves } = self.record(|recorder| recorder.pull_on(way))? {
+            let parts = self.ask(id, &moves, |rule, args, value, moves| match moves {
+                [Some(cotangent)] => rule.pull(args, value, cotangent),
+                _ => unreachable!("internal error: a value without a cotangent"),
+            })?;
+            let ids: Vec<Option<VarId>> =
+                parts.iter().map(|part| part.as_ref().map(Array::id)).collect();
+            self.record(|recorder| recorder.pull_told(way, id, &ids))?;
+            self.keep(parts.into_iter().flatten());
+        }
+        Ok(())
+    }
+
+    /// Goes forward to the outputs.
+    fn push(&mut self, way: &mut PushForward) -> Result<()> {
+        while let Turn::Asks { id, moves } = self.record(|recorder| recorder.push_on(way))? {
+            let tangent = self.ask(id, &moves, |rule, args, value, moves| {
+                rule.push(args, value, &moves[..args.len()])
+            })?;
+            self.record(|recorder| recorder.push_told(way, id, tangent.id()))?;
+            self.keep([tangent]);
+        }
+        Ok(())
+    }
+
+    /// Asks who has the derivative of a variable.
+    fn ask<R>(
+        &self,
+        id: VarId,
+        moves: &[Option<VarId>],
+        ask: impl FnOnce(&dyn Derivative, &[Array], &Array, &[Option<Array>]) -> Result<R>,
+    ) -> Result<R> {
+        let (composite, operands) = self.session.with_table(|table| {
+            let variable = table.get(id);
+            (variable.called_composite().cloned(), variable.made_of())
+        });
+        let rule = composite.as_ref().and_then(|composite| composite.derivative.as_ref());
+        let rule = rule.and_then(|rule| rule.downcast_ref::<Rule>());
+        let rule = rule.expect("internal error: a derivative of another kind");
+        let array = |&id: &VarId| self.session.record(|_| Ok(id));
+        let args = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
+        let moves = moves.iter().map(|id| id.as_ref().map(array).transpose());
+        let moves = moves.collect::<Result<Vec<_>>>()?;
+        let [args @ .., _] = &args[..] else { unreachable!("internal error: no value") };
+        ask(&*rule.0, args, &array(&id)?, &moves)
+    }
+
+    /// Holds what somebody else recorded.
+    fn keep(&mut self, arrays: impl IntoIterator<Item = Array>) {
+        let ids = arrays.into_iter().map(|array| {
+            self.session.with_table(|table| table.inc_external(array.id()));
+            array.id()
+        });
+        self.ids.extend(ids);
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        let ids = std::mem::take(&mut self.ids);
+        self.session.with_table(|table| ids.into_iter().for_each(|id| table.dec_external(id)));
     }
 }

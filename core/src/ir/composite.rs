@@ -9,6 +9,7 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use super::var::VarId;
 use crate::error::Result;
@@ -27,11 +28,14 @@ pub(crate) struct Composite {
     pub(crate) bytes_within: u64,
     /// Records it.
     pub(crate) record: Box<Record>,
+    /// Its derivative, where that does not follow from what it is made of; who asks knows the type.
+    pub(crate) derivative: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl PartialEq for Composite {
     fn eq(&self, other: &Self) -> bool {
-        self.name == other.name && self.words == other.words
+        let is_of_names = self.derivative.is_none() && other.derivative.is_none();
+        is_of_names && self.name == other.name && self.words == other.words
     }
 }
 

@@ -177,13 +177,13 @@ impl Session {
         Ok(handles.into_iter().map(|handle| Array::adopt(self.clone(), handle)).collect())
     }
 
-    /// Lends a recorder whose results are kept in the table.
+    /// Records what is kept otherwise than in arrays.
     pub(crate) fn with_recorder<R>(
         &self,
-        work: impl FnOnce(&mut Recorder<'_>) -> Result<R>,
+        work: impl FnOnce(Recorder<'_>) -> Result<R>,
     ) -> Result<R> {
         let settings = self.settings();
-        self.with_table(|table| work(&mut Recorder::with_room(table, settings)?))
+        self.with_table(|table| work(Recorder::with_room(table, settings)?))
     }
 
     fn settings(&self) -> Settings {

@@ -7,6 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use super::fourier_derivatives::OfTransform;
+use super::matrix_derivatives::with_derivatives;
 use super::rearrange::alike;
 use super::{Shape, Tensor};
 use crate::array::Array;
@@ -37,7 +39,22 @@ impl Tensor {
             let remedy = "lstsq(a, b), pinv(a), qr(a) and svd(a) take any shape";
             return Err(Error::Forms { what, remedy: Some(remedy) });
         }
-        self.each_matrix(op, function, None, before)
+        if !self.parts.iter().any(Array::is_tracked) {
+            return self.each_matrix(op, function, None, before);
+        }
+        // What has a derivative together with vectors only.
+        Ok(match function {
+            Function::EigenvaluesSymmetric => {
+                vec![self.linear(op, Function::EigenSymmetric)?.swap_remove(0)]
+            }
+            Function::SingularValues => vec![self.linear(op, Function::Svd)?.swap_remove(1)],
+            Function::Condition => {
+                let values = self.linear(op, Function::Svd)?.swap_remove(1);
+                let [largest, smallest] = [values.slice(-1, ..1)?, values.slice(-1, -1..)?];
+                vec![largest.divided_by(&smallest)?.squeeze(-1)?]
+            }
+            _ => self.each_matrix(op, function, None, before)?,
+        })
     }
 
     /// X of A X = B, or where `function` is `LeastSquares` of the least sum of squares of A X - B. Of one axis B is a
@@ -104,11 +121,7 @@ impl Tensor {
         let shape = Shape::new(op, extents)?;
         let float = given.dtype().quotient().widened();
         let lanes = rows.each(|part| part.cast(float))?;
-        let parts = match float {
-            DType::F32 => lanes.transform::<f32>(op, length, &shape)?,
-            _ => lanes.transform::<f64>(op, length, &shape)?,
-        };
-        Self::of(&parts, shape)?.move_axis(-1, axis)
+        Self::of(&lanes.transform(op, length, &shape)?, shape)?.move_axis(-1, axis)
     }
 
     /// The powers of the entries along one axis as rows, the highest first, in double precision. Recorded, not run.
@@ -132,7 +145,30 @@ impl Tensor {
         Self::stack(&powers, 1)
     }
 
-    fn transform<T: Element + rustfft::FftNum>(
+    /// The parts of the transform of rows, which know their derivatives if the rows are tracked.
+    pub(super) fn transform(
+        &self,
+        op: &'static str,
+        length: Length,
+        shape: &Shape,
+    ) -> Result<Vec<Array>> {
+        let parts = match self.dtype() {
+            DType::F32 => self.transform_as::<f32>(op, length, shape)?,
+            _ => self.transform_as::<f64>(op, length, shape)?,
+        };
+        let rows = self.entries()?;
+        if !rows.iter().any(Array::is_tracked) {
+            return Ok(parts);
+        }
+        let with = |(part, lanes): (usize, &Array)| {
+            let shapes = [self.shape().clone(), shape.clone()];
+            let rule = OfTransform { op, length, shapes, n_parts: [rows.len(), parts.len()], part };
+            lanes.with_derivative(op, &rows.iter().collect::<Vec<_>>(), rule)
+        };
+        parts.iter().enumerate().map(with).collect()
+    }
+
+    fn transform_as<T: Element + rustfft::FftNum>(
         &self,
         op: &'static str,
         length: Length,
@@ -272,7 +308,9 @@ impl Tensor {
             }
             Self::of(&parts, shape)
         };
-        (0..results[0].len()).map(joined).collect()
+        let results = (0..results[0].len()).map(joined).collect::<Result<Vec<_>>>()?;
+        let inputs: Vec<&Self> = std::iter::once(self).chain(other).collect();
+        with_derivatives(op, function, &inputs, results)
     }
 }
 

@@ -25,7 +25,9 @@
 
 mod choose;
 mod contract;
+mod fourier_derivatives;
 mod linear;
+mod matrix_derivatives;
 mod order;
 mod place;
 mod product;

@@ -107,6 +107,24 @@ impl Recorder<'_> {
         Ok(self.add_composite(composite, dtype, size, args))
     }
 
+    /// The value of the last argument as the result of a function of the others whose derivative is told by who records
+    /// it. In the body of a loop or branch, and where none of them is tracked, it is the value itself.
+    pub(crate) fn with_derivative(
+        &mut self,
+        name: &'static str,
+        args: &[VarId],
+        derivative: Arc<dyn Any + Send + Sync>,
+    ) -> VarId {
+        let value = *args.last().expect("internal error: a function without a value");
+        if self.is_spelled_out(args) || !args.iter().any(|&arg| self.var(arg).tracked) {
+            return value;
+        }
+        let mut composite = self.recipe(name, &[], |_, args| Ok(args[args.len() - 1]));
+        composite.derivative = Some(derivative);
+        let (dtype, size) = (self.dtype(value), self.size(value));
+        self.add_composite(composite, dtype, size, args)
+    }
+
     /// Whether a composite of these arguments is recorded as what it is made of: in its own place, or inside a body.
     fn is_spelled_out(&mut self, args: &[VarId]) -> bool {
         let is_inside = self.table.open_region_mut().is_some();
@@ -128,7 +146,7 @@ impl Recorder<'_> {
         };
         let flags = [settings.fold, settings.bounds_check].map(u64::from);
         let words = words.iter().copied().chain(flags).collect();
-        Composite { name, words, bytes_within: 0, record: Box::new(record) }
+        Composite { name, words, bytes_within: 0, record: Box::new(record), derivative: None }
     }
 
     fn add_composite(

@@ -6,7 +6,7 @@
 
 pub mod arith;
 mod call;
-mod derive;
+pub(crate) mod derive;
 mod division;
 pub mod expr;
 mod fmod;
@@ -79,6 +79,11 @@ impl<'t> Recorder<'t> {
             self.table.inc_external(result);
         }
         results.iter().map(|&result| (result, self.var(result).generation)).collect()
+    }
+
+    /// Ends the recording: the caller owns an external reference to all that was made.
+    pub(crate) fn into_owned(mut self) -> Vec<VarId> {
+        std::mem::take(&mut self.owned)
     }
 
     /// The variable `id`.

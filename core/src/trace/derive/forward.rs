@@ -1,44 +1,76 @@
 //! Forward mode: from tangents of inputs to those of outputs.
 
-use super::{Cone, Of};
+use super::{Cone, Of, Turn};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId};
 use crate::trace::Recorder;
 
+/// A way forward through a cone, which halts where somebody else has the derivative.
+pub(crate) struct PushForward {
+    cone: Cone,
+    tangents: Of<VarId>,
+    /// Variables that were gone through.
+    done: usize,
+}
+
 impl Recorder<'_> {
-    /// The tangents of the outputs, from inputs with theirs; `None` where an output depends on no input.
-    ///
-    /// **Sizes**: those of the outputs. **Dtypes**: theirs. **Evaluation**: traced.
+    /// Begins to go forward from inputs, each with its tangent.
     ///
     /// # Errors
-    /// As [`Recorder::cone`]; `SizeMismatch` if a tangent does not fit.
-    pub(crate) fn push_forward(
+    /// `SizeMismatch` if a tangent does not fit.
+    pub(crate) fn begin_push(
         &mut self,
-        cone: &Cone,
+        cone: Cone,
         inputs: &[(VarId, VarId)],
-        outputs: &[VarId],
-    ) -> Result<Vec<Option<VarId>>> {
-        let mut tangents: Of<VarId> = Of::default();
+    ) -> Result<PushForward> {
+        let mut way = PushForward { cone, tangents: Of::default(), done: 0 };
         for &(input, tangent) in inputs {
-            let tangent = self.cast(tangent, self.dtype(input))?;
-            tangents.insert(input, self.widen(tangent, self.size(input))?);
+            self.push_told(&mut way, input, tangent)?;
         }
-        for (n, &id) in cone.order.iter().enumerate() {
-            self.poll(n + 1)?;
-            if tangents.contains_key(&id) {
+        Ok(way)
+    }
+
+    /// Goes to the outputs, or to a variable whose derivative somebody else has.
+    ///
+    /// # Errors
+    /// `Interrupted`; `Argument` for what has no derivative.
+    pub(crate) fn push_on(&mut self, way: &mut PushForward) -> Result<Turn> {
+        while let Some(&id) = way.cone.order.get(way.done) {
+            way.done += 1;
+            self.poll(way.done)?;
+            if way.tangents.contains_key(&id) {
                 continue;
             }
-            let tangent = match cone.expanded.get(&id) {
-                Some(expansion) => tangents.get(expansion).copied(),
-                None => self.push_through(&tangents, id)?,
+            let tangent = match way.cone.expanded.get(&id) {
+                Some(expansion) => way.tangents.get(expansion).copied(),
+                None if self.has_rule_of_its_own(id) => {
+                    let moves = self.var(id).made_of().into_iter();
+                    let moves = moves.map(|operand| way.tangents.get(&operand).copied()).collect();
+                    return Ok(Turn::Asks { id, moves });
+                }
+                None => self.push_through(&way.tangents, id)?,
             };
             if let Some(tangent) = tangent {
-                let tangent = self.cast(tangent, self.dtype(id))?;
-                tangents.insert(id, self.widen(tangent, self.size(id))?);
+                self.push_told(way, id, tangent)?;
             }
         }
-        Ok(outputs.iter().map(|output| tangents.get(output).copied()).collect())
+        Ok(Turn::Done)
+    }
+
+    /// Gives a variable its tangent.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub(crate) fn push_told(
+        &mut self,
+        way: &mut PushForward,
+        id: VarId,
+        tangent: VarId,
+    ) -> Result<()> {
+        let tangent = self.cast(tangent, self.dtype(id))?;
+        way.tangents.insert(id, self.widen(tangent, self.size(id))?);
+        Ok(())
     }
 
     /// The tangent of a variable from those of its operands.
@@ -56,5 +88,12 @@ impl Recorder<'_> {
             });
         }
         Ok(sum)
+    }
+}
+
+impl PushForward {
+    /// The tangent of a variable that was gone through.
+    pub(crate) fn tangent(&self, id: VarId) -> Option<VarId> {
+        self.tangents.get(&id).copied()
     }
 }

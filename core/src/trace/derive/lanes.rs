@@ -18,7 +18,7 @@ impl Recorder<'_> {
     /// Passes the cotangent `v` of a variable to its operands.
     pub(super) fn pull_across(
         &mut self,
-        cotangents: &mut Cotangents<'_>,
+        cotangents: &mut Cotangents,
         id: VarId,
         v: VarId,
     ) -> Result<()> {
@@ -71,7 +71,7 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         match primitive {
             Primitive::PrefixSum => self.prefix_sum_reverse(v),
-            Primitive::PrefixProduct => self.pull_prefix_product(id, x, v),
+            Primitive::PrefixProduct => self.pull_prefix_product(x, v),
             Primitive::Sort(order) => {
                 let places = self.sort_index(x, order)?;
                 let zeros = self.zeros_like(x);

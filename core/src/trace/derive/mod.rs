@@ -16,6 +16,9 @@ mod reduction;
 mod reverse;
 mod scatter;
 
+pub(crate) use forward::PushForward;
+pub(crate) use reverse::PullBack;
+
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
@@ -32,19 +35,26 @@ const POLL: usize = 1 << 12;
 /// Something for some variables.
 type Of<T> = HashMap<VarId, T, Mix>;
 
+/// Where a way through a cone halts.
+pub(crate) enum Turn {
+    /// At its end.
+    Done,
+    /// At a variable whose derivative somebody else has, who is not called while the table is lent: with its cotangent,
+    /// or with the tangents of its operands.
+    Asks {
+        /// The variable.
+        id: VarId,
+        /// What moves.
+        moves: Vec<Option<VarId>>,
+    },
+}
+
 /// The tracked variables on the way from inputs to outputs.
 pub(crate) struct Cone {
     /// Operands before users.
     order: Vec<VarId>,
     /// Calls of functions without a rule, and what stands for them.
     expanded: Of<VarId>,
-}
-
-impl Cone {
-    /// The variables, operands before users.
-    pub(crate) fn order(&self) -> &[VarId] {
-        &self.order
-    }
 }
 
 /// A variable on the way of the search.
@@ -115,6 +125,7 @@ impl Recorder<'_> {
     /// What is recorded in the place of a call without a rule.
     fn standing_for(&mut self, cone: &mut Cone, id: VarId) -> Result<Option<VarId>> {
         let expansion = match self.var(id).made_by() {
+            Kind::Composite if self.has_rule_of_its_own(id) => return Ok(None),
             Kind::Composite => self.spelled_out(id)?,
             Kind::Call(_) | Kind::Output { .. } if self.rule(id).is_none() => self.steps_of(id)?,
             Kind::Region { .. } | Kind::Result { .. } => return Err(self.no_derivative(id)),
@@ -122,6 +133,12 @@ impl Recorder<'_> {
         };
         cone.expanded.insert(id, expansion);
         Ok(Some(expansion))
+    }
+
+    /// Whether the derivative of a variable came with it.
+    fn has_rule_of_its_own(&self, id: VarId) -> bool {
+        let composite = self.var(id).called_composite();
+        composite.is_some_and(|composite| composite.derivative.is_some())
     }
 
     /// Looks whether to go on, from time to time.

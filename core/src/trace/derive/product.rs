@@ -43,7 +43,7 @@ impl Recorder<'_> {
     /// Passes the cotangent of a product to its factors.
     pub(super) fn pull_product(
         &mut self,
-        cotangents: &mut Cotangents<'_>,
+        cotangents: &mut Cotangents,
         product: Product,
         x: &Operands,
         v: VarId,

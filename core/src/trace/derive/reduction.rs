@@ -67,47 +67,41 @@ impl Recorder<'_> {
         self.select(is_behind, moved, first)
     }
 
-    /// `Σ v[i] y[i] / x[j]` over i ≥ j, where y are the prefix products. The first zero of `x` is left out of its own
-    /// products; behind it all is 0.
-    pub(super) fn pull_prefix_product(&mut self, id: VarId, x: VarId, v: VarId) -> Result<VarId> {
-        let (first_zero, behind) = self.first_zero(x)?;
-        let (one, zero) = (self.one(self.dtype(x)), self.constant(self.dtype(x), 0));
-        let products = self.same(Op::Mul, &[v, id])?;
-        let sums = self.prefix_sum_reverse(products)?;
-        let before = self.same(Op::Div, &[sums, x])?;
-        let without = self.select(first_zero, one, x)?;
-        let without = self.prefix_product(without)?;
-        let products = self.same(Op::Mul, &[v, without])?;
-        let sums = self.prefix_sum_reverse(products)?;
-        let rest = self.select(first_zero, sums, zero)?;
-        self.select(behind, rest, before)
-    }
-
-    /// `Σ t[j] y[i] / x[j]` over j ≤ i, likewise.
-    pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
-        let (first_zero, behind) = self.first_zero(x)?;
-        let (one, zero) = (self.one(self.dtype(x)), self.constant(self.dtype(x), 0));
-        let quotients = self.same(Op::Div, &[t, x])?;
-        let sums = self.prefix_sum(quotients)?;
-        let products = self.prefix_product(x)?;
-        let before = self.same(Op::Mul, &[sums, products])?;
-        let without = self.select(first_zero, one, x)?;
-        let without = self.prefix_product(without)?;
-        let there = self.select(first_zero, t, zero)?;
-        let there = self.prefix_sum(there)?;
-        let rest = self.same(Op::Mul, &[there, without])?;
-        self.select(behind, rest, before)
-    }
-
-    /// The first lane that is 0, and the lanes from it on.
-    fn first_zero(&mut self, x: VarId) -> Result<(VarId, VarId)> {
+    /// For each lane j the sum of `v[i]` times the product of all lanes of `x` up to i but j, over i from j on.
+    pub(super) fn pull_prefix_product(&mut self, x: VarId, v: VarId) -> Result<VarId> {
+        let before = self.products_before(x)?;
+        let (factors, parts) = (self.reverse(x)?, self.reverse(v)?);
         let zero = self.constant(self.dtype(x), 0);
-        let is_zero = self.same(Op::Eq, &[x, zero])?;
-        let zeros = self.prefix_sum(is_zero)?;
-        let (one, none) = (self.constant(DType::U32, 1), self.constant(DType::U32, 0));
-        let is_one = self.same(Op::Eq, &[zeros, one])?;
-        let first = self.same(Op::And, &[is_zero, is_one])?;
-        Ok((first, self.same(Op::Ne, &[zeros, none])?))
+        let factors = self.moved(factors, zero)?;
+        let sums = self.recurrence(factors, parts)?;
+        let sums = self.reverse(sums)?;
+        self.same(Op::Mul, &[before, sums])
+    }
+
+    /// For each lane i the sum of `t[j]` times the product of all lanes of `x` up to i but j, over j up to i.
+    pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
+        let before = self.products_before(x)?;
+        let parts = self.same(Op::Mul, &[before, t])?;
+        self.recurrence(x, parts)
+    }
+
+    /// `y[i] = factor[i] y[i − 1] + part[i]`, `y[−1]` being 0: by doubling, without division.
+    fn recurrence(&mut self, mut factor: VarId, mut part: VarId) -> Result<VarId> {
+        let size = self.size(factor);
+        let lane = self.lane_numbers(size);
+        let dtype = self.dtype(lane);
+        let mut distance = 1;
+        while distance < size {
+            let step = self.constant(dtype, distance);
+            let place = self.same(Op::Sub, &[lane, step])?;
+            let is_behind = self.same(Op::Ge, &[lane, step])?;
+            let there = self.pick(part, place, Some(is_behind))?;
+            part = self.same(Op::Fma, &[factor, there, part])?;
+            let there = self.pick(factor, place, Some(is_behind))?;
+            factor = self.same(Op::Mul, &[factor, there])?;
+            distance *= 2;
+        }
+        Ok(part)
     }
 
     /// Each lane of `v`, as many as of `x` or as of the result, times the derivative by that lane of `x`.

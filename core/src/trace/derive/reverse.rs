@@ -1,51 +1,111 @@
 //! Reverse mode: from cotangents of outputs to those of inputs.
 
-use super::{Cone, Of};
+use std::collections::HashSet;
+
+use super::{Cone, Of, Turn};
 use crate::error::Result;
+use crate::ir::mix::Mix;
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::var::{Kind, VarId};
 use crate::trace::Recorder;
 
-/// Cotangents that were passed on.
-pub(super) struct Cotangents<'c> {
-    cone: &'c Of<()>,
+/// A way back through a cone, which halts where somebody else has the derivative.
+pub(crate) struct PullBack {
+    cone: Cone,
+    inputs: HashSet<VarId, Mix>,
+    cotangents: Cotangents,
+    /// Variables that are still to be gone through.
+    left: usize,
+}
+
+/// Cotangents that were passed on, of the members of a cone.
+pub(super) struct Cotangents {
+    members: HashSet<VarId, Mix>,
     of: Of<VarId>,
 }
 
+impl PullBack {
+    /// The cotangent of a variable that was gone through.
+    fn take(&mut self, id: VarId) -> Option<VarId> {
+        if self.inputs.contains(&id) { None } else { self.cotangents.of.remove(&id) }
+    }
+}
+
 impl Recorder<'_> {
-    /// The gradients of the outputs, each times its cotangent, by the inputs in their order; `None` where no output
-    /// depends on one.
-    ///
-    /// **Sizes**: those of the inputs. **Dtypes**: theirs. **Evaluation**: traced.
+    /// Begins to go back from outputs, each with its cotangent, to inputs.
     ///
     /// # Errors
-    /// As [`Recorder::cone`]; `SizeMismatch` if a cotangent does not fit.
-    pub(crate) fn pull_back(
+    /// `SizeMismatch` if a cotangent does not fit.
+    pub(crate) fn begin_pull(
         &mut self,
-        cone: &Cone,
+        cone: Cone,
         outputs: &[(VarId, VarId)],
         inputs: &[VarId],
-    ) -> Result<Vec<Option<VarId>>> {
-        let members: Of<()> = cone.order.iter().map(|&id| (id, ())).collect();
-        let mut cotangents = Cotangents { cone: &members, of: Of::default() };
+    ) -> Result<PullBack> {
+        let members = cone.order.iter().copied().collect();
+        let mut cotangents = Cotangents { members, of: Of::default() };
         for &(output, cotangent) in outputs {
             self.pass(&mut cotangents, output, cotangent)?;
         }
-        for (n, &id) in cone.order.iter().rev().enumerate() {
-            self.poll(n + 1)?;
-            if inputs.contains(&id) {
-                continue;
-            }
-            let Some(cotangent) = cotangents.of.remove(&id) else { continue };
+        let (inputs, left) = (inputs.iter().copied().collect(), cone.order.len());
+        Ok(PullBack { cone, inputs, cotangents, left })
+    }
+
+    /// Goes back to the inputs, or to a variable whose derivative somebody else has.
+    ///
+    /// # Errors
+    /// `Interrupted`; `Argument` for what has no derivative.
+    pub(crate) fn pull_on(&mut self, way: &mut PullBack) -> Result<Turn> {
+        while way.left > 0 {
+            way.left -= 1;
+            self.poll(way.left)?;
+            let id = way.cone.order[way.left];
+            let Some(cotangent) = way.take(id) else { continue };
             let cotangent = self.widen(cotangent, self.size(id))?;
-            match cone.expanded.get(&id) {
-                Some(&expansion) => self.pass(&mut cotangents, expansion, cotangent)?,
-                None => self.pull_through(&mut cotangents, id, cotangent)?,
+            if let Some(&expansion) = way.cone.expanded.get(&id) {
+                self.pass(&mut way.cotangents, expansion, cotangent)?;
+            } else if self.has_rule_of_its_own(id) {
+                return Ok(Turn::Asks { id, moves: vec![Some(cotangent)] });
+            } else {
+                self.pull_through(&mut way.cotangents, id, cotangent)?;
             }
         }
+        Ok(Turn::Done)
+    }
+
+    /// Passes what somebody else said of the variable `id`: the cotangents of its operands.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub(crate) fn pull_told(
+        &mut self,
+        way: &mut PullBack,
+        id: VarId,
+        parts: &[Option<VarId>],
+    ) -> Result<()> {
+        for (operand, part) in self.var(id).made_of().into_iter().zip(parts) {
+            if let Some(part) = *part {
+                let part = self.widen(part, self.size(operand)).unwrap_or(part);
+                self.pass(&mut way.cotangents, operand, part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The gradients by the inputs; `None` where no output depends on one. Sums of them begin with 0.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(crate) fn end_pull(
+        &mut self,
+        way: &PullBack,
+        inputs: &[VarId],
+    ) -> Result<Vec<Option<VarId>>> {
         let gradient = |input: &VarId| {
-            let gradient = cotangents.of.get(input);
-            gradient.map(|&gradient| self.widen(gradient, self.size(*input))).transpose()
+            let Some(&sum) = way.cotangents.of.get(input) else { return Ok(None) };
+            let zero = self.constant(self.dtype(sum), 0);
+            let sum = self.same(Op::Add, &[sum, zero])?;
+            self.widen(sum, self.size(*input)).map(Some)
         };
         inputs.iter().map(gradient).collect()
     }
@@ -53,7 +113,7 @@ impl Recorder<'_> {
     /// Passes the cotangent of a variable to its operands.
     fn pull_through(
         &mut self,
-        cotangents: &mut Cotangents<'_>,
+        cotangents: &mut Cotangents,
         id: VarId,
         cotangent: VarId,
     ) -> Result<()> {
@@ -73,7 +133,7 @@ impl Recorder<'_> {
     /// Adds to the cotangent of a variable.
     pub(super) fn pass(
         &mut self,
-        cotangents: &mut Cotangents<'_>,
+        cotangents: &mut Cotangents,
         id: VarId,
         part: VarId,
     ) -> Result<()> {
@@ -92,9 +152,9 @@ impl Recorder<'_> {
     }
 }
 
-impl Cotangents<'_> {
+impl Cotangents {
     /// Whether an input depends on the variable.
     pub(super) fn wants(&self, id: VarId) -> bool {
-        self.cone.contains_key(&id)
+        self.members.contains(&id)
     }
 }
