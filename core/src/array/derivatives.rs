@@ -161,9 +161,12 @@ impl Array {
             is_moved.then(|| recorder.begin_push(cone, &directions)).transpose()
         })?;
         session.no_grad(|| {
-            let Some(mut way) = way else { return session.record(|recorder| Ok(recorder.zeros_like(id))) };
+            let Some(mut way) = way else {
+                return session.record(|recorder| Ok(recorder.zeros_like(id)));
+            };
             held.push(&mut way)?;
-            session.record(|recorder| Ok(way.tangent(id).unwrap_or_else(|| recorder.zeros_like(id))))
+            session
+                .record(|recorder| Ok(way.tangent(id).unwrap_or_else(|| recorder.zeros_like(id))))
         })
     }
 
@@ -194,7 +197,8 @@ impl Array {
         if self.is_tracked() {
             return Ok(());
         }
-        let what = "got what is computed from no marked array; enable_grad(x) marks x before".into();
+        let what =
+            "got what is computed from no marked array; enable_grad(x) marks x before".into();
         Err(Error::Argument { op, what })
     }
 }
@@ -285,8 +289,8 @@ impl Session {
 
     /// Takes marks back: what was computed from them is no longer tracked for their sake.
     pub(crate) fn unmark(&self, marks: &[&Array], outputs: &[&Array]) {
-        let [marks, outputs] =
-            [marks, outputs].map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
+        let [marks, outputs] = [marks, outputs]
+            .map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
         self.with_table(|table| table.unmark(&marks, &outputs));
     }
 }

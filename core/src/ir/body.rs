@@ -35,6 +35,8 @@ pub(crate) struct Callee<'a> {
 pub struct Body {
     /// The function's name.
     pub name: &'static str,
+    /// The parameters that distinguish functions of one name, if there are several.
+    pub shape: Box<[u64]>,
     /// Number of arguments.
     pub n_arguments: usize,
     /// Constants and operations, operands before users.
@@ -116,7 +118,6 @@ pub(crate) struct Bodies {
 struct Known {
     hash: u64,
     name: &'static str,
-    shape: Box<[u64]>,
     flags: [bool; 2],
     types: Box<[DType]>,
     body: BodyId,
@@ -137,7 +138,7 @@ impl Bodies {
         let same = |known: &Known| {
             known.hash == hash
                 && known.name == callee.name
-                && *known.shape == *callee.shape
+                && *self.get(known.body).shape == *callee.shape
                 && known.flags == callee.flags
                 && known.types.iter().copied().eq(types.clone())
         };
@@ -149,8 +150,8 @@ impl Bodies {
         let id = BodyId::new(exactly(self.bodies.len()));
         self.bodies.push(body);
         let hash = hash(callee, types.iter().copied());
-        let Callee { name, shape, flags } = *callee;
-        let known = Known { hash, name, shape: shape.into(), flags, types, body: id };
+        let Callee { name, flags, .. } = *callee;
+        let known = Known { hash, name, flags, types, body: id };
         self.known.insert_unique(hash, known, |known| known.hash);
         id
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::body::{Body, Output, Step, StepCode};
+use crate::ir::body::{Body, Callee, Output, Step, StepCode};
 use crate::ir::kernel::Reg;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -12,13 +12,13 @@ use crate::ir::var::{Kind, VarId, Variable};
 impl Body {
     /// The body of `results`, recorded into `table` from `arguments`.
     pub(crate) fn new(
-        name: &'static str,
+        callee: &Callee<'_>,
         table: &Table,
         arguments: &[VarId],
         results: &[VarId],
     ) -> Self {
-        let n_arguments = arguments.len();
-        let mut body = Self { name, n_arguments, steps: Vec::new(), results: Vec::new() };
+        let (name, shape, n_arguments) = (callee.name, callee.shape.into(), arguments.len());
+        let mut body = Self { name, shape, n_arguments, steps: Vec::new(), results: Vec::new() };
         let known = (0..).zip(arguments).map(|(i, &id)| (id, Reg(i)));
         let mut known: HashMap<VarId, Reg> = known.collect();
         for &result in results {

@@ -142,7 +142,12 @@ impl Derivative for OfMatrices {
 
 impl OfMatrices {
     /// What the matrices get from a result.
-    fn pull_result(&self, inputs: &[Tensor], results: &[Tensor], v: &Tensor) -> Result<Vec<Tensor>> {
+    fn pull_result(
+        &self,
+        inputs: &[Tensor],
+        results: &[Tensor],
+        v: &Tensor,
+    ) -> Result<Vec<Tensor>> {
         let (a, y) = (&inputs[0], &results[self.result]);
         Ok(match self.function {
             Function::Inverse => vec![y.h()?.dot(&v.dot(&y.h()?)?)?.minus()?],
@@ -269,7 +274,10 @@ impl OfMatrices {
     }
 
     fn none(&self) -> Error {
-        Error::Argument { op: self.op, what: "has no derivative; detach(x) takes it without".into() }
+        Error::Argument {
+            op: self.op,
+            what: "has no derivative; detach(x) takes it without".into(),
+        }
     }
 }
 

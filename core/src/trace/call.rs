@@ -228,7 +228,7 @@ impl Recorder<'_> {
         let results = recipe(&mut recorder, &args)?;
         let results: Vec<VarId> =
             recorder.finish_all(&results).into_iter().map(|(result, _)| result).collect();
-        let body = Body::new(name, &table, &args, &results);
+        let body = Body::new(&callee, &table, &args, &results);
         Ok(self.table.bodies.add(&callee, types, body))
     }
 }

@@ -12,11 +12,11 @@ use super::math::bits::{copysign, mulsign, next_float, rotate_left, sgn, sign};
 use super::math::half;
 use super::numbers::NumberFunction;
 use super::{Recorder, division, fmod, math, special as recipes};
-use std::f64::consts::{LN_2, LN_10};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Parts};
 use crate::ir::var::VarId;
+use std::f64::consts::{LN_2, LN_10};
 
 /// One row of the function table.
 pub struct Function {
@@ -622,6 +622,11 @@ impl Function {
     /// Whether f16 has operations of its own.
     pub fn has_half_recipe(&self) -> bool {
         self.half.is_some()
+    }
+
+    /// What it is made of.
+    pub(super) fn recipe(&self) -> Recipe {
+        self.recipe
     }
 
     /// Whether partial derivatives stand in the row.

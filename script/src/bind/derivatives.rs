@@ -26,7 +26,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.alias("set_requires_gradient", "enable_grad");
     registry.alias("requires_gradient", "requires_grad");
     for row in DERIVATIVES {
-        for (alias, name) in [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")] {
+        for (alias, name) in
+            [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")]
+        {
             if row.name == name {
                 registry.typed(alias, TypeId::of::<ArrayRef>(), 1, move |context, call, args| {
                     catalogue::run(context, call, row, args)
@@ -50,7 +52,9 @@ fn types(registry: &mut Registry<'_>) {
     for nested in Type::all() {
         if let Some(dtype) = nested.dtype.filter(|dtype| dtype.is_float()) {
             let name = type_with_mark(registry, &nested.name, &[1, nested.form.n_entries()]);
-            statics_with_mark(registry, &name, dtype, move |array| nested.filled(&array).or_fault());
+            statics_with_mark(registry, &name, dtype, move |array| {
+                nested.filled(&array).or_fault()
+            });
         }
     }
     for (name, dtype, _) in porcini_core::tensor::types() {
@@ -149,14 +153,19 @@ fn gradients(registry: &mut Registry<'_>) {
             fault_with_hint(format!("grad: got {got}, expected a list of arrays"), "grad(y, [x])")
         })?;
         let inputs = list.iter().map(|x| of_array("grad", x)).collect::<Result<Vec<_>>>()?;
-        let arrays = inputs.iter().map(|x| x.to_value().arrays()).collect::<std::result::Result<Vec<_>, _>>();
+        let arrays = inputs
+            .iter()
+            .map(|x| x.to_value().arrays())
+            .collect::<std::result::Result<Vec<_>, _>>();
         let arrays: Vec<Array> = arrays.or_fault()?.into_iter().flatten().collect();
         let outputs = y.to_value().arrays().or_fault()?;
         let outputs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
-        let found = context.session.grad(&outputs, &arrays.iter().collect::<Vec<_>>()).or_fault()?;
+        let found =
+            context.session.grad(&outputs, &arrays.iter().collect::<Vec<_>>()).or_fault()?;
         let mut found = found.into_iter();
         let gradients = inputs.iter().map(|x| {
-            let gradient = x.to_value().each_array(&mut |x| Ok(found.next().unwrap_or_else(|| x.clone())));
+            let gradient =
+                x.to_value().each_array(&mut |x| Ok(found.next().unwrap_or_else(|| x.clone())));
             gradient.map(|gradient| Dynamic::from(ArrayRef::from(gradient))).or_fault()
         });
         gradients.collect::<Result<rhai::Array>>()
@@ -180,12 +189,17 @@ fn directions(registry: &mut Registry<'_>) {
         let y = result(op, f.call_within_context(call, vec![x.value()])?)?;
         let outputs = y.to_value().arrays().or_fault()?;
         let marks = x.marks();
-        let pairs: Vec<(&Array, Option<&Array>)> =
-            marks.iter().zip(&directions).map(|(mark, direction)| (*mark, Some(direction))).collect();
-        let tangents = context.session.jvp(&outputs.iter().collect::<Vec<_>>(), &pairs).or_fault()?;
+        let pairs: Vec<(&Array, Option<&Array>)> = marks
+            .iter()
+            .zip(&directions)
+            .map(|(mark, direction)| (*mark, Some(direction)))
+            .collect();
+        let tangents =
+            context.session.jvp(&outputs.iter().collect::<Vec<_>>(), &pairs).or_fault()?;
         release(&context.session, &[&x], outputs.iter().chain(&tangents));
         let mut tangents = tangents.into_iter();
-        let tangent = y.to_value().each_array(&mut |y| Ok(tangents.next().unwrap_or_else(|| y.clone())));
+        let tangent =
+            y.to_value().each_array(&mut |y| Ok(tangents.next().unwrap_or_else(|| y.clone())));
         let tangent = Dynamic::from(ArrayRef::from(tangent.or_fault()?));
         Ok(vec![Dynamic::from(y), tangent])
     });
@@ -324,7 +338,10 @@ fn gradient_of(
     if marks.is_empty() {
         let got = args.iter().map(|arg| type_name(arg)).collect::<Vec<_>>().join(", ");
         let message = format!("{op}: got {got}, expected arrays of floats to differentiate by");
-        return Err(fault_with_hint(message, "integers have no derivatives: write 3.0, or FloatC(x)"));
+        return Err(fault_with_hint(
+            message,
+            "integers have no derivatives: write 3.0, or FloatC(x)",
+        ));
     }
     let values: Vec<Dynamic> = trees.iter().map(Tree::value).collect();
     let y = result(op, f.call_within_context(call, values)?)?;
@@ -412,7 +429,8 @@ impl Tree {
                 Dynamic::from_array(items.collect::<Result<_>>()?)
             }
             Self::Map(entries) => {
-                let entry = |(key, item): &(Identifier, Self)| Ok((key.clone(), item.gradients(arrays)?));
+                let entry =
+                    |(key, item): &(Identifier, Self)| Ok((key.clone(), item.gradients(arrays)?));
                 Dynamic::from_map(entries.iter().map(entry).collect::<Result<_>>()?)
             }
             Self::Other(_) => Dynamic::UNIT,
@@ -442,7 +460,8 @@ impl Tree {
                 if list.len() != items.len() {
                     return Err(mismatch());
                 }
-                let arrays = items.iter().zip(&*list).map(|(item, value)| item.arrays_of(op, value));
+                let arrays =
+                    items.iter().zip(&*list).map(|(item, value)| item.arrays_of(op, value));
                 Ok(arrays.collect::<Result<Vec<_>>>()?.concat())
             }
             Self::Map(entries) => {

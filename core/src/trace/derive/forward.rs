@@ -75,19 +75,33 @@ impl Recorder<'_> {
 
     /// The tangent of a variable from those of its operands.
     fn push_through(&mut self, tangents: &Of<VarId>, id: VarId) -> Result<Option<VarId>> {
+        let mut sum = None;
+        if let Some(rule) = self.complex_rule(id) {
+            for (i, argument) in self.complex_arguments(rule).chunks_exact(2).enumerate() {
+                if argument.iter().any(|part| tangents.contains_key(part)) {
+                    let moves = [argument[0], argument[1]].map(|part| {
+                        tangents.get(&part).copied().unwrap_or_else(|| self.zeros_like(part))
+                    });
+                    let part = self.push_complex(rule, moves, i)?;
+                    sum = Some(self.added(sum, part)?);
+                }
+            }
+            return Ok(sum);
+        }
         if !matches!(self.var(id).made_by(), Kind::Op(_) | Kind::Call(_)) {
             return self.push_across(tangents, id);
         }
-        let mut sum = None;
         for (i, operand) in self.var(id).made_of().into_iter().enumerate() {
             let Some(&tangent) = tangents.get(&operand) else { continue };
             let part = self.times_partial(id, tangent, i)?;
-            sum = Some(match sum {
-                Some(sum) => self.same(Op::Add, &[sum, part])?,
-                None => part,
-            });
+            sum = Some(self.added(sum, part)?);
         }
         Ok(sum)
+    }
+
+    /// A sum with one more part.
+    pub(super) fn added(&mut self, sum: Option<VarId>, part: VarId) -> Result<VarId> {
+        sum.map_or(Ok(part), |sum| self.same(Op::Add, &[sum, part]))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::ir::body::StepCode;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 use crate::trace::functions::{self, Function};
+use crate::trace::nested::NestedCall;
 
 impl Recorder<'_> {
     /// The row with the partial derivatives of the function that `id` is a call of.
@@ -13,7 +14,7 @@ impl Recorder<'_> {
         let body = self.table.body(body);
         let function = functions::find(body.name)?;
         // Functions of complex numbers and vectors share names with those of arrays.
-        let is_row = body.results.len() == 1 && function.arity == body.n_arguments;
+        let is_row = body.shape.is_empty() && function.arity == body.n_arguments;
         (is_row && function.has_partials()).then_some(function)
     }
 
@@ -30,6 +31,11 @@ impl Recorder<'_> {
         let mut values = self.var(call).made_of().into_vec();
         let n_arguments = values.len();
         let body = self.table.body(body);
+        // Functions in its recipe have rules; of operations on bits there is none.
+        if let Some(nested) = NestedCall::of_shape(body.name, &body.shape) {
+            let name = body.name;
+            return Ok(self.expand_calls(name, &values, |x| nested.expand(x))?[position]);
+        }
         let output = &body.results[position];
         let (result, wanted) = (output.value.index(), output.steps.clone());
         let steps = body.steps.clone();

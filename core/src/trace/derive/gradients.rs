@@ -8,9 +8,8 @@ use crate::ir::var::VarId;
 impl Recorder<'_> {
     /// The marks among what lies behind outputs.
     pub(crate) fn marks_of(&self, cone: &Cone) -> Vec<VarId> {
-        let is_mark = |id: VarId| {
-            !self.var(id).made_of().iter().any(|&operand| self.var(operand).tracked)
-        };
+        let is_mark =
+            |id: VarId| !self.var(id).made_of().iter().any(|&operand| self.var(operand).tracked);
         cone.order.iter().copied().filter(|&id| is_mark(id)).collect()
     }
 
@@ -18,7 +17,12 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// None at present.
-    pub(crate) fn add_to_gradient(&mut self, mark: VarId, part: VarId, output: VarId) -> Result<()> {
+    pub(crate) fn add_to_gradient(
+        &mut self,
+        mark: VarId,
+        part: VarId,
+        output: VarId,
+    ) -> Result<()> {
         let sum = match self.gradient_of(mark) {
             Some(before) if mark != output => self.same(Op::Add, &[before, part])?,
             _ => part,

@@ -88,11 +88,7 @@ impl Recorder<'_> {
     }
 
     /// The tangent of a variable from those of its operands.
-    pub(super) fn push_across(
-        &mut self,
-        tangents: &Of<VarId>,
-        id: VarId,
-    ) -> Result<Option<VarId>> {
+    pub(super) fn push_across(&mut self, tangents: &Of<VarId>, id: VarId) -> Result<Option<VarId>> {
         let x = self.var(id).made_of();
         let of = |operand: VarId| tangents.get(&operand).copied();
         let some_of = |recorder: &mut Self, operand: VarId| {

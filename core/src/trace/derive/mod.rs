@@ -6,6 +6,7 @@
 //! and [`lanes`] (across lanes). A function without a rule is recorded as what it is made of, aside from the call, and
 //! differentiated through that.
 
+mod complex;
 mod forward;
 mod function;
 mod gradients;
@@ -111,7 +112,10 @@ impl Recorder<'_> {
 
     /// A variable with its tracked operands; those of a call with a rule are its arguments.
     fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Place> {
-        let mut operands = self.var(id).made_of();
+        let mut operands = match self.complex_rule(id) {
+            Some(rule) => self.complex_arguments(rule).into(),
+            None => self.var(id).made_of(),
+        };
         operands.retain(|operand| self.var(*operand).tracked);
         if !operands.is_empty()
             && let Some(expansion) = self.standing_for(cone, id)?
@@ -127,12 +131,17 @@ impl Recorder<'_> {
         let expansion = match self.var(id).made_by() {
             Kind::Composite if self.has_rule_of_its_own(id) => return Ok(None),
             Kind::Composite => self.spelled_out(id)?,
-            Kind::Call(_) | Kind::Output { .. } if self.rule(id).is_none() => self.steps_of(id)?,
+            Kind::Call(_) | Kind::Output { .. } if self.has_no_rule(id) => self.steps_of(id)?,
             Kind::Region { .. } | Kind::Result { .. } => return Err(self.no_derivative(id)),
             _ => return Ok(None),
         };
         cone.expanded.insert(id, expansion);
         Ok(Some(expansion))
+    }
+
+    /// Whether the derivative of a call is that of what it is made of.
+    fn has_no_rule(&self, id: VarId) -> bool {
+        self.rule(id).is_none() && self.complex_rule(id).is_none()
     }
 
     /// Whether the derivative of a variable came with it.

@@ -19,19 +19,25 @@ impl Recorder<'_> {
         let (kind, rule) = (self.var(id).made_by(), self.rule(id));
         let mut args: SmallVec<[VarId; 6]> = SmallVec::from_slice(&[v, id]);
         args.extend(self.var(id).made_of());
-        let product = self.expand("derivative", &args, |args| {
+        let product = self.expand_calls("derivative", &args, |args| {
             let [v, y, x @ ..] = args else { unreachable!("internal error: no operands") };
-            match (kind, rule) {
+            vec![match (kind, rule) {
                 (_, Some(function)) => function.times_partial(i, *v, x, *y),
                 (Kind::Op(op), None) => times_partial(op, i, *v, x, *y),
                 _ => unreachable!("internal error: {} lane by lane", kind.name()),
-            }
+            }]
         })?;
-        Ok(product)
+        Ok(product[0])
     }
 }
 
-fn times_partial<'r>(op: Op, i: usize, v: Expr<'r>, x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
+pub(super) fn times_partial<'r>(
+    op: Op,
+    i: usize,
+    v: Expr<'r>,
+    x: &[Expr<'r>],
+    y: Expr<'r>,
+) -> Expr<'r> {
     let zero = || v.constant(0);
     match op {
         Op::Neg => -v,
@@ -39,9 +45,21 @@ fn times_partial<'r>(op: Op, i: usize, v: Expr<'r>, x: &[Expr<'r>], y: Expr<'r>)
         Op::Sqrt => v * v.constant(0.5) / y,
         Op::Cast => v.cast(x[0].dtype()),
         Op::Add => v,
-        Op::Sub => if i == 0 { v } else { -v },
+        Op::Sub => {
+            if i == 0 {
+                v
+            } else {
+                -v
+            }
+        }
         Op::Mul => v * x[1 - i],
-        Op::Div | Op::BoundedDiv => if i == 0 { v / x[1] } else { -(v * y / x[1]) },
+        Op::Div | Op::BoundedDiv => {
+            if i == 0 {
+                v / x[1]
+            } else {
+                -(v * y / x[1])
+            }
+        }
         // The operand that was chosen; of equal ones each has half.
         Op::Min | Op::Max | Op::Minimum | Op::Maximum => {
             let share = x[0].eq(x[1]).select(v * v.constant(0.5), v);
@@ -51,11 +69,35 @@ fn times_partial<'r>(op: Op, i: usize, v: Expr<'r>, x: &[Expr<'r>], y: Expr<'r>)
             0 | 1 => v * x[1 - i],
             _ => v,
         },
-        Op::Select => if i == 1 { x[0].select(v, zero()) } else { x[0].select(zero(), v) },
+        Op::Select => {
+            if i == 1 {
+                x[0].select(v, zero())
+            } else {
+                x[0].select(zero(), v)
+            }
+        }
         // Steps, whose slope is 0 where there is one; and what is no float.
         Op::Floor | Op::Ceil | Op::Round | Op::Trunc => zero(),
-        Op::Not | Op::Popcnt | Op::Lzcnt | Op::Tzcnt | Op::Brev | Op::Reinterpret
-        | Op::BitsAnyNan | Op::IDiv | Op::Rem | Op::MulHi | Op::And | Op::Or | Op::Xor
-        | Op::Shl | Op::Shr | Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge => zero(),
+        Op::Not
+        | Op::Popcnt
+        | Op::Lzcnt
+        | Op::Tzcnt
+        | Op::Brev
+        | Op::Reinterpret
+        | Op::BitsAnyNan
+        | Op::IDiv
+        | Op::Rem
+        | Op::MulHi
+        | Op::And
+        | Op::Or
+        | Op::Xor
+        | Op::Shl
+        | Op::Shr
+        | Op::Eq
+        | Op::Ne
+        | Op::Lt
+        | Op::Le
+        | Op::Gt
+        | Op::Ge => zero(),
     }
 }

@@ -21,8 +21,10 @@ struct Term {
 impl Product {
     /// What the product is the sum of.
     fn sum_of(self, x: &Operands) -> SmallVec<[Term; 2]> {
-        let term = |left: usize, right: usize, is_negative: bool| {
-            Term { left: x[left], right: x[right], is_negative }
+        let term = |left: usize, right: usize, is_negative: bool| Term {
+            left: x[left],
+            right: x[right],
+            is_negative,
         };
         let [left, right] = [self.left.is_conjugate(), self.right.is_conjugate()];
         match self.part {
@@ -63,7 +65,13 @@ impl Recorder<'_> {
     }
 
     /// `V · Rᵀ`, or `R · Vᵀ` where left matrices lie column by column; summed over those that share one.
-    fn pull_left(&mut self, product: Product, left: VarId, right: VarId, v: VarId) -> Result<VarId> {
+    fn pull_left(
+        &mut self,
+        product: Product,
+        left: VarId,
+        right: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
         let (n, rows) = product.extents(self.size(left), self.size(right));
         let [depth, columns] = [product.depth, product.columns].map(u64::from);
         let (is_turned, is_shared) = (product.right.is_turned(), product.right.is_shared());
@@ -80,7 +88,13 @@ impl Recorder<'_> {
     }
 
     /// `Lᵀ · V`, or its transpose where right matrices lie column by column.
-    fn pull_right(&mut self, product: Product, left: VarId, right: VarId, v: VarId) -> Result<VarId> {
+    fn pull_right(
+        &mut self,
+        product: Product,
+        left: VarId,
+        right: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
         let (n, rows) = product.extents(self.size(left), self.size(right));
         let [depth, columns] = [product.depth, product.columns].map(u64::from);
         let (is_turned, is_shared) = (product.left.is_turned(), product.left.is_shared());
@@ -127,10 +141,7 @@ impl Recorder<'_> {
                 });
             }
             let part = self.product(product, &operands)?;
-            sum = Some(match sum {
-                Some(sum) => self.same(Op::Add, &[sum, part])?,
-                None => part,
-            });
+            sum = Some(self.added(sum, part)?);
         }
         Ok(sum)
     }

@@ -105,7 +105,13 @@ impl Recorder<'_> {
     }
 
     /// Each lane of `v`, as many as of `x` or as of the result, times the derivative by that lane of `x`.
-    pub(super) fn times_slope_along(&mut self, along: Along, id: VarId, x: VarId, v: VarId) -> Result<VarId> {
+    pub(super) fn times_slope_along(
+        &mut self,
+        along: Along,
+        id: VarId,
+        x: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
         let size = self.size(x);
         let is_narrow = self.size(v) != size;
         let v = if is_narrow { self.spread(v, along, size)? } else { v };
@@ -149,8 +155,8 @@ impl Recorder<'_> {
         }
         let lane = self.lane_numbers(size);
         let dtype = self.dtype(lane);
-        let [whole, inner] = [along.extent * along.inner, along.inner]
-            .map(|n| self.literal(dtype, n, 1));
+        let [whole, inner] =
+            [along.extent * along.inner, along.inner].map(|n| self.literal(dtype, n, 1));
         let outer = self.same(Op::IDiv, &[lane, whole])?;
         let within = self.same(Op::Rem, &[lane, inner])?;
         let first = self.same(Op::Mul, &[outer, inner])?;

@@ -117,6 +117,17 @@ impl Recorder<'_> {
         id: VarId,
         cotangent: VarId,
     ) -> Result<()> {
+        if let Some(rule) = self.complex_rule(id) {
+            let arguments = self.complex_arguments(rule);
+            for (i, argument) in arguments.chunks_exact(2).enumerate() {
+                if argument.iter().any(|&part| cotangents.wants(part)) {
+                    let parts = self.pull_complex(rule, cotangent, i)?;
+                    self.pass(cotangents, argument[0], parts[0])?;
+                    self.pass(cotangents, argument[1], parts[1])?;
+                }
+            }
+            return Ok(());
+        }
         let is_of_lanes = matches!(self.var(id).made_by(), Kind::Op(_) | Kind::Call(_));
         if !is_of_lanes {
             return self.pull_across(cotangents, id, cotangent);
@@ -143,10 +154,7 @@ impl Recorder<'_> {
         // What is the same in every lane has the sum over them.
         let part = if self.size(id) == 1 { self.reduce(ReduceOp::Sum, part)? } else { part };
         let part = self.cast(part, self.dtype(id))?;
-        let sum = match cotangents.of.get(&id) {
-            Some(&known) => self.same(Op::Add, &[known, part])?,
-            None => part,
-        };
+        let sum = self.added(cotangents.of.get(&id).copied(), part)?;
         cotangents.of.insert(id, sum);
         Ok(())
     }

@@ -61,13 +61,23 @@ impl Recorder<'_> {
         Ok([target, self.select(is_chosen, value, zero)?])
     }
 
-    pub(super) fn pull_extreme_at(&mut self, id: VarId, x: &Operands, v: VarId) -> Result<[VarId; 2]> {
+    pub(super) fn pull_extreme_at(
+        &mut self,
+        id: VarId,
+        x: &Operands,
+        v: VarId,
+    ) -> Result<[VarId; 2]> {
         let [target, value] = self.shares_at(id, x)?;
         let there = self.pick(v, x[2], x.get(3).copied())?;
         Ok([self.same(Op::Mul, &[v, target])?, self.same(Op::Mul, &[there, value])?])
     }
 
-    pub(super) fn push_extreme_at(&mut self, id: VarId, x: &Operands, t: [VarId; 2]) -> Result<VarId> {
+    pub(super) fn push_extreme_at(
+        &mut self,
+        id: VarId,
+        x: &Operands,
+        t: [VarId; 2],
+    ) -> Result<VarId> {
         let [target, value] = self.shares_at(id, x)?;
         let target = self.same(Op::Mul, &[t[0], target])?;
         let value = self.same(Op::Mul, &[t[1], value])?;

@@ -71,7 +71,8 @@ pub(super) fn sinc<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
         sign * f64::from(2 * k) / factorial(2 * k + 1)
     };
-    let series = (1..9).rev().fold(x.constant(term(9)), |sum, k| sum.fma(square, x.constant(term(k))));
+    let series =
+        (1..9).rev().fold(x.constant(term(9)), |sum, k| sum.fma(square, x.constant(term(k))));
     let near = series * t * x.pi_times(1.0);
     let is_near = t.abs().lt(t.constant(1));
     let far = (x.call("cospi", &[]) - y) / is_near.select(x.constant(1), x);
@@ -120,7 +121,8 @@ pub(super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
         z = z + one;
     }
     let (inverse, square) = (one / z, one / (z * z));
-    let series = BERNOULLI.iter().rev().fold(x.constant(0), |sum, &b| sum.fma(square, x.constant(b)));
+    let series =
+        BERNOULLI.iter().rev().fold(x.constant(0), |sum, &b| sum.fma(square, x.constant(b)));
     let tail = inverse + square * x.constant(0.5) + series * square * inverse;
     let sine = x.call("sinpi", &[]) * x.constant(FRAC_1_PI);
     let there = sum + tail;

@@ -8,11 +8,9 @@ use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Div, Mul, Neg};
 
 use super::Form::{self, Scalar};
-use super::{NestedFunction, divided, nested_functions, norm, scaled};
+use super::{NestedFunction, divided, nested_functions, norm, real, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
-use crate::trace::math;
-use crate::trace::math::bits::mulsign;
 
 const C: Form = Form::Complex;
 
@@ -104,17 +102,17 @@ nested_functions! { $ complex_rows;
     ///
     /// >> abs(Complex2fC(3, 4))
     /// [5]
-    "abs" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
+    "abs" (C) -> (Scalar), Float = |x, _| vec![real::hypot(x[0], x[1])];
     /// Absolute value of a complex number, `hypot(x, y)`, without overflow on the way.
     ///
     /// >> norm(Complex2fC(3, 4))
     /// [5]
-    "norm" (C) -> (Scalar), Float = |x, _| vec![math::hypot(x[0], x[1])];
+    "norm" (C) -> (Scalar), Float = |x, _| vec![real::hypot(x[0], x[1])];
     /// Angle of a complex number, `atan2(y, x)`, from -pi to pi; a negative number has that of its imaginary zero's sign.
     ///
     /// >> arg(Complex2fC(0, 1))
     /// [1.5708]
-    arg (C) -> (Scalar), Float = |x, _| vec![math::atan2(x[1], x[0])];
+    arg (C) -> (Scalar), Float = |x, _| vec![real::atan2(x[1], x[0])];
     /// Square root with a real part that is not negative; the branch cut is the negative real axis. Its parts are
     /// `m = sqrt(|x| * 0.5 + |z| * 0.5)` and `n = |y| / (m + m)` (0 for m = 0), for x >= 0 in this order, the second with
     /// the sign of y; |y| and y for an infinite y.
@@ -227,7 +225,7 @@ nested_functions! { $ complex_rows;
     /// >> exp2(Complex2fC(3, 1))
     /// [6.15391 + 5.11169i]
     "exp2" (C) -> (C), Float = |x, _| {
-        Complex::polar(math::exp2(x[0]), x[1] * x[1].constant(LN_2)).parts()
+        Complex::polar(real::exp2(x[0]), x[1] * x[1].constant(LN_2)).parts()
     };
     /// 10 to the power of a complex number: with `a = y * log(10)`, `cos(a) * exp10(x)`, `sin(a) * exp10(x)`; y = 0
     /// stays as it is.
@@ -235,7 +233,7 @@ nested_functions! { $ complex_rows;
     /// >> exp10(Complex2fC(1, 1))
     /// [-6.68201 + 7.4398i]
     "exp10" (C) -> (C), Float = |x, _| {
-        Complex::polar(math::exp10(x[0]), x[1] * x[1].constant(LN_10)).parts()
+        Complex::polar(real::exp10(x[0]), x[1] * x[1].constant(LN_10)).parts()
     };
     /// Whether a part is not a number.
     ///
@@ -311,7 +309,7 @@ impl<'r> Complex<'r> {
     }
 
     fn abs(self) -> Expr<'r> {
-        math::hypot(self.re, self.im)
+        real::hypot(self.re, self.im)
     }
 
     /// The larger part of the root comes from the sum of magnitudes, the other by division.
@@ -327,7 +325,7 @@ impl<'r> Complex<'r> {
         let infinite = self.im.abs().eq(self.im.constant(f64::INFINITY));
         Self {
             re: infinite.select(self.im.abs(), re),
-            im: infinite.select(self.im, mulsign(im, self.im)),
+            im: infinite.select(self.im, real::mulsign(im, self.im)),
         }
     }
 
@@ -339,8 +337,8 @@ impl<'r> Complex<'r> {
         let one = size.constant(1);
         let excess = (larger - one).fma(larger + one, smaller * smaller);
         let near = size.gt(size.constant(0.5)) & size.lt(size.constant(2));
-        let log = near.select(math::log1p(excess) * size.constant(0.5), math::log(size));
-        Self { re: log, im: math::atan2(self.im, self.re) }
+        let log = near.select(real::log1p(excess) * size.constant(0.5), real::log(size));
+        Self { re: log, im: real::atan2(self.im, self.re) }
     }
 
     fn pow(self, exponent: Self) -> Self {
@@ -354,20 +352,20 @@ impl<'r> Complex<'r> {
     }
 
     fn sinh(self) -> Self {
-        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
-        Self { re: math::sinh(self.re) * cosine, im: math::cosh(self.re) * sine }
+        let (sine, cosine) = (real::sin(self.im), real::cos(self.im));
+        Self { re: real::sinh(self.re) * cosine, im: real::cosh(self.re) * sine }
     }
 
     fn cosh(self) -> Self {
-        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
-        Self { re: math::cosh(self.re) * cosine, im: math::sinh(self.re) * sine }
+        let (sine, cosine) = (real::sin(self.im), real::cos(self.im));
+        Self { re: real::cosh(self.re) * cosine, im: real::sinh(self.re) * sine }
     }
 
     /// With `q = 1 / cosh² x` nothing overflows, and the divisor is a sum of squares.
     fn tanh(self) -> Self {
-        let (sine, cosine) = (math::sin(self.im), math::cos(self.im));
-        let tanh = math::tanh(self.re);
-        let sech = self.re.constant(1) / math::cosh(self.re);
+        let (sine, cosine) = (real::sin(self.im), real::cos(self.im));
+        let tanh = real::tanh(self.re);
+        let sech = self.re.constant(1) / real::cosh(self.re);
         let q = sech * sech;
         let divisor = tanh * tanh + cosine * cosine * q;
         Self { re: tanh / divisor, im: sine * cosine * q / divisor }
@@ -375,14 +373,14 @@ impl<'r> Complex<'r> {
 
     fn acos(self) -> Self {
         let (below, above) = ((-self).plus(1).sqrt(), self.plus(1).sqrt());
-        let re = math::atan2(below.re, above.re);
-        Self { re: re + re, im: math::asinh((above.conj() * below).im) }
+        let re = real::atan2(below.re, above.re);
+        Self { re: re + re, im: real::asinh((above.conj() * below).im) }
     }
 
     fn acosh(self) -> Self {
         let (below, above) = (self.plus(-1).sqrt(), self.plus(1).sqrt());
-        let im = math::atan2(below.im, above.re);
-        Self { re: math::asinh((below.conj() * above).re), im: im + im }
+        let im = real::atan2(below.im, above.re);
+        Self { re: real::asinh((below.conj() * above).re), im: im + im }
     }
 
     /// `asin(w) = atan(re w / re(√(1-w) √(1+w))) + i asinh(im(conj(√(1-w)) √(1+w)))`, of `w = -iz`.
@@ -390,8 +388,8 @@ impl<'r> Complex<'r> {
         let w = self.over_i();
         let (below, above) = ((-w).plus(1).sqrt(), w.plus(1).sqrt());
         let asin = Self {
-            re: math::atan2(w.re, (below * above).re),
-            im: math::asinh((below.conj() * above).im),
+            re: real::atan2(w.re, (below * above).re),
+            im: real::asinh((below.conj() * above).im),
         };
         asin.times_i()
     }
@@ -402,21 +400,21 @@ impl<'r> Complex<'r> {
         let squared = self.im * self.im;
         let four = x * x.constant(4);
         let below = one - x;
-        let log = math::log1p(four / (below * below + squared)) * x.constant(0.25);
-        let angle = math::atan2(self.im + self.im, below * (one + x) - squared);
-        Self { re: mulsign(log, self.re), im: angle * x.constant(0.5) }
+        let log = real::log1p(four / (below * below + squared)) * x.constant(0.25);
+        let angle = real::atan2(self.im + self.im, below * (one + x) - squared);
+        Self { re: real::mulsign(log, self.re), im: angle * x.constant(0.5) }
     }
 
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
-        Self::polar(math::exp(self.re), self.im)
+        Self::polar(real::exp(self.re), self.im)
     }
 
     /// By absolute value and angle; an angle of 0 is the imaginary part, whatever the size.
     fn polar(size: Expr<'r>, angle: Expr<'r>) -> Self {
         let is_real = angle.eq(angle.constant(0));
-        let im = is_real.select(angle, math::sin(angle) * size);
-        Self { re: math::cos(angle) * size, im }
+        let im = is_real.select(angle, real::sin(angle) * size);
+        Self { re: real::cos(angle) * size, im }
     }
 }
 

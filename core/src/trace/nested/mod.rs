@@ -10,7 +10,7 @@ mod complex;
 pub(crate) mod harmonics;
 mod matrix;
 pub(crate) mod morton;
-mod over_complex;
+pub(super) mod over_complex;
 mod quaternion;
 mod transform;
 mod vector;
@@ -256,6 +256,22 @@ pub fn find(name: &str, forms: &[Form]) -> Option<NestedCall> {
 }
 
 impl NestedCall {
+    /// The call that its name and [`NestedCall::shape`] tell from others.
+    pub(crate) fn of_shape(name: &str, shape: &[u64]) -> Option<Self> {
+        let &[_, n] = shape else { return None };
+        let calls = rows()
+            .filter(|row| row.name == name)
+            .map(|function| Self { function, n: usize::try_from(n).unwrap_or(N) });
+        calls.into_iter().find(|call| call.shape() == shape)
+    }
+
+    /// Whether it makes a complex number of so many complex numbers alone.
+    pub(crate) fn is_of_complex(self, n: usize) -> bool {
+        let all = |forms: &[Form]| forms.iter().all(|form| *form == Form::Complex);
+        let (parameters, results) = (self.function.parameters, self.function.results);
+        parameters.len() == n && results.len() == 1 && all(parameters) && all(results)
+    }
+
     /// The row.
     pub fn function(self) -> &'static NestedFunction {
         self.function
@@ -344,6 +360,23 @@ impl Recorder<'_> {
         }
         Ok(results)
     }
+}
+
+/// Functions of real numbers: those of the table, so that derivatives find them.
+mod real {
+    use crate::trace::expr::Expr;
+
+    macro_rules! functions {
+        ($($name:ident),*; $($of_two:ident),*) => {
+            $(pub(super) fn $name(x: Expr<'_>) -> Expr<'_> {
+                x.call(stringify!($name), &[])
+            })*
+            $(pub(super) fn $of_two<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+                x.call(stringify!($of_two), &[y])
+            })*
+        };
+    }
+    functions!(asin, asinh, cos, cosh, exp, exp10, exp2, log, log1p, sin, sinh, tanh; atan2, hypot, mulsign);
 }
 
 /// `a[0] * b[0] + a[1] * b[1] + …`, from left to right.

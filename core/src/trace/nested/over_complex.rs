@@ -7,12 +7,12 @@ use std::cell::RefCell;
 
 use super::complex::Complex;
 use super::matrix::{balance, largest};
-use super::{Entries, Form, NestedCall, find};
+use super::{Entries, Form, NestedCall, find, real};
 use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::trace::expr::{Expr, Record};
-use crate::trace::math;
+use crate::trace::functions::Function;
 
 /// An entry: real part, and imaginary part if it is complex.
 pub(crate) type Parts<'r> = (Expr<'r>, Option<Expr<'r>>);
@@ -43,7 +43,7 @@ impl NestedCall {
 /// Expands a recipe over a recorder that counts its values.
 fn rational<'r>(call: NestedCall, values: Vec<Value<'r>>) -> Vec<Value<'r>> {
     let n = values.len();
-    let recorder = Recorder(RefCell::new(values));
+    let recorder = Recorder { values: RefCell::new(values), keeps_calls: false };
     let entries: Vec<Expr<'_>> =
         (0..n).map(|i| Expr::new(&recorder, VarId::new(index(i)))).collect();
     let results: Vec<VarId> = call.expand(&entries).into_iter().map(Expr::id).collect();
@@ -100,15 +100,19 @@ impl<'r> Value<'r> {
 }
 
 /// Its variables are the numbers of its values.
-struct Recorder<'r>(RefCell<Vec<Value<'r>>>);
+struct Recorder<'r> {
+    values: RefCell<Vec<Value<'r>>>,
+    /// Whether functions stay calls, as derivatives have it.
+    keeps_calls: bool,
+}
 
 impl<'r> Recorder<'r> {
     fn value(&self, id: VarId) -> Value<'r> {
-        self.0.borrow()[id.index()]
+        self.values.borrow()[id.index()]
     }
 
     fn add(&self, value: Value<'r>) -> VarId {
-        let mut values = self.0.borrow_mut();
+        let mut values = self.values.borrow_mut();
         values.push(value);
         VarId::new(index(values.len() - 1))
     }
@@ -129,7 +133,7 @@ impl Record for Recorder<'_> {
         let result = match (op, &values[..]) {
             (Op::Neg, &[a]) => Value { re: -a.re, im: a.im.map(|im| -im) },
             (Op::Abs, &[a]) => {
-                Value { re: a.im.map_or(a.re.abs(), |im| math::hypot(a.re, im)), im: None }
+                Value { re: a.im.map_or(a.re.abs(), |im| real::hypot(a.re, im)), im: None }
             }
             (Op::Add, &[a, b]) => {
                 let im = a.im.zip(b.im).map(|(a, b)| a + b);
@@ -145,9 +149,20 @@ impl Record for Recorder<'_> {
                 (_, None) => scaled_by(a, b.re),
             },
             (Op::Div, &[a, b]) => match b.im {
+                Some(_) if self.keeps_calls => called("/", &[a, b]),
                 Some(_) => of(a.complex() / b.complex()),
                 None => Value { re: a.re / b.re, im: a.im.map(|im| im / b.re) },
             },
+            // Of derivatives.
+            (Op::Sqrt, &[a]) => called("sqrt", &[a]),
+            (Op::Eq, &[a, b]) => {
+                let (a, b) = (a.complex(), b.complex());
+                Value { re: a.re.eq(b.re) & a.im.eq(b.im), im: None }
+            }
+            (Op::Select, &[mask, a, b]) => {
+                let (a, b) = (a.complex(), b.complex());
+                of(Complex { re: mask.re.select(a.re, b.re), im: mask.re.select(a.im, b.im) })
+            }
             _ => panic!("internal error: {op:?} in a recipe of complex entries"),
         };
         self.add(result)
@@ -160,6 +175,38 @@ impl Record for Recorder<'_> {
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
         self.cast(id, dtype)
     }
+
+    fn call(&self, function: &Function, args: &[VarId]) -> Option<VarId> {
+        let args: Vec<Value<'_>> = args.iter().map(|&id| self.value(id)).collect();
+        let forms = vec![Form::Complex; args.len()];
+        // What complex numbers do not have is made of what they do.
+        let is_known = self.keeps_calls && find(function.name, &forms).is_some();
+        is_known.then(|| self.add(called(function.name, &args)))
+    }
+}
+
+/// A function of complex numbers as a call of its own.
+fn called<'r>(name: &str, args: &[Value<'r>]) -> Value<'r> {
+    let forms = vec![Form::Complex; args.len()];
+    let call = find(name, &forms).expect("internal error: no such function of complex numbers");
+    let entries = args.iter().flat_map(|arg| [arg.complex().re, arg.complex().im]);
+    let parts = Expr::nested(call, &entries.collect::<Vec<_>>());
+    Value { re: parts[0], im: Some(parts[1]) }
+}
+
+/// What a formula of numbers says of complex ones, in parts, with functions as calls.
+pub(in crate::trace) fn of_complex<'r>(
+    args: &[[Expr<'r>; 2]],
+    formula: impl for<'c> FnOnce(&[Expr<'c>]) -> Expr<'c>,
+) -> [Expr<'r>; 2] {
+    let n = args.len();
+    let values = args.iter().map(|&[re, im]| Value { re, im: Some(im) }).collect();
+    let recorder = Recorder { values: RefCell::new(values), keeps_calls: true };
+    let entries: Vec<Expr<'_>> =
+        (0..n).map(|i| Expr::new(&recorder, VarId::new(index(i)))).collect();
+    let result = formula(&entries).id();
+    let Complex { re, im } = recorder.value(result).complex();
+    [re, im]
 }
 
 fn of(z: Complex<'_>) -> Value<'_> {

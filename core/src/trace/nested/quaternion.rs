@@ -5,11 +5,9 @@ use std::ops::Mul;
 
 use super::Form::{self, Matrix, Scalar, Vector};
 use super::complex::Complex;
-use super::{NestedFunction, cross, divided, dot, nested_functions, norm, scaled};
+use super::{NestedFunction, cross, divided, dot, nested_functions, norm, real, scaled};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
-use crate::trace::math;
-use crate::trace::math::bits::mulsign;
 
 const Q: Form = Form::Quaternion;
 
@@ -169,14 +167,14 @@ nested_functions! { $ quaternion_rows;
     /// >> exp2(Quaternion4fC(0, 0, 1, 3))
     /// [6.15391 + 0i + 0j + 5.11169k]
     "exp2" (Q) -> (Q), Float = |x, _| {
-        Quaternion::of(x).turned_by(LN_2).with_size(math::exp2(x[3])).parts()
+        Quaternion::of(x).turned_by(LN_2).with_size(real::exp2(x[3])).parts()
     };
     /// 10 to the power of a quaternion: as `exp`, of `u * log(10)` and with `exp10(w)`.
     ///
     /// >> exp10(Quaternion4fC(0, 0, 1, 1))
     /// [-6.68201 + 0i + 0j + 7.4398k]
     "exp10" (Q) -> (Q), Float = |x, _| {
-        Quaternion::of(x).turned_by(LN_10).with_size(math::exp10(x[3])).parts()
+        Quaternion::of(x).turned_by(LN_10).with_size(real::exp10(x[3])).parts()
     };
     /// Natural logarithm of a quaternion; the imaginary part has a length up to pi, and is 0 for real numbers. With the
     /// length `l` of the imaginary part u and `z = log(w + il)`: `u * (im(z) / l)` and `re(z)`.
@@ -268,7 +266,7 @@ impl<'r> Quaternion<'r> {
     }
 
     fn exp(self) -> Self {
-        self.with_size(math::exp(self.re))
+        self.with_size(real::exp(self.re))
     }
 
     fn turned_by(self, factor: f64) -> Self {
@@ -278,7 +276,7 @@ impl<'r> Quaternion<'r> {
     /// `size` turned by the imaginary part.
     fn with_size(self, size: Expr<'r>) -> Self {
         let angle = norm(&self.im);
-        Self { im: self.with_length(math::sin(angle) * size, angle), re: math::cos(angle) * size }
+        Self { im: self.with_length(real::sin(angle) * size, angle), re: real::cos(angle) * size }
     }
 
     fn log(self) -> Self {
@@ -333,20 +331,20 @@ impl Mul for Quaternion<'_> {
 
 fn about<'r>(axis: &[Expr<'r>], angle: Expr<'r>) -> Quaternion<'r> {
     let half = angle * angle.constant(0.5);
-    let sine = math::sin(half);
-    Quaternion { im: [axis[0] * sine, axis[1] * sine, axis[2] * sine], re: math::cos(half) }
+    let sine = real::sin(half);
+    Quaternion { im: [axis[0] * sine, axis[1] * sine, axis[2] * sine], re: real::cos(half) }
 }
 
 /// By the part of `b` that is perpendicular to `a`; where there is next to none the line between them is as good.
 fn slerp<'r>(a: &[Expr<'r>], b: &[Expr<'r>], t: Expr<'r>) -> Vec<Expr<'r>> {
     let cosine = dot(a, b);
     let one = t.constant(1);
-    let b: Vec<Expr<'r>> = b.iter().map(|&part| mulsign(part, cosine)).collect();
+    let b: Vec<Expr<'r>> = b.iter().map(|&part| real::mulsign(part, cosine)).collect();
     let cosine = cosine.abs();
     let across: Vec<Expr<'r>> = a.iter().zip(&b).map(|(&a, &b)| b - a * cosine).collect();
     let sine = norm(&across);
-    let angle = math::atan2(sine, cosine) * t;
-    let (along, over) = (math::cos(angle), math::sin(angle) / sine);
+    let angle = real::atan2(sine, cosine) * t;
+    let (along, over) = (real::cos(angle), real::sin(angle) / sine);
     let close = cosine.gt(t.constant(0.9995));
     let line: Vec<Expr<'r>> = a.iter().zip(&b).map(|(&a, &b)| a * (one - t) + b * t).collect();
     let line = divided(&line, norm(&line));
@@ -358,9 +356,9 @@ fn euler<'r>(q: &[Expr<'r>]) -> Vec<Expr<'r>> {
     let &[x, y, z, w] = q else { panic!("internal error: four parts expected") };
     let twice = |x: Expr<'r>| x + x;
     let one = w.constant(1);
-    let roll = math::atan2(twice(w * x + y * z), one - twice(x * x + y * y));
-    let pitch = math::asin(twice(w * y - z * x).max(-one).min(one));
-    let yaw = math::atan2(twice(w * z + x * y), one - twice(y * y + z * z));
+    let roll = real::atan2(twice(w * x + y * z), one - twice(x * x + y * y));
+    let pitch = real::asin(twice(w * y - z * x).max(-one).min(one));
+    let yaw = real::atan2(twice(w * z + x * y), one - twice(y * y + z * z));
     vec![roll, pitch, yaw]
 }
 
@@ -369,7 +367,7 @@ fn from_euler<'r>(angles: &[Expr<'r>]) -> Vec<Expr<'r>> {
     let half = |i: usize| angles[i] * angles[i].constant(0.5);
     let zero = angles[0].constant(0);
     let turn = |i: usize| {
-        let (sine, cosine) = (math::sin(half(i)), math::cos(half(i)));
+        let (sine, cosine) = (real::sin(half(i)), real::cos(half(i)));
         let mut parts = [zero, zero, zero, cosine];
         parts[i] = sine;
         Quaternion::of(&parts)

@@ -3,10 +3,9 @@
 use super::Form::{Matrix, Quaternion, Scalar, Vector};
 use super::matrix::{Minors, diagonal, polar, transpose};
 use super::quaternion::{Quaternion as Q, from_matrix};
-use super::{NestedFunction, cross, divided, dot, nested_functions, norm};
+use super::{NestedFunction, cross, divided, dot, nested_functions, norm, real};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
-use crate::trace::math;
 
 nested_functions! { $ transform_rows;
     /// Translation in the plane.
@@ -34,7 +33,7 @@ nested_functions! { $ transform_rows;
     /// >> Matrix3fC::rotate(pi / 6) * Vector3fC(1, 0, 0)
     /// [[0.866025, 0.5, 0]]
     "Matrix::rotate" (Scalar) -> (Matrix(3)), Float = |x, _| {
-        let (sine, cosine) = (math::sin(x[0]), math::cos(x[0]));
+        let (sine, cosine) = (real::sin(x[0]), real::cos(x[0]));
         homogeneous(&[cosine, sine, -sine, cosine], None)
     };
     /// Rotation of space about a unit axis by an angle in radians.
@@ -56,7 +55,7 @@ nested_functions! { $ transform_rows;
     "Matrix::perspective" (Scalar, Scalar, Scalar, Scalar) -> (Matrix(4)), Float = |x, _| {
         let &[fov, near, far, aspect] = x else { panic!("internal error: four numbers expected") };
         let half = fov * fov.constant(0.5);
-        let cotangent = math::cos(half) / math::sin(half);
+        let cotangent = real::cos(half) / real::sin(half);
         let depth = near - far;
         let middle = (near + far) / depth;
         let mut m = diagonal(&[cotangent / aspect, cotangent, middle, fov.constant(0)], 4);
@@ -142,7 +141,7 @@ fn scaling<'r>(v: &[Expr<'r>]) -> Vec<Expr<'r>> {
 
 /// Rodrigues' formula.
 fn rotation<'r>(axis: &[Expr<'r>], angle: Expr<'r>) -> Vec<Expr<'r>> {
-    let (sine, cosine) = (math::sin(angle), math::cos(angle));
+    let (sine, cosine) = (real::sin(angle), real::cos(angle));
     let rest = cosine.constant(1) - cosine;
     let mut linear = Vec::with_capacity(9);
     for j in 0..3 {
