@@ -8,7 +8,7 @@ use porcini_core::tensor::Tensor;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::{Form, find, rows};
 use porcini_core::value::entries::apply;
-use porcini_core::{Array, DType, Operand, ReduceOp, Result, ScatterOp, Session};
+use porcini_core::{Array, DType, Error, Operand, ReduceOp, Result, ScatterOp, Session};
 
 /// What is differentiated: lanes of some arguments to lanes.
 type Lanes<'f> = dyn Fn(&[Array]) -> Result<Array> + 'f;
@@ -23,7 +23,7 @@ const PLACES: [f64; 16] = [
 fn grid(arity: usize) -> Vec<Vec<f64>> {
     // Remainders by small numbers are nothing but kinks.
     let places: Vec<f64> = PLACES.into_iter().filter(|x| arity == 1 || x.abs() > 0.1).collect();
-    let power = |n: usize| places.len().pow(u32::try_from(n).unwrap());
+    let power = |n: usize| std::iter::repeat_n(places.len(), n).product::<usize>();
     let n = power(arity);
     let of = |argument: usize| {
         let step = power(argument);
@@ -72,7 +72,7 @@ fn check(name: &str, f: &Lanes<'_>, x: &[Array], order: u32) -> Result<usize> {
         let expected = differences(f, x, i)?;
         for (k, (&found, &expected)) in found.iter().zip(&expected).enumerate() {
             let at = || {
-                let at = x.iter().map(|x| x.item(k.try_into().unwrap()).map(|x| x.to_f64()));
+                let at = x.iter().map(|x| x.to_vec::<f64>().map(|x| x[k]));
                 format!("{name}, order {order}, by argument {i} at {:?}", at.collect::<Vec<_>>())
             };
             assert!(
@@ -447,7 +447,7 @@ fn functions_of_several_entries_have_the_slopes_of_differences() -> Result<()> {
                 (true, 0, 1) if row.name == "acosh" => 1.5,
                 (true, 0, 1) => 0.3 + 0.01 * i as f64,
                 (true, 1, 1) => 0.0,
-                _ => lanes[i as usize],
+                _ => lanes[usize::try_from(i).unwrap_or(0)],
             };
             let x: Vec<f64> = (0..n_entries * RUN).map(lane).collect();
             let x = session.array(&x)?;
@@ -477,5 +477,102 @@ fn functions_of_several_entries_have_the_slopes_of_differences() -> Result<()> {
         }
     }
     assert!(n_checked > 100, "{n_checked} functions");
+    Ok(())
+}
+
+#[test]
+fn loops_and_branches_have_the_slopes_of_differences() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.array(&[0.7, -1.3, 2.1, 0.4, 1.9, -0.6, 1.2])?;
+    let table = |x: &Array| x.try_mul(x)?.try_add(0.3);
+    // Lanes take different numbers of turns.
+    let powers = |x: &Array| -> Result<Array> {
+        let limits = session.array(&[0, 1, 2, 3, 4, 5, 7])?;
+        let states = [x.try_mul(1.0)?, session.full(DType::I32, 0, 1)?];
+        let scale = x.slice(1..2)?;
+        let after = session.while_loop(
+            &states,
+            |s| s[1].lt(&limits),
+            |s| Ok::<_, Error>(vec![s[0].sin()?.try_mul(x)?.try_add(&scale)?, s[1].try_add(1)?]),
+        )?;
+        Ok(after[0].clone())
+    };
+    let gathers = |x: &Array| -> Result<Array> {
+        let values = table(x)?;
+        let lane = session.arange(DType::I32, 0.into(), 7.into(), 1.into())?;
+        let after = session.while_loop(
+            &[session.full(DType::F64, 1, 7)?, session.full(DType::I32, 0, 7)?],
+            |s| s[1].lt(&lane),
+            |s| {
+                let place = s[1].try_add(&lane)?.try_rem(7)?;
+                let found = values.gather(&place, None)?;
+                Ok::<_, Error>(vec![s[0].try_mul(&found)?.try_add(&values)?, s[1].try_add(1)?])
+            },
+        )?;
+        Ok(after[0].clone())
+    };
+    let pendulum = |x: &Array| -> Result<Array> {
+        let states = [x.try_mul(1.0)?, x.try_mul(0.0)?, session.full(DType::F64, 0, 1)?];
+        let after = session.while_loop(
+            &states,
+            |s| s[2].lt(1.0),
+            |s| {
+                let speed = s[1].try_sub(&s[0].sin()?.try_mul(0.05)?)?;
+                Ok::<_, Error>(vec![
+                    s[0].try_add(&speed.try_mul(0.05)?)?,
+                    speed,
+                    s[2].try_add(0.05)?,
+                ])
+            },
+        )?;
+        after[0].try_add(&after[1])
+    };
+    let branches = |x: &Array| -> Result<Array> {
+        let after = session.if_then(
+            &x.gt(0.5)?,
+            std::slice::from_ref(x),
+            |s| Ok::<_, Error>(vec![s[0].exp()?, s[0].try_mul(&s[0])?]),
+            |s| Ok(vec![s[0].cos()?, s[0].try_mul(x)?.try_mul(3.0)?]),
+        )?;
+        after[0].try_mul(&after[1])
+    };
+    let both = |x: &Array| -> Result<Array> {
+        let after = session.while_loop(
+            &[x.clone(), session.full(DType::I32, 0, 1)?],
+            |s| s[1].lt(3),
+            |s| {
+                let inner = session.if_then(
+                    &s[0].gt(0.5)?,
+                    &[s[0].clone()],
+                    |s| Ok::<_, Error>(vec![s[0].try_mul(0.7)?]),
+                    |s| Ok(vec![s[0].exp()?.try_mul(x)?]),
+                )?;
+                Ok::<_, Error>(vec![inner[0].clone(), s[1].try_add(1)?])
+            },
+        )?;
+        Ok(after[0].clone())
+    };
+    let dispatched = |x: &Array| -> Result<Array> {
+        let index = session.array(&[0, 1, 2, 0, 1, 2, 5])?;
+        let after = session.dispatch(&index, 3, std::slice::from_ref(x), |number, s| {
+            Ok::<_, Error>(vec![match number {
+                0 => s[0].sin()?,
+                1 => s[0].exp()?,
+                _ => s[0].try_mul(&s[0])?,
+            }])
+        })?;
+        Ok(after[0].clone())
+    };
+    let functions: [(&str, &Whole<'_>); 6] = [
+        ("powers", &powers),
+        ("gathers", &gathers),
+        ("pendulum", &pendulum),
+        ("branches", &branches),
+        ("branches in a loop", &both),
+        ("dispatch", &dispatched),
+    ];
+    for (name, f) in functions {
+        check_across(name, f, &x, 2).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
     Ok(())
 }

@@ -325,14 +325,27 @@ impl<'s> Held<'s> {
     fn record<R>(&mut self, work: impl FnOnce(&mut Recorder<'_>) -> Result<R>) -> Result<R> {
         self.session.with_recorder(|mut recorder| {
             let result = work(&mut recorder);
-            self.ids.append(&mut recorder.into_owned());
+            // Regions, and what is in them, are held by the values behind them.
+            self.ids.append(&mut recorder.into_owned_values());
             result
         })
     }
 
     /// Goes back to the inputs.
     fn pull(&mut self, way: &mut PullBack) -> Result<()> {
-        while let Turn::Asks { id, moves } = self.record(|recorder| recorder.pull_on(way))? {
+        loop {
+            let (id, moves) = match self.record(|recorder| recorder.pull_on(way))? {
+                Turn::Done => return Ok(()),
+                Turn::Asks { id, moves } => (id, moves),
+                Turn::Counts { region, turns } => {
+                    let turns = self.session.record(|_| Ok(turns))?.to_vec::<u32>()?;
+                    let turns = turns.first().copied().map_or(0, u64::from);
+                    let memory = self.session.memory_info();
+                    let room = memory.limit.saturating_sub(memory.used);
+                    self.record(|recorder| recorder.pull_loop(way, region, turns, room))?;
+                    continue;
+                }
+            };
             let parts = self.ask(id, &moves, |rule, args, value, moves| match moves {
                 [Some(cotangent)] => rule.pull(args, value, cotangent),
                 _ => unreachable!("internal error: a value without a cotangent"),
@@ -342,7 +355,6 @@ impl<'s> Held<'s> {
             self.record(|recorder| recorder.pull_told(way, id, &ids))?;
             self.keep(parts.into_iter().flatten());
         }
-        Ok(())
     }
 
     /// Goes forward to the outputs.

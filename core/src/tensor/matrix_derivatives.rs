@@ -173,7 +173,7 @@ impl OfMatrices {
                     0 => v.h()?.dot(q)?.minus()?,
                     _ => r.dot(&v.h()?)?,
                 };
-                let inner = q.dot(&inner.from_lower()?)?;
+                let inner = q.dot(&inner.mirrored()?)?;
                 let inner = if self.result == 0 { v.plus(&inner)? } else { inner };
                 vec![inner.dot(&r.inverse()?.h()?)?]
             }
@@ -409,7 +409,7 @@ impl Tensor {
     }
 
     /// The lower triangle, and its adjoint above.
-    fn from_lower(&self) -> Result<Self> {
+    fn mirrored(&self) -> Result<Self> {
         let below = self.triangle("tril", Op::Le, -1)?;
         below.plus(&below.h()?)?.plus(&self.on_diagonal()?)
     }

@@ -81,9 +81,14 @@ impl<'t> Recorder<'t> {
         results.iter().map(|&result| (result, self.var(result).generation)).collect()
     }
 
-    /// Ends the recording: the caller owns an external reference to all that was made.
-    pub(crate) fn into_owned(mut self) -> Vec<VarId> {
-        std::mem::take(&mut self.owned)
+    /// Ends the recording: the caller owns an external reference to all values that were made, outside of bodies.
+    pub(crate) fn into_owned_values(mut self) -> Vec<VarId> {
+        let is_value = |variable: &Variable| {
+            variable.scope == 0 && !matches!(variable.kind, Kind::Region { .. })
+        };
+        let (values, others) = self.owned.drain(..).partition(|&id| is_value(self.table.get(id)));
+        self.owned = others;
+        values
     }
 
     /// The variable `id`.

@@ -103,7 +103,7 @@ impl Table {
     }
 
     /// An operation that gives the value of `id`. The caller owns an external reference to it.
-    pub(super) fn same_value(&mut self, id: VarId) -> VarId {
+    pub(crate) fn same_value(&mut self, id: VarId) -> VarId {
         let Variable { dtype, size, .. } = *self.get(id);
         let all = self.insert(super::number_variable(Kind::Literal(1), DType::Mask, size));
         let operands = [Some(all), Some(id), Some(id), None];

@@ -10,6 +10,8 @@ use crate::trace::Recorder;
 pub(crate) struct PushForward {
     cone: Cone,
     tangents: Of<VarId>,
+    /// Of loops, the tangents of the values behind them by position.
+    loops: Of<Vec<Option<VarId>>>,
     /// Variables that were gone through.
     done: usize,
 }
@@ -24,7 +26,7 @@ impl Recorder<'_> {
         cone: Cone,
         inputs: &[(VarId, VarId)],
     ) -> Result<PushForward> {
-        let mut way = PushForward { cone, tangents: Of::default(), done: 0 };
+        let mut way = PushForward { cone, tangents: Of::default(), loops: Of::default(), done: 0 };
         for &(input, tangent) in inputs {
             self.push_told(&mut way, input, tangent)?;
         }
@@ -42,7 +44,15 @@ impl Recorder<'_> {
             if way.tangents.contains_key(&id) {
                 continue;
             }
+            if let Kind::Region { .. } = self.var(id).kind {
+                let moves = self.push_loop(&way.tangents, id)?;
+                way.loops.insert(id, moves);
+                continue;
+            }
             let tangent = match way.cone.expanded.get(&id) {
+                None if matches!(self.var(id).made_by(), Kind::Result { .. }) => {
+                    way.behind(self, id)
+                }
                 Some(expansion) => way.tangents.get(expansion).copied(),
                 None if self.has_rule_of_its_own(id) => {
                     let moves = self.var(id).made_of().into_iter();
@@ -106,6 +116,13 @@ impl Recorder<'_> {
 }
 
 impl PushForward {
+    /// The tangent of a value behind a loop.
+    fn behind(&self, recorder: &Recorder<'_>, id: VarId) -> Option<VarId> {
+        let Kind::Result { position, .. } = recorder.var(id).made_by() else { return None };
+        let region = recorder.var(id).made_of()[0];
+        *self.loops.get(&region)?.get(position as usize)?
+    }
+
     /// The tangent of a variable that was gone through.
     pub(crate) fn tangent(&self, id: VarId) -> Option<VarId> {
         self.tangents.get(&id).copied()

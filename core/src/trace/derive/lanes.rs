@@ -25,9 +25,18 @@ impl Recorder<'_> {
         let x = self.var(id).made_of();
         match self.var(id).made_by() {
             Kind::Gather { .. } => {
-                let zeros = self.zeros_like(x[0]);
-                let sums = self.add_at(zeros, v, x[1], x.get(2).copied())?;
-                self.pass(cotangents, x[0], sums)
+                if !cotangents.wants(x[0]) {
+                    return Ok(());
+                }
+                // Onto what there is: in the body of a loop it is the array that collects them.
+                let before = cotangents.take(x[0]);
+                let before = match before {
+                    Some(before) => self.widen(before, self.size(x[0]))?,
+                    None => self.zeros_like(x[0]),
+                };
+                let sums = self.add_at(before, v, x[1], x.get(2).copied())?;
+                cotangents.put(x[0], sums);
+                Ok(())
             }
             Kind::Scatter { op, .. } => {
                 let parts = match op {

@@ -7,6 +7,7 @@
 //! differentiated through that.
 
 mod complex;
+mod copy;
 mod forward;
 mod function;
 mod gradients;
@@ -14,6 +15,7 @@ mod lanes;
 mod operation;
 mod product;
 mod reduction;
+mod region;
 mod reverse;
 mod scatter;
 
@@ -47,6 +49,13 @@ pub(crate) enum Turn {
         id: VarId,
         /// What moves.
         moves: Vec<Option<VarId>>,
+    },
+    /// At a loop, whose number of turns is to be read.
+    Counts {
+        /// The loop.
+        region: VarId,
+        /// The number, of one lane.
+        turns: VarId,
     },
 }
 
@@ -114,6 +123,7 @@ impl Recorder<'_> {
     fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Place> {
         let mut operands = match self.complex_rule(id) {
             Some(rule) => self.complex_arguments(rule).into(),
+            None if matches!(self.var(id).kind, Kind::Region { .. }) => self.outside_of(id).into(),
             None => self.var(id).made_of(),
         };
         operands.retain(|operand| self.var(*operand).tracked);
@@ -132,7 +142,13 @@ impl Recorder<'_> {
             Kind::Composite if self.has_rule_of_its_own(id) => return Ok(None),
             Kind::Composite => self.spelled_out(id)?,
             Kind::Call(_) | Kind::Output { .. } if self.has_no_rule(id) => self.steps_of(id)?,
-            Kind::Region { .. } | Kind::Result { .. } => return Err(self.no_derivative(id)),
+            Kind::Result { position, .. } => {
+                let region = self.var(id).made_of()[0];
+                if self.var(region).kind == (Kind::Region { repeat: true }) {
+                    return Ok(None);
+                }
+                self.straight_line(region, position)?
+            }
             _ => return Ok(None),
         };
         cone.expanded.insert(id, expansion);
@@ -152,7 +168,7 @@ impl Recorder<'_> {
 
     /// Looks whether to go on, from time to time.
     fn poll(&mut self, n: usize) -> Result<()> {
-        if n % POLL != 0 {
+        if !n.is_multiple_of(POLL) {
             return Ok(());
         }
         if interrupt::is_requested() {

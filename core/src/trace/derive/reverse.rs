@@ -14,6 +14,8 @@ pub(crate) struct PullBack {
     cone: Cone,
     inputs: HashSet<VarId, Mix>,
     cotangents: Cotangents,
+    /// Of loops, the cotangents of the values behind them by position.
+    loops: Of<Vec<Option<VarId>>>,
     /// Variables that are still to be gone through.
     left: usize,
 }
@@ -28,6 +30,26 @@ impl PullBack {
     /// The cotangent of a variable that was gone through.
     fn take(&mut self, id: VarId) -> Option<VarId> {
         if self.inputs.contains(&id) { None } else { self.cotangents.of.remove(&id) }
+    }
+
+    /// The cotangents of the values behind a loop.
+    pub(super) fn take_loop(&mut self, region: VarId) -> Vec<Option<VarId>> {
+        self.loops.remove(&region).unwrap_or_default()
+    }
+
+    /// Whether an input depends on the variable.
+    pub(super) fn wants(&self, id: VarId) -> bool {
+        self.cotangents.wants(id)
+    }
+
+    /// The cotangent of an input.
+    pub(super) fn cotangent(&self, id: VarId) -> Option<VarId> {
+        self.cotangents.of.get(&id).copied()
+    }
+
+    /// Lets the cotangents of an input be added to an array.
+    pub(super) fn collect_in(&mut self, input: VarId, array: VarId) {
+        self.cotangents.of.insert(input, array);
     }
 }
 
@@ -48,7 +70,7 @@ impl Recorder<'_> {
             self.pass(&mut cotangents, output, cotangent)?;
         }
         let (inputs, left) = (inputs.iter().copied().collect(), cone.order.len());
-        Ok(PullBack { cone, inputs, cotangents, left })
+        Ok(PullBack { cone, inputs, cotangents, loops: Of::default(), left })
     }
 
     /// Goes back to the inputs, or to a variable whose derivative somebody else has.
@@ -60,10 +82,18 @@ impl Recorder<'_> {
             way.left -= 1;
             self.poll(way.left)?;
             let id = way.cone.order[way.left];
+            if way.loops.contains_key(&id) {
+                return Ok(Turn::Counts { region: id, turns: self.turns_of(id)? });
+            }
             let Some(cotangent) = way.take(id) else { continue };
             let cotangent = self.widen(cotangent, self.size(id))?;
             if let Some(&expansion) = way.cone.expanded.get(&id) {
                 self.pass(&mut way.cotangents, expansion, cotangent)?;
+            } else if let Kind::Result { position, .. } = self.var(id).made_by() {
+                let region = self.var(id).made_of()[0];
+                let n = self.var(region).region().map_or(0, |region| region.values.len());
+                let of_values = way.loops.entry(region).or_insert_with(|| vec![None; n]);
+                of_values[position as usize] = Some(cotangent);
             } else if self.has_rule_of_its_own(id) {
                 return Ok(Turn::Asks { id, moves: vec![Some(cotangent)] });
             } else {
@@ -141,6 +171,11 @@ impl Recorder<'_> {
         Ok(())
     }
 
+    /// Adds to the cotangent of a variable on the way.
+    pub(super) fn pass_on(&mut self, way: &mut PullBack, id: VarId, part: VarId) -> Result<()> {
+        self.pass(&mut way.cotangents, id, part)
+    }
+
     /// Adds to the cotangent of a variable.
     pub(super) fn pass(
         &mut self,
@@ -152,7 +187,8 @@ impl Recorder<'_> {
             return Ok(());
         }
         // What is the same in every lane has the sum over them.
-        let part = if self.size(id) == 1 { self.reduce(ReduceOp::Sum, part)? } else { part };
+        let is_sum = self.size(id) == 1 && self.size(part) != 1;
+        let part = if is_sum { self.reduce(ReduceOp::Sum, part)? } else { part };
         let part = self.cast(part, self.dtype(id))?;
         let sum = self.added(cotangents.of.get(&id).copied(), part)?;
         cotangents.of.insert(id, sum);
@@ -164,5 +200,15 @@ impl Cotangents {
     /// Whether an input depends on the variable.
     pub(super) fn wants(&self, id: VarId) -> bool {
         self.members.contains(&id)
+    }
+
+    /// Takes the cotangents that were passed to a variable.
+    pub(super) fn take(&mut self, id: VarId) -> Option<VarId> {
+        self.of.remove(&id)
+    }
+
+    /// Sets the cotangent of a variable.
+    pub(super) fn put(&mut self, id: VarId, sum: VarId) {
+        self.of.insert(id, sum);
     }
 }

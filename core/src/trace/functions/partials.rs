@@ -68,7 +68,7 @@ pub(super) fn sinc<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     // Terms (−1)^k 2k t^(2k − 1) / (2k + 1)!, the last one first.
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
     let term = |k: u32| {
-        let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = if k.is_multiple_of(2) { 1.0 } else { -1.0 };
         sign * f64::from(2 * k) / factorial(2 * k + 1)
     };
     let series =

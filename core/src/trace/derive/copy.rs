@@ -1,0 +1,193 @@
+//! Copies of what is recorded in the bodies of regions: with other values in the place of states.
+
+use smallvec::SmallVec;
+
+use super::{Of, Recorder};
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::op::Op;
+use crate::ir::var::{Kind, VarId, Variable};
+use crate::trace::broadcast_size;
+use crate::trace::region::Change;
+
+/// What variables become in a copy of what is in a region.
+pub(super) struct Copy {
+    /// The scope of the region: variables of smaller ones stay what they are.
+    scope: u32,
+    /// Those of bodies, and others that something stands for.
+    pub(super) of: Of<VarId>,
+    /// What is read by index.
+    pub(super) sources: Of<VarId>,
+    /// Values behind copied regions.
+    results: Of<Vec<VarId>>,
+}
+
+impl Copy {
+    pub(super) fn of_scope(scope: u32) -> Self {
+        Self { scope, of: Of::default(), sources: Of::default(), results: Of::default() }
+    }
+
+    /// What is known to stand for a variable: itself, if it is from outside.
+    fn known(&self, recorder: &Recorder<'_>, id: VarId) -> Option<VarId> {
+        let own = (recorder.var(id).scope < self.scope).then_some(id);
+        self.of.get(&id).copied().or(own)
+    }
+}
+
+impl Recorder<'_> {
+    /// The copy of a variable, and of all that it is made of and that nothing stands for yet.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(super) fn copied(&mut self, copy: &mut Copy, root: VarId) -> Result<VarId> {
+        let mut path = vec![root];
+        while let Some(&id) = path.last() {
+            if copy.known(self, id).is_some() {
+                path.pop();
+                continue;
+            }
+            let needed: SmallVec<[VarId; 4]> = match self.var(id).kind {
+                // A region is copied as a whole.
+                Kind::Result { .. } => SmallVec::new(),
+                _ => self.var(id).operands().collect(),
+            };
+            if let Some(&operand) = needed.iter().find(|&&id| copy.known(self, id).is_none()) {
+                path.push(operand);
+                continue;
+            }
+            path.pop();
+            let made = self.copy_of(copy, id)?;
+            copy.of.insert(id, made);
+        }
+        Ok(copy.known(self, root).expect("internal error: a copy is missing"))
+    }
+
+    /// The copy of a variable whose operands are copied.
+    fn copy_of(&mut self, copy: &mut Copy, id: VarId) -> Result<VarId> {
+        let variable = self.var(id);
+        let (kind, dtype, own) = (variable.kind, variable.dtype, variable.size);
+        let composite = variable.composite().cloned();
+        let mut operands: SmallVec<[VarId; 4]> = variable.operands().collect();
+        if let Kind::Result { position, .. } = kind {
+            let region = operands[0];
+            if !copy.results.contains_key(&region) {
+                let results = self.copied_region(copy, region)?;
+                copy.results.insert(region, results);
+            }
+            return Ok(copy.results[&region][position as usize]);
+        }
+        let source = operands.first().and_then(|source| copy.sources.get(source)).copied();
+        for operand in &mut operands {
+            *operand = copy.known(self, *operand).expect("internal error: an operand is missing");
+        }
+        let size = match kind {
+            // A state that nothing stands for never changes.
+            Kind::Phi { .. } => return Ok(operands[0]),
+            Kind::ActiveMask => return self.entering(operands.first().copied()),
+            Kind::RunningMask => return self.same(Op::And, &operands),
+            Kind::Gather { .. } | Kind::Fetch => {
+                operands[0] = source.unwrap_or(operands[0]);
+                self.common_size(&operands[1..])?
+            }
+            Kind::Op(_) | Kind::Call(_) => self.common_size(&operands)?,
+            Kind::Output { .. } => self.size(operands[0]).max(own),
+            _ => own,
+        };
+        let mut made = Variable::new(kind, dtype, size, [None; 4]);
+        if operands.len() <= made.operands.len() {
+            let places = made.operands.iter_mut().zip(&operands);
+            places.for_each(|(place, &operand)| *place = Some(operand));
+        } else {
+            made.cold_mut().arguments = operands.to_vec().into();
+        }
+        if composite.is_some() {
+            made.cold_mut().composite = composite;
+        }
+        Ok(self.add(made))
+    }
+
+    fn common_size(&self, ids: &[VarId]) -> Result<u64> {
+        ids.iter().try_fold(1, |size, &id| broadcast_size("derivative", size, self.size(id)))
+    }
+
+    /// The lanes that enter what is not a region any more.
+    fn entering(&mut self, outer: Option<VarId>) -> Result<VarId> {
+        Ok(outer.unwrap_or_else(|| self.literal(DType::Mask, 1, 1)))
+    }
+
+    /// A region in a body, as a region; its values.
+    fn copied_region(&mut self, copy: &mut Copy, region: VarId) -> Result<Vec<VarId>> {
+        let Kind::Region { repeat } = self.var(region).kind else {
+            unreachable!("internal error: a result of no region")
+        };
+        let op = if repeat { "while_loop" } else { "if_then" };
+        let known = self.var(region).region().expect("internal error: a region without a body");
+        let (running, values) = (known.running, known.values.clone());
+        // What is from outside is not recorded inside.
+        for id in self.around(region) {
+            self.copied(copy, id)?;
+        }
+        self.in_region(op, |recorder, scope, active| {
+            let states = recorder.copied_states(copy, scope, &values)?;
+            let running = recorder.copied_condition(copy, op, running, active)?;
+            let mut changes = Vec::with_capacity(values.len());
+            for (&(_, end), &state) in values.iter().zip(&states) {
+                let next = recorder.copied(copy, end)?;
+                changes.push(Change { state: Some(state), otherwise: None, covered: false, next });
+            }
+            let states: Vec<Option<VarId>> = states.into_iter().map(Some).collect();
+            Ok(recorder.close_region(repeat, running, &states, &changes)?.0)
+        })
+    }
+
+    /// States that begin as those of another region do.
+    pub(super) fn copied_states(
+        &mut self,
+        copy: &mut Copy,
+        scope: u32,
+        values: &[(VarId, VarId)],
+    ) -> Result<Vec<VarId>> {
+        let mut states = Vec::with_capacity(values.len());
+        for &(state, _) in values {
+            let first = self.var(state).operands[0];
+            let first = first.expect("internal error: a state without a first value");
+            let first = self.copied(copy, first)?;
+            let made = self.state(scope, first);
+            copy.of.insert(state, made);
+            states.push(made);
+        }
+        Ok(states)
+    }
+
+    /// The lanes that run the body, from the condition of another region.
+    pub(super) fn copied_condition(
+        &mut self,
+        copy: &mut Copy,
+        op: &'static str,
+        running: VarId,
+        active: VarId,
+    ) -> Result<VarId> {
+        let [entering, condition] = self.var(running).operands().collect::<Vec<_>>()[..] else {
+            unreachable!("internal error: a mask without a condition")
+        };
+        copy.of.insert(entering, active);
+        let condition = self.copied(copy, condition)?;
+        let made = self.run(op, condition)?;
+        copy.of.insert(running, made);
+        Ok(made)
+    }
+
+    /// Records a region, which is closed again if that fails.
+    pub(super) fn in_region<R>(
+        &mut self,
+        op: &'static str,
+        record: impl FnOnce(&mut Self, u32, VarId) -> Result<R>,
+    ) -> Result<R> {
+        let (scope, active) = self.open_region(op)?;
+        let result = record(self, scope, active);
+        if result.is_err() {
+            self.table.close_region(scope);
+        }
+        result
+    }
+}
