@@ -10,6 +10,7 @@ use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
+use crate::bind::custom::Custom;
 use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
 use crate::language::cell::Lines;
@@ -80,6 +81,8 @@ pub(crate) struct Context {
     pub(crate) kernels: RefCell<Recent<TextKernel>>,
     /// Kernels of CUDA modules.
     pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
+    /// Functions whose derivatives scripts have written.
+    pub(crate) customs: RefCell<Vec<Rc<Custom>>>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }
@@ -103,6 +106,7 @@ impl Context {
             functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),
             kernels: RefCell::default(),
             module_kernels: RefCell::default(),
+            customs: RefCell::default(),
             deferred: RefCell::default(),
         })
     }

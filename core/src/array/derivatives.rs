@@ -1,9 +1,11 @@
 //! Derivatives of arrays (S29).
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::Array;
 use crate::error::{Error, Result};
+use crate::ir::composite::Composite;
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::session::Session;
@@ -26,7 +28,56 @@ pub(crate) trait Derivative: Send + Sync {
 }
 
 /// A derivative as variables hold it.
-struct Rule(Box<dyn Derivative>);
+enum Rule {
+    Own(Box<dyn Derivative>),
+    /// That of somebody who is asked.
+    Told(Told),
+}
+
+/// A function whose derivative a front end has, which is asked for it.
+#[derive(Clone)]
+pub struct Told {
+    /// What the front end knows the function by.
+    pub number: usize,
+    /// Which array of the function's value it is.
+    pub place: usize,
+    /// What the front end keeps with a call.
+    pub call: Arc<dyn Any + Send + Sync>,
+}
+
+/// A front end that has derivatives of functions.
+pub trait Ask {
+    /// The cotangents of the arguments from that of a value; `None` where there is none.
+    ///
+    /// # Errors
+    /// What the front end says.
+    fn pull(&mut self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>>;
+
+    /// The tangent of a value from those of the arguments that have one.
+    ///
+    /// # Errors
+    /// What the front end says.
+    fn push(&mut self, told: &Told, args: &[Array], tangents: &[Option<Array>]) -> Result<Array>;
+}
+
+/// Who has no derivatives.
+struct Nobody;
+
+impl Ask for Nobody {
+    fn pull(&mut self, _: &Told, _: &[Array], _: &Array) -> Result<Vec<Option<Array>>> {
+        Err(nobody())
+    }
+
+    fn push(&mut self, _: &Told, _: &[Array], _: &[Option<Array>]) -> Result<Array> {
+        Err(nobody())
+    }
+}
+
+#[cold]
+fn nobody() -> Error {
+    let what = "the derivative of a function is known to a script alone, which does not run".into();
+    Error::Argument { op: "custom", what }
+}
 
 impl Array {
     /// The same lanes as a variable that is marked: derivatives of what is computed from it may be asked for. One that is
@@ -90,9 +141,26 @@ impl Array {
         args: &[&Self],
         derivative: impl Derivative + 'static,
     ) -> Result<Self> {
+        self.with_rule(name, args, Rule::Own(Box::new(derivative)))
+    }
+
+    /// This value as that of a function of arrays whose derivative a front end has.
+    ///
+    /// # Errors
+    /// `ForeignArray`.
+    pub fn with_told_derivative(
+        &self,
+        name: &'static str,
+        args: &[&Self],
+        told: Told,
+    ) -> Result<Self> {
+        self.with_rule(name, args, Rule::Told(told))
+    }
+
+    fn with_rule(&self, name: &'static str, args: &[&Self], rule: Rule) -> Result<Self> {
         let mut ids = self.session().ids(name, args)?;
         ids.push(self.id());
-        let rule = Arc::new(Rule(Box::new(derivative)));
+        let rule = Arc::new(rule);
         self.session().record(|recorder| Ok(recorder.with_derivative(name, &ids, rule)))
     }
 
@@ -102,6 +170,14 @@ impl Array {
     /// # Errors
     /// `Argument` if it is not tracked, or was made by what has no derivative.
     pub fn backward(&self) -> Result<()> {
+        self.backward_asking(&mut Nobody)
+    }
+
+    /// [`Array::backward`] for a front end that has derivatives of functions.
+    ///
+    /// # Errors
+    /// As [`Array::backward`]; what the front end says.
+    pub fn backward_asking(&self, asked: &mut dyn Ask) -> Result<()> {
         self.check_tracked("backward")?;
         let (session, id) = (self.session(), self.id());
         let mut held = Held::new(session);
@@ -112,7 +188,7 @@ impl Array {
             Ok((recorder.begin_pull(cone, &[(id, cotangent)], &marks)?, marks))
         })?;
         session.no_grad(|| {
-            held.pull(&mut way)?;
+            held.pull(&mut way, asked)?;
             held.record(|recorder| {
                 let gradients = recorder.end_pull(&way, &marks)?;
                 for (&mark, gradient) in marks.iter().zip(gradients) {
@@ -145,6 +221,14 @@ impl Array {
     /// # Errors
     /// `Argument` if it is not tracked.
     pub fn gradient(&self) -> Result<Self> {
+        self.gradient_asking(&mut Nobody)
+    }
+
+    /// [`Array::gradient`] for a front end that has derivatives of functions.
+    ///
+    /// # Errors
+    /// As [`Array::gradient`]; what the front end says.
+    pub fn gradient_asking(&self, asked: &mut dyn Ask) -> Result<Self> {
         self.check_tracked("gradient")?;
         let (session, id) = (self.session(), self.id());
         let mut held = Held::new(session);
@@ -164,7 +248,7 @@ impl Array {
             let Some(mut way) = way else {
                 return session.record(|recorder| Ok(recorder.zeros_like(id)));
             };
-            held.push(&mut way)?;
+            held.push(&mut way, asked)?;
             session
                 .record(|recorder| Ok(way.tangent(id).unwrap_or_else(|| recorder.zeros_like(id))))
         })
@@ -216,6 +300,19 @@ impl Session {
         outputs: &[(&Array, Option<&Array>)],
         inputs: &[&Array],
     ) -> Result<Vec<Array>> {
+        self.grad_asking(outputs, inputs, &mut Nobody)
+    }
+
+    /// [`Session::grad`] for a front end that has derivatives of functions.
+    ///
+    /// # Errors
+    /// As [`Session::grad`]; what the front end says.
+    pub fn grad_asking(
+        &self,
+        outputs: &[(&Array, Option<&Array>)],
+        inputs: &[&Array],
+        asked: &mut dyn Ask,
+    ) -> Result<Vec<Array>> {
         let (pairs, inputs) = (self.with_ids("grad", outputs)?, self.ids("grad", inputs)?);
         let mut held = Held::new(self);
         let mut way = held.record(|recorder| {
@@ -224,7 +321,7 @@ impl Session {
             let cone = recorder.cone(&outputs, Some(&inputs))?;
             recorder.begin_pull(cone, &pairs, &inputs)
         })?;
-        held.pull(&mut way)?;
+        held.pull(&mut way, asked)?;
         self.record_all(|recorder| {
             let gradients = recorder.end_pull(&way, &inputs)?.into_iter().zip(&inputs);
             let or_zeros = |(gradient, &input): (Option<VarId>, &VarId)| {
@@ -246,6 +343,19 @@ impl Session {
         outputs: &[&Array],
         inputs: &[(&Array, Option<&Array>)],
     ) -> Result<Vec<Array>> {
+        self.jvp_asking(outputs, inputs, &mut Nobody)
+    }
+
+    /// [`Session::jvp`] for a front end that has derivatives of functions.
+    ///
+    /// # Errors
+    /// As [`Session::grad`]; what the front end says.
+    pub fn jvp_asking(
+        &self,
+        outputs: &[&Array],
+        inputs: &[(&Array, Option<&Array>)],
+        asked: &mut dyn Ask,
+    ) -> Result<Vec<Array>> {
         let (pairs, outputs) = (self.with_ids("jvp", inputs)?, self.ids("jvp", outputs)?);
         let mut held = Held::new(self);
         let mut way = held.record(|recorder| {
@@ -254,7 +364,7 @@ impl Session {
             let cone = recorder.cone(&outputs, Some(&inputs))?;
             recorder.begin_push(cone, &pairs)
         })?;
-        held.push(&mut way)?;
+        held.push(&mut way, asked)?;
         self.record_all(|recorder| {
             let tangent = |&output: &VarId| {
                 way.tangent(output).unwrap_or_else(|| recorder.zeros_like(output))
@@ -275,6 +385,15 @@ impl Session {
 
     /// Runs `work`, of which nothing is tracked.
     pub fn no_grad<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.with_tracking(false, work)
+    }
+
+    /// Runs `work`, of which is tracked what is computed from marks, inside [`Session::no_grad`] too.
+    pub fn with_grad<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.with_tracking(true, work)
+    }
+
+    fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
         /// What was before comes back, whatever happens.
         struct Before<'s>(&'s Session, bool);
         impl Drop for Before<'_> {
@@ -282,7 +401,7 @@ impl Session {
                 self.0.with_table(|table| table.untracked = self.1);
             }
         }
-        let before = self.with_table(|table| std::mem::replace(&mut table.untracked, true));
+        let before = self.with_table(|table| std::mem::replace(&mut table.untracked, !tracks));
         let _before = Before(self, before);
         work()
     }
@@ -332,7 +451,7 @@ impl<'s> Held<'s> {
     }
 
     /// Goes back to the inputs.
-    fn pull(&mut self, way: &mut PullBack) -> Result<()> {
+    fn pull(&mut self, way: &mut PullBack, asked: &mut dyn Ask) -> Result<()> {
         loop {
             let (id, moves) = match self.record(|recorder| recorder.pull_on(way))? {
                 Turn::Done => return Ok(()),
@@ -346,10 +465,14 @@ impl<'s> Held<'s> {
                     continue;
                 }
             };
-            let parts = self.ask(id, &moves, |rule, args, value, moves| match moves {
-                [Some(cotangent)] => rule.pull(args, value, cotangent),
-                _ => unreachable!("internal error: a value without a cotangent"),
-            })?;
+            let asking = self.asking(id, &moves)?;
+            let [Some(cotangent)] = &asking.moves[..] else {
+                unreachable!("internal error: a value without a cotangent")
+            };
+            let parts = match asking.rule() {
+                Rule::Own(rule) => rule.pull(asking.args(), &asking.value, cotangent)?,
+                Rule::Told(told) => asked.pull(told, asking.args(), cotangent)?,
+            };
             let ids: Vec<Option<VarId>> =
                 parts.iter().map(|part| part.as_ref().map(Array::id)).collect();
             self.record(|recorder| recorder.pull_told(way, id, &ids))?;
@@ -358,37 +481,32 @@ impl<'s> Held<'s> {
     }
 
     /// Goes forward to the outputs.
-    fn push(&mut self, way: &mut PushForward) -> Result<()> {
+    fn push(&mut self, way: &mut PushForward, asked: &mut dyn Ask) -> Result<()> {
         while let Turn::Asks { id, moves } = self.record(|recorder| recorder.push_on(way))? {
-            let tangent = self.ask(id, &moves, |rule, args, value, moves| {
-                rule.push(args, value, &moves[..args.len()])
-            })?;
+            let asking = self.asking(id, &moves)?;
+            let (args, moves) = (asking.args(), &asking.moves[..asking.args().len()]);
+            let tangent = match asking.rule() {
+                Rule::Own(rule) => rule.push(args, &asking.value, moves)?,
+                Rule::Told(told) => asked.push(told, args, moves)?,
+            };
             self.record(|recorder| recorder.push_told(way, id, tangent.id()))?;
             self.keep([tangent]);
         }
         Ok(())
     }
 
-    /// Asks who has the derivative of a variable.
-    fn ask<R>(
-        &self,
-        id: VarId,
-        moves: &[Option<VarId>],
-        ask: impl FnOnce(&dyn Derivative, &[Array], &Array, &[Option<Array>]) -> Result<R>,
-    ) -> Result<R> {
+    /// What somebody who has the derivative of a variable is asked.
+    fn asking(&self, id: VarId, moves: &[Option<VarId>]) -> Result<Asking> {
         let (composite, operands) = self.session.with_table(|table| {
             let variable = table.get(id);
             (variable.called_composite().cloned(), variable.made_of())
         });
-        let rule = composite.as_ref().and_then(|composite| composite.derivative.as_ref());
-        let rule = rule.and_then(|rule| rule.downcast_ref::<Rule>());
-        let rule = rule.expect("internal error: a derivative of another kind");
+        let composite = composite.expect("internal error: a derivative of no function");
         let array = |&id: &VarId| self.session.record(|_| Ok(id));
-        let args = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
+        let operands = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
         let moves = moves.iter().map(|id| id.as_ref().map(array).transpose());
         let moves = moves.collect::<Result<Vec<_>>>()?;
-        let [args @ .., _] = &args[..] else { unreachable!("internal error: no value") };
-        ask(&*rule.0, args, &array(&id)?, &moves)
+        Ok(Asking { composite, operands, value: array(&id)?, moves })
     }
 
     /// Holds what somebody else recorded.
@@ -398,6 +516,27 @@ impl<'s> Held<'s> {
             array.id()
         });
         self.ids.extend(ids);
+    }
+}
+
+/// A question for the derivative of a function.
+struct Asking {
+    composite: Arc<Composite>,
+    /// The arguments, and the value as it came.
+    operands: Vec<Array>,
+    value: Array,
+    /// The value's cotangent, or the tangents of the operands.
+    moves: Vec<Option<Array>>,
+}
+
+impl Asking {
+    fn rule(&self) -> &Rule {
+        let rule = self.composite.derivative.as_ref().and_then(|rule| rule.downcast_ref::<Rule>());
+        rule.expect("internal error: a derivative of another kind")
+    }
+
+    fn args(&self) -> &[Array] {
+        &self.operands[..self.operands.len() - 1]
     }
 }
 

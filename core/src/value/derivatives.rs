@@ -2,13 +2,67 @@
 //!
 //! The gradient of a real loss by a complex number has the derivatives by its parts as parts.
 
-use super::{Argument, Value};
+use super::{Argument, Form, Value};
 use crate::array::Array;
+use crate::array::derivatives::Ask;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::session::Session;
-use crate::tensor::Tensor;
+use crate::tensor::{Shape, Tensor};
+
+/// The form of a value, without its arrays.
+#[derive(Clone, Debug)]
+pub enum Skeleton {
+    /// An array.
+    Array,
+    /// A value with components.
+    Nested(Form, Vec<Self>),
+    /// A tensor of so many parts.
+    Tensor(Shape, usize),
+}
+
+impl Skeleton {
+    /// The form of a value.
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Array(_) => Self::Array,
+            Value::Nested(form, parts) => Self::Nested(*form, parts.iter().map(Self::of).collect()),
+            Value::Tensor(tensor) => Self::Tensor(tensor.shape().clone(), tensor.parts().len()),
+        }
+    }
+
+    /// The value of this form with arrays in the order of [`Value::each_array`].
+    ///
+    /// # Errors
+    /// `Argument` if there are too few.
+    pub fn with(&self, arrays: &mut dyn Iterator<Item = Array>) -> Result<Value> {
+        let mut next = || {
+            let what = || Error::Argument { op: "custom", what: "got too few arrays".into() };
+            arrays.next().ok_or_else(what)
+        };
+        Ok(match self {
+            Self::Array => Value::Array(next()?),
+            Self::Nested(form, parts) => {
+                let parts = parts.iter().map(|part| part.with(arrays)).collect::<Result<_>>()?;
+                Value::Nested(*form, parts)
+            }
+            Self::Tensor(shape, n) => {
+                let parts = (0..*n).map(|_| next()).collect::<Result<Vec<_>>>()?;
+                Value::Tensor(Tensor::of(&parts, shape.clone())?)
+            }
+        })
+    }
+
+    /// Number of arrays.
+    pub fn n_arrays(&self) -> usize {
+        match self {
+            Self::Array => 1,
+            Self::Nested(_, parts) => parts.iter().map(Self::n_arrays).sum(),
+            Self::Tensor(_, n) => *n,
+        }
+    }
+}
 
 /// What a value is a function of, and how its gradients are put together again.
 #[derive(Debug)]
@@ -94,7 +148,7 @@ impl Marked {
     ///
     /// # Errors
     /// `Forms` for values with components and complex ones; as [`Session::grad`].
-    pub fn jacobian(&self, op: &'static str, y: &Value) -> Result<Value> {
+    pub fn jacobian(&self, op: &'static str, y: &Value, asked: &mut dyn Ask) -> Result<Value> {
         let (outputs, by) = (y.arrays()?, &self.marks);
         let ([output], [mark]) = (&outputs[..], &by[..]) else {
             let got = [y.type_name(), self.value.type_name()].join(" by ");
@@ -109,9 +163,9 @@ impl Marked {
             let lanes = session.arange(DType::U64, 0.into(), Scalar::UInt(n.min(m)), 1.into())?;
             let direction = lanes.apply(Op::Eq, &[Scalar::UInt(k).into()])?.cast(dtype)?;
             let found = if is_forward {
-                session.jvp(&[output], &[(mark, Some(&direction))])?
+                session.jvp_asking(&[output], &[(mark, Some(&direction))], asked)?
             } else {
-                session.grad(&[(output, Some(&direction))], &[mark])?
+                session.grad_asking(&[(output, Some(&direction))], &[mark], asked)?
             };
             rows.extend(found);
         }

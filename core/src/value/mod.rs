@@ -50,7 +50,7 @@ mod typed;
 
 pub use argument::{Argument, TYPE_LETTERS};
 pub use call::{call, lift, signature, takes};
-pub use derivatives::Marked;
+pub use derivatives::{Marked, Skeleton};
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;

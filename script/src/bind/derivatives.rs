@@ -9,6 +9,7 @@ use porcini_core::{Array, DType, Session, Value};
 use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
 
 use super::catalogue;
+use super::custom::asking;
 use super::registry::Registry;
 use super::types::statics;
 use crate::context::Context;
@@ -142,8 +143,20 @@ fn gradients(registry: &mut Registry<'_>) {
             Ok(made(value, gradient))
         });
     }
-    registry.on_array("grad", 1, |_, _, x, _| {
-        x.to_value().each_array(&mut |x| x.gradient()).map(ArrayRef::from).or_fault()
+    for name in ["grad", "gradient"] {
+        registry.on_array(name, 1, |context, call, x, _| {
+            context.at(call);
+            let value = x.to_value();
+            let gradient = asking(context, call, |asked| {
+                value.each_array(&mut |x| x.gradient_asking(asked))
+            });
+            gradient.map(ArrayRef::from)
+        });
+    }
+    registry.on_array("backward", 1, |context, call, y, _| {
+        context.at(call);
+        let arrays = y.to_value().arrays().or_fault()?;
+        asking(context, call, |asked| arrays.iter().try_for_each(|y| y.backward_asking(asked)))
     });
     registry.on_array("grad", 2, |context, call, y, rest| {
         context.at(call);
@@ -161,7 +174,9 @@ fn gradients(registry: &mut Registry<'_>) {
         let outputs = y.to_value().arrays().or_fault()?;
         let outputs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
         let found =
-            context.session.grad(&outputs, &arrays.iter().collect::<Vec<_>>()).or_fault()?;
+            asking(context, call, |asked| {
+            context.session.grad_asking(&outputs, &arrays.iter().collect::<Vec<_>>(), asked)
+        })?;
         let mut found = found.into_iter();
         let gradients = inputs.iter().map(|x| {
             let gradient =
@@ -195,7 +210,9 @@ fn directions(registry: &mut Registry<'_>) {
             .map(|(mark, direction)| (*mark, Some(direction)))
             .collect();
         let tangents =
-            context.session.jvp(&outputs.iter().collect::<Vec<_>>(), &pairs).or_fault()?;
+            asking(context, call, |asked| {
+            context.session.jvp_asking(&outputs.iter().collect::<Vec<_>>(), &pairs, asked)
+        })?;
         release(&context.session, &[&x], outputs.iter().chain(&tangents));
         let mut tangents = tangents.into_iter();
         let tangent =
@@ -223,7 +240,9 @@ fn directions(registry: &mut Registry<'_>) {
         }
         let pairs: Vec<(&Array, Option<&Array>)> =
             outputs.iter().zip(&factors).map(|(y, v)| (y, Some(v))).collect();
-        let gradients = context.session.grad(&pairs, &x.marks()).or_fault()?;
+        let gradients = asking(context, call, |asked| {
+            context.session.grad_asking(&pairs, &x.marks(), asked)
+        })?;
         release(&context.session, &[&x], outputs.iter().chain(&gradients));
         let gradient = x.gradients(&mut gradients.into_iter())?;
         Ok(vec![Dynamic::from(y), gradient])
@@ -241,7 +260,7 @@ fn matrices(registry: &mut Registry<'_>) {
          >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]",
     );
     of_functions(registry, "jacobian", "call_jacobian", |context, call, f, args| {
-        derivatives("jacobian", context, args, |x| f.call_within_context(call, vec![x]))
+        derivatives("jacobian", context, call, args, |x| f.call_within_context(call, vec![x]))
     });
     registry.doc(
         "hessian",
@@ -251,7 +270,7 @@ fn matrices(registry: &mut Registry<'_>) {
          >> hessian(|x| hsum(x ** 3), FloatC([1, 2]))\n[[6, 0],\n [0, 12]]",
     );
     of_functions(registry, "hessian", "call_hessian", |context, call, f, args| {
-        derivatives("hessian", context, args, |mut x| {
+        derivatives("hessian", context, call, args, |mut x| {
             Ok(gradient_of(context, call, "hessian", f, &[&mut x])?.1)
         })
     });
@@ -261,6 +280,7 @@ fn matrices(registry: &mut Registry<'_>) {
 fn derivatives(
     op: &'static str,
     context: &Context,
+    call: &NativeCallContext<'_>,
     args: &[&mut Dynamic],
     of: impl Fn(Dynamic) -> Result<Dynamic>,
 ) -> Result<Dynamic> {
@@ -272,7 +292,7 @@ fn derivatives(
         return Err(fault(format!("{op}: got {}, expected an array of floats", type_name(x))));
     };
     let y = result(op, of(tree.value())?)?;
-    let matrix = x.jacobian(op, &y.to_value()).or_fault()?;
+    let matrix = asking(context, call, |asked| x.jacobian(op, &y.to_value(), asked))?;
     let leaves = [y.leaves(), ArrayRef::from(matrix.clone()).leaves()].concat();
     release(&context.session, &[&tree], leaves.iter());
     Ok(Dynamic::from(ArrayRef::from(matrix)))
@@ -347,7 +367,9 @@ fn gradient_of(
     let y = result(op, f.call_within_context(call, values)?)?;
     let outputs = y.to_value().arrays().or_fault()?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
-    let gradients = context.session.grad(&pairs, &marks).or_fault()?;
+    let gradients = asking(context, call, |asked| {
+        context.session.grad_asking(&pairs, &marks, asked)
+    })?;
     let all: Vec<&Tree> = trees.iter().collect();
     release(&context.session, &all, outputs.iter().chain(&gradients));
     let mut gradients = gradients.into_iter();
@@ -497,12 +519,12 @@ fn result(op: &str, value: Dynamic) -> Result<ArrayRef> {
     })
 }
 
-fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
+pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
     let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
     array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
 }
 
-fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
+pub(super) fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
     let function = value.read_lock::<FnPtr>().map(|function| function.clone());
     function.ok_or_else(|| {
         let message = format!("{op}: got {}, expected a function", type_name(value));

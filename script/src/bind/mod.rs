@@ -12,6 +12,7 @@ pub(crate) mod constants;
 mod control;
 mod csv;
 pub(crate) mod cuda_modules;
+pub(crate) mod custom;
 pub(crate) mod deletion;
 mod derivatives;
 mod devices;
@@ -123,6 +124,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("tensors", tensor_types::register),
     ("tensors", tensors::register),
     ("derivatives", derivatives::register),
+    ("derivatives", custom::register),
     ("operations of Cengine", cengine::register),
 ];
 

@@ -1,4 +1,5 @@
-//! `import "name" as m`: modules come from the host only, so a sandbox decides what can be reached.
+//! `import "name" as m`: modules come from the host, so a sandbox decides what can be reached; where it has none of the
+//! name, from the library.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,6 +11,9 @@ use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
 use crate::fault::parse_fault;
 use crate::language::cell::Cell;
 use crate::world::host::Host;
+
+/// Modules that every script finds, written in the language itself.
+const LIBRARY: [(&str, &str); 1] = [("optim", include_str!("../../modules/optim.rhai"))];
 
 /// The texts of modules, by the path that errors in their functions name and by the name that imports them.
 pub(crate) type Texts = Rc<RefCell<HashMap<String, String>>>;
@@ -38,10 +42,15 @@ impl rhai::ModuleResolver for Resolver {
         name: &str,
         position: Position,
     ) -> Result<Shared<Module>, Box<EvalAltResult>> {
-        let (path, text) = self.host.read_module(source, name).map_err(|error| {
-            let message = format!("import \"{name}\": {error}");
-            EvalAltResult::ErrorRuntime(message.into(), position)
-        })?;
+        let of_library = LIBRARY.iter().find(|(known, _)| *known == name);
+        let (path, text) = match (self.host.read_module(source, name), of_library) {
+            (Ok(module), _) => module,
+            (Err(_), Some((name, text))) => (PathBuf::from(name), text.to_string()),
+            (Err(error), None) => {
+                let message = format!("import \"{name}\": {error}");
+                return Err(EvalAltResult::ErrorRuntime(message.into(), position).into());
+            }
+        };
         if let Some((known, module)) = self.loaded.borrow().get(&path)
             && *known == text
         {

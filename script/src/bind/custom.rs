@@ -1,0 +1,337 @@
+//! Functions whose derivative a script writes: `custom(#{eval, backward, forward})`, and those that are computed again:
+//! `checkpoint(f)`.
+
+use std::any::TypeId;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use porcini_core::value::Skeleton;
+use porcini_core::{Array, Ask, Error, Result as CoreResult, Scalar, Told, Value};
+use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
+
+use super::derivatives::{of_array, of_function};
+use super::registry::Registry;
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::{ArrayRef, scalar, type_name};
+
+/// The function that calls one, which is its first argument.
+const CALL: &str = "call_custom";
+
+/// Most arguments of such a function.
+const MOST_ARGUMENTS: usize = 8;
+
+/// A function with a derivative of its own.
+pub(crate) struct Custom {
+    op: &'static str,
+    eval: FnPtr,
+    /// From cotangent and arguments to those of the arguments; without it, the function is computed again.
+    backward: Option<FnPtr>,
+    /// From tangents and arguments to that of the value.
+    forward: Option<FnPtr>,
+}
+
+/// Its number among those of the session.
+#[derive(Clone, Copy)]
+struct CustomRef(usize);
+
+/// An argument without its arrays.
+enum Given {
+    Value(Skeleton),
+    Number(Scalar),
+}
+
+/// What is kept with a call.
+struct Called {
+    args: Vec<Given>,
+    value: Skeleton,
+}
+
+pub(super) fn register(registry: &mut Registry<'_>) {
+    registry.doc(
+        "custom",
+        "(functions)",
+        "A function with a derivative that you write, of arrays or numbers: eval: |x, ..| gives its value, an array; \
+         backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, a list where there are \
+         several; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
+         several, that of the value.\n\n\
+         >> safe = custom(#{eval: |x| log(x), backward: |v, x| v / max(x, 0.1)}); grad(safe, FloatC([1, 0]))\n[1, 10]",
+    );
+    registry.any("custom", 1, |context, _, args| {
+        let map = args[0].read_lock::<Map>().map(|map| map.clone());
+        let map = map.ok_or_else(|| {
+            let got = type_name(args[0]);
+            let hint = "custom(#{eval: |x| .., backward: |v, x| ..})";
+            fault_with_hint(format!("custom: got {got}, expected a map of functions"), hint)
+        })?;
+        if let Some(name) = map.keys().find(|name| !["eval", "backward", "forward"].contains(&name.as_str())) {
+            let hint = "the functions are eval, backward and forward";
+            return Err(fault_with_hint(format!("custom: got \"{name}\" in the map"), hint));
+        }
+        let of = |name: &str| map.get(name).map(|f| of_function("custom", f)).transpose();
+        let (eval, backward, forward) = (of("eval")?, of("backward")?, of("forward")?);
+        match (eval, &backward, &forward) {
+            (Some(eval), Some(_), _) | (Some(eval), _, Some(_)) => {
+                Ok(known(context, Custom { op: "custom", eval, backward, forward }))
+            }
+            _ => Err(fault("custom: the map needs eval, and backward or forward")),
+        }
+    });
+    registry.doc(
+        "checkpoint",
+        "(f)",
+        "The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when \
+         they are asked for.\n\n\
+         >> step = checkpoint(|x| sin(x) * x); grad(step, FloatC([0, 1]))\n[0, 1.38177]",
+    );
+    registry.any("checkpoint", 1, |context, _, args| {
+        let eval = of_function("checkpoint", args[0])?;
+        Ok(known(context, Custom { op: "checkpoint", eval, backward: None, forward: None }))
+    });
+    for n in 0..=MOST_ARGUMENTS {
+        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
+        types[0] = TypeId::of::<CustomRef>();
+        let context = registry.context.clone();
+        registry.engine.register_raw_fn(CALL, &types, move |call, args| {
+            context.at(&call);
+            let custom = args[0].read_lock::<CustomRef>().map(|custom| *custom);
+            let custom = custom.expect("internal error: a call of no function");
+            called(&context, &call, custom, &args[1..]).map(Dynamic::from)
+        });
+    }
+}
+
+/// The function that stands for one.
+fn known(context: &Context, custom: Custom) -> FnPtr {
+    let mut customs = context.customs.borrow_mut();
+    customs.push(Rc::new(custom));
+    let mut function = FnPtr::new(CALL).expect("internal error: no name of a function");
+    function.add_curry(Dynamic::from(CustomRef(customs.len() - 1)));
+    function
+}
+
+fn called(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    CustomRef(number): CustomRef,
+    args: &[&mut Dynamic],
+) -> Result<ArrayRef> {
+    let custom = context.customs.borrow()[number].clone();
+    let op = custom.op;
+    let (mut given, mut arrays, mut untracked) = (Vec::new(), Vec::new(), Vec::new());
+    for arg in args {
+        if let Some(number) = scalar(arg) {
+            given.push(Given::Number(number));
+            untracked.push((**arg).clone());
+            continue;
+        }
+        let value = of_array(op, arg)?.to_value();
+        given.push(Given::Value(Skeleton::of(&value)));
+        arrays.extend(value.arrays().or_fault()?);
+        let value = value.each_array(&mut |array| array.detach()).or_fault()?;
+        untracked.push(Dynamic::from(ArrayRef::from(value)));
+    }
+    let value = context.session.no_grad(|| custom.eval.call_within_context(call, untracked))?;
+    let value = of_array(op, &value)?.to_value();
+    let call = Arc::new(Called { args: given, value: Skeleton::of(&value) });
+    let arrays: Vec<&Array> = arrays.iter().collect();
+    let mut place = 0;
+    let tracked = value.each_array(&mut |array| {
+        let told = Told { number, place, call: call.clone() };
+        place += 1;
+        array.with_told_derivative(op, &arrays, told)
+    });
+    tracked.map(ArrayRef::from).or_fault()
+}
+
+/// Asks core for derivatives; those of functions of scripts are asked of them, whose errors are told.
+pub(super) fn asking<R>(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    work: impl FnOnce(&mut dyn Ask) -> CoreResult<R>,
+) -> Result<R> {
+    let mut asked = Closures { context, call, thrown: None };
+    let result = work(&mut asked);
+    match asked.thrown {
+        Some(thrown) => Err(thrown),
+        None => result.or_fault(),
+    }
+}
+
+/// Derivatives that closures of a script are.
+struct Closures<'c, 'n> {
+    context: &'c Context,
+    call: &'c NativeCallContext<'n>,
+    thrown: Option<Box<EvalAltResult>>,
+}
+
+impl Closures<'_, '_> {
+    /// What work of a script gives, or what core is told instead.
+    fn keep<R>(&mut self, result: Result<R>) -> CoreResult<R> {
+        result.map_err(|error| {
+            let what = error.to_string();
+            self.thrown.get_or_insert(error);
+            Error::Argument { op: "custom", what }
+        })
+    }
+
+    fn custom(&self, told: &Told) -> Rc<Custom> {
+        self.context.customs.borrow()[told.number].clone()
+    }
+
+    fn pulled(&self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>> {
+        let (custom, called) = (self.custom(told), of_call(told));
+        let mut factors = Vec::new();
+        for place in 0..called.value.n_arrays() {
+            factors.push(if place == told.place {
+                cotangent.clone()
+            } else {
+                let zeros = self.context.session.zeros(cotangent.dtype(), cotangent.size());
+                zeros.or_fault()?
+            });
+        }
+        let v = ArrayRef::from(called.value.with(&mut factors.into_iter()).or_fault()?);
+        let Some(backward) = &custom.backward else {
+            if custom.op == "checkpoint" {
+                return self.pulled_again(&custom, called, args, &v);
+            }
+            return Err(fault("custom: the function has no backward, which grad and backward need"));
+        };
+        let mut values = called.arguments(args)?;
+        values.insert(0, Dynamic::from(v));
+        let found = backward.call_within_context::<Dynamic>(self.call, values)?;
+        called.parts(custom.op, found)
+    }
+
+    fn pushed(&self, told: &Told, args: &[Array], tangents: &[Option<Array>]) -> Result<Array> {
+        let (custom, called) = (self.custom(told), of_call(told));
+        let moves = args.iter().zip(tangents).map(|(arg, tangent)| match tangent {
+            Some(tangent) => Ok(tangent.clone()),
+            None => self.context.session.zeros(arg.dtype(), arg.size()).or_fault(),
+        });
+        let moves = moves.collect::<Result<Vec<_>>>()?;
+        let value = match &custom.forward {
+            Some(forward) => {
+                let mut values = called.arguments(args)?;
+                let mut moves = called.arguments(&moves)?;
+                values.insert(0, if moves.len() == 1 { moves.swap_remove(0) } else { moves.into() });
+                forward.call_within_context::<Dynamic>(self.call, values)?
+            }
+            None if custom.op == "checkpoint" => self.pushed_again(&custom, called, args, &moves)?,
+            None => return Err(fault("custom: the function has no forward, which jvp needs")),
+        };
+        let arrays = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
+        let array = arrays.into_iter().nth(told.place);
+        array.ok_or_else(|| fault(format!("custom: forward gave {}", type_name(&value))))
+    }
+
+    /// The arguments behind marks of their own, and the function of them.
+    fn again(&self, custom: &Custom, called: &Called, args: &[Array]) -> Result<(Vec<Array>, Vec<Array>)> {
+        self.context.session.with_grad(|| {
+            let marks = args.iter().map(|arg| match arg.dtype().is_float() {
+                true => Value::from(arg.clone()).marked(custom.op)?.value.arrays(),
+                false => Ok(vec![arg.clone()]),
+            });
+            let marks = marks.collect::<CoreResult<Vec<_>>>().or_fault()?.concat();
+            let values = called.arguments(&marks)?;
+            let value = custom.eval.call_within_context::<Dynamic>(self.call, values)?;
+            let outputs = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
+            Ok((marks, outputs))
+        })
+    }
+
+    fn pulled_again(
+        &self,
+        custom: &Custom,
+        called: &Called,
+        args: &[Array],
+        v: &ArrayRef,
+    ) -> Result<Vec<Option<Array>>> {
+        let (marks, outputs) = self.again(custom, called, args)?;
+        let factors = v.to_value().arrays().or_fault()?;
+        let pairs: Vec<(&Array, Option<&Array>)> =
+            outputs.iter().zip(&factors).map(|(output, v)| (output, Some(v))).collect();
+        let inputs: Vec<&Array> = marks.iter().collect();
+        let found = asking(self.context, self.call, |asked| {
+            self.context.session.grad_asking(&pairs, &inputs, asked)
+        })?;
+        Ok(found.into_iter().map(Some).collect())
+    }
+
+    fn pushed_again(
+        &self,
+        custom: &Custom,
+        called: &Called,
+        args: &[Array],
+        moves: &[Array],
+    ) -> Result<Dynamic> {
+        let (marks, outputs) = self.again(custom, called, args)?;
+        let pairs: Vec<(&Array, Option<&Array>)> =
+            marks.iter().zip(moves).map(|(mark, t)| (mark, Some(t))).collect();
+        let outputs: Vec<&Array> = outputs.iter().collect();
+        let found = asking(self.context, self.call, |asked| {
+            self.context.session.jvp_asking(&outputs, &pairs, asked)
+        })?;
+        let value = called.value.with(&mut found.into_iter()).or_fault()?;
+        Ok(Dynamic::from(ArrayRef::from(value)))
+    }
+}
+
+impl Ask for Closures<'_, '_> {
+    fn pull(&mut self, told: &Told, args: &[Array], v: &Array) -> CoreResult<Vec<Option<Array>>> {
+        let found = self.pulled(told, args, v);
+        self.keep(found)
+    }
+
+    fn push(&mut self, told: &Told, args: &[Array], t: &[Option<Array>]) -> CoreResult<Array> {
+        let found = self.pushed(told, args, t);
+        self.keep(found)
+    }
+}
+
+fn of_call(told: &Told) -> &Called {
+    told.call.downcast_ref().expect("internal error: a call of another front end")
+}
+
+impl Called {
+    /// The arguments with these arrays.
+    fn arguments(&self, arrays: &[Array]) -> Result<Vec<Dynamic>> {
+        let mut arrays = arrays.iter().cloned();
+        let arguments = self.args.iter().map(|given| match given {
+            Given::Number(number) => Ok(crate::value::dynamic(*number)),
+            Given::Value(form) => {
+                let value = form.with(&mut arrays).or_fault()?;
+                Ok(Dynamic::from(ArrayRef::from(value)))
+            }
+        });
+        arguments.collect()
+    }
+
+    /// The arrays of what a closure says of each argument.
+    fn parts(&self, op: &str, found: Dynamic) -> Result<Vec<Option<Array>>> {
+        let list = found.read_lock::<rhai::Array>().map(|list| list.clone());
+        let each = match list {
+            Some(list) => list,
+            None => vec![found],
+        };
+        if each.len() != self.args.len() {
+            let (got, expected) = (each.len(), self.args.len());
+            let message = format!("{op}: backward gave {got} gradients for {expected} arguments");
+            return Err(fault_with_hint(message, "one for each, () where there is none: [v * y, ()]"));
+        }
+        let mut parts = Vec::new();
+        for (given, found) in self.args.iter().zip(&each) {
+            let Given::Value(form) = given else { continue };
+            if found.is_unit() {
+                parts.extend((0..form.n_arrays()).map(|_| None));
+                continue;
+            }
+            let arrays = of_array(op, found)?.to_value().arrays().or_fault()?;
+            if arrays.len() != form.n_arrays() {
+                return Err(fault(format!("{op}: backward gave {} for an argument", type_name(found))));
+            }
+            parts.extend(arrays.into_iter().map(Some));
+        }
+        Ok(parts)
+    }
+}
