@@ -32,7 +32,7 @@ fn names_of_the_session_and_the_language() {
         let details: Vec<&str> = found.candidates.iter().map(|c| c.detail.as_str()).collect();
         assert_eq!(details, ["FloatC, 2 lanes", "(x, y)"]);
         assert_eq!(names(interpreter, "gath"), ["gather"]);
-        assert_eq!(names(interpreter, "float6"), ["Float64C"]);
+        assert_eq!(names(interpreter, "float6"), ["Float64C", "Float64D"]);
         assert_eq!(names(interpreter, "whi"), ["while", "while_loop"]);
         assert_eq!(names(interpreter, "cuda_wh"), ["cuda_whos"]);
         assert_eq!(names(interpreter, "f("), ["alpha"]);

@@ -27,6 +27,22 @@ pub(crate) trait Derivative: Send + Sync {
     fn push(&self, args: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array>;
 }
 
+/// That of a value that stands for another.
+struct Same;
+
+impl Derivative for Same {
+    fn pull(&self, _: &[Array], _: &Array, cotangent: &Array) -> Result<Vec<Option<Array>>> {
+        Ok(vec![Some(cotangent.clone())])
+    }
+
+    fn push(&self, _: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array> {
+        match &tangents[..] {
+            [Some(tangent)] => Ok(tangent.clone()),
+            _ => value.session().zeros(value.dtype(), value.size()),
+        }
+    }
+}
+
 /// A derivative as variables hold it.
 enum Rule {
     Own(Box<dyn Derivative>),
@@ -51,7 +67,12 @@ pub trait Ask {
     ///
     /// # Errors
     /// What the front end says.
-    fn pull(&mut self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>>;
+    fn pull(
+        &mut self,
+        told: &Told,
+        args: &[Array],
+        cotangent: &Array,
+    ) -> Result<Vec<Option<Array>>>;
 
     /// The tangent of a value from those of the arguments that have one.
     ///
@@ -129,6 +150,18 @@ impl Array {
             Ok((id, table.get(id).generation))
         })?;
         Ok(Self::adopt(self.session().clone(), handle))
+    }
+
+    /// The same lanes with the derivatives of another array, of as many lanes or one.
+    ///
+    /// # Errors
+    /// `SizeMismatch`, `ForeignArray`.
+    pub fn replace_grad(&self, other: &Self) -> Result<Self> {
+        let (op, lhs, rhs) = ("replace_grad", self.size(), other.size());
+        if lhs != rhs && rhs != 1 {
+            return Err(Error::SizeMismatch { op, lhs, rhs });
+        }
+        self.detach()?.with_derivative(op, &[other], Same)
     }
 
     /// This value as that of a function of arrays whose derivative is told.
@@ -275,6 +308,19 @@ impl Array {
             table.set_gradient(self.id(), None);
             table.set_tangent(self.id(), None);
         });
+    }
+
+    /// Refuses a value whose derivatives would be lost without a word.
+    ///
+    /// # Errors
+    /// `Argument` if it is tracked.
+    pub(crate) fn refuse_tracked(&self, op: &'static str) -> Result<()> {
+        if !self.is_followed() {
+            return Ok(());
+        }
+        let what =
+            "has no derivative; detach(x) takes x without, custom(..) says what it is".into();
+        Err(Error::Argument { op, what })
     }
 
     fn check_tracked(&self, op: &'static str) -> Result<()> {

@@ -21,6 +21,19 @@ table! {
     /// >> x = FloatD([1, 2]); type_of(detach(x * x))
     /// FloatC
     detach(x: Value) = |c| each(c, Array::detach);
+    /// The numbers of a value with the derivatives of another one of its form: what was computed in a way that has none, or
+    /// another one, than should be followed.
+    ///
+    /// >> grad(|x| replace_grad(round(x), x), FloatC([0.4, 1.6]))
+    /// [1, 1]
+    replace_grad(value: Value, other: Value) = |c| {
+        let (value, other) = (c.value(0)?, c.value(1)?.arrays()?);
+        let (is_same, mut other) = (value.arrays()?.len() == other.len(), other.iter());
+        if !is_same {
+            return Err(c.unexpected(1, "a value of the same form"));
+        }
+        value.each_array(&mut |array| other.next().map_or(Ok(array.clone()), |other| array.replace_grad(other)))
+    };
     /// Whether derivatives of a value may be asked for: it is marked, or computed from what is.
     ///
     /// >> x = FloatD(2); requires_grad(x * 3)
@@ -42,8 +55,8 @@ table! {
     /// The gradient of a marked array, zeros where there is none yet; of what was computed the derivative in the direction
     /// that forward gave. It is not marked itself.
     ///
-    /// >> x = FloatD([1, 2, 3]); backward(sin(x)); backward(x); gradient(x)
-    /// [1.5403, 0.583853, 0.0100075]
+    /// >> x = FloatD([1, 2, 3]); backward(sin(x)); backward(x * 10); gradient(x)
+    /// [10.5403, 9.58385, 9.01001]
     gradient(x: Value) = |c| each(c, Array::gradient);
     /// Sets the gradient of a marked array, or that of a value before backward. A number stands for every lane.
     ///

@@ -99,6 +99,11 @@ impl ModuleKernel {
         shape: &Shape,
     ) -> Result<Vec<(usize, Array)>> {
         self.check(args)?;
+        for arg in args {
+            if let LaunchArgument::Array(array) = arg {
+                array.refuse_tracked("launch")?;
+            }
+        }
         let wanted = self.checked(shape)?;
         let (entry, code) = self.ready(session)?;
         let shared = wanted.shared;

@@ -18,7 +18,6 @@ pub(crate) mod call;
 pub(crate) mod composite;
 pub mod display;
 pub mod division;
-pub(crate) mod history;
 pub mod kernel;
 pub mod legal;
 pub(crate) mod mix;

@@ -140,23 +140,24 @@ impl Table {
         self.next_serial += 1;
         variable.external = 1;
         variable.internal = 0;
-        let mut scope = 0;
+        let (mut scope, mut is_tracked) = (0, false);
         let counts = self.log.enabled(5);
         for operand in variable.operands.into_iter().flatten() {
             let operand_row = &mut self.slots[operand.index()];
             operand_row.internal += 1;
             scope = scope.max(operand_row.scope);
-            variable.tracked |= operand_row.tracked;
+            is_tracked |= operand_row.tracked;
             if counts {
                 self.log_count("inc_ref_int", operand, self.get(operand).internal);
             }
         }
         if variable.cold.is_some() || matches!(variable.kind, Kind::Output { .. }) {
             scope = self.count_aside(id, &variable, scope);
-            let is_aside = variable.operands_aside().any(|id| self.get(id).tracked);
-            variable.tracked |= is_aside;
+            is_tracked |= variable.operands_aside().any(|id| self.get(id).tracked);
         }
-        variable.tracked = variable.tracked && self.may_be_tracked(&variable);
+        if is_tracked {
+            variable.tracked = self.may_be_tracked(&variable);
+        }
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);

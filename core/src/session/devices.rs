@@ -122,12 +122,13 @@ impl Array {
     /// **Evaluation**: at once.
     ///
     /// # Errors
-    /// `NoDevice`; as [`Array::to_vec`] and [`Session::from_bytes`].
+    /// `NoDevice`; `Argument` for what is tracked; as [`Array::to_vec`] and [`Session::from_bytes`].
     pub fn to(&self, device: DeviceChoice) -> Result<Self> {
         let session = self.session().on(device)?;
         if session.is(self.session()) || self.literal().is_some() {
             return session.adopt_number("to", self);
         }
+        self.refuse_tracked("to")?;
         session.from_bytes(self.dtype(), &self.read_bytes(0..self.size())?)
     }
 }

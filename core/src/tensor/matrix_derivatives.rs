@@ -47,7 +47,8 @@ pub(super) fn with_derivatives(
         _ => true,
     };
     if !is_known {
-        let what = "has no derivative for such matrices; detach(a) takes them without".into();
+        let of = if function == Function::Lu { "" } else { " of complex or wide matrices" };
+        let what = format!("has no derivative{of}; detach(a) takes them without");
         return Err(Error::Argument { op, what });
     }
     let all: Vec<Array> = entries.into_iter().flatten().chain(kept(&results)).collect();

@@ -4,16 +4,11 @@
 //! (`Recorder::expand` checks the sizes of the arguments), so recording cannot fail: a mistake in a
 //! function's own code is a broken invariant and panics.
 
-use std::cell::RefCell;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
 use smallvec::SmallVec;
 
-use super::Recorder;
-use super::functions::{self, Function};
-use super::nested::NestedCall;
 use crate::dtype::{DType, Scalar};
-use crate::error::Result;
 use crate::ir::op::{Op, op_rows};
 use crate::ir::var::VarId;
 
@@ -36,113 +31,13 @@ pub(super) trait Record {
     fn op(&self, op: Op, args: &[VarId]) -> VarId;
     fn cast(&self, id: VarId, dtype: DType) -> VarId;
     fn reinterpret(&self, id: VarId, dtype: DType) -> VarId;
-    /// A function of the table as a call of its own; `None` where it is recorded as what it is made of.
-    fn call(&self, _function: &Function, _args: &[VarId]) -> Option<VarId> {
-        None
+    /// A function of the table of functions, which only some recipes call.
+    fn call(&self, name: &'static str, _args: &[VarId]) -> VarId {
+        panic!("internal error: a call of {name}")
     }
-    /// The results of a function of several entries as a call of its own.
-    fn nested(&self, call: NestedCall, _entries: &[VarId]) -> Vec<VarId> {
-        panic!("internal error: a call of {} in a recipe", call.function().name)
-    }
-}
-
-/// Whether functions stay calls, as derivatives have it.
-struct Shared<'a, 't>(RefCell<&'a mut Recorder<'t>>, bool);
-
-/// Recording a function's own operations cannot fail.
-fn sound(result: Result<VarId>) -> VarId {
-    result.unwrap_or_else(|error| panic!("internal error: in a function's definition: {error}"))
-}
-
-impl Record for Shared<'_, '_> {
-    fn dtype(&self, id: VarId) -> DType {
-        self.0.borrow().dtype(id)
-    }
-
-    fn constant(&self, dtype: DType, bits: u64) -> VarId {
-        self.0.borrow_mut().constant(dtype, bits)
-    }
-
-    fn op(&self, op: Op, args: &[VarId]) -> VarId {
-        let mut recorder = self.0.borrow_mut();
-        sound(match *args {
-            [mask, a, b] if op == Op::Select => recorder.select(mask, a, b),
-            _ => recorder.same(op, args),
-        })
-    }
-
-    fn cast(&self, id: VarId, dtype: DType) -> VarId {
-        sound(self.0.borrow_mut().cast(id, dtype))
-    }
-
-    fn reinterpret(&self, id: VarId, dtype: DType) -> VarId {
-        sound(self.0.borrow_mut().reinterpret(id, dtype))
-    }
-
-    fn call(&self, function: &Function, args: &[VarId]) -> Option<VarId> {
-        self.1.then(|| sound(self.0.borrow_mut().function(function, args)))
-    }
-
-    fn nested(&self, call: NestedCall, entries: &[VarId]) -> Vec<VarId> {
-        let results = self.0.borrow_mut().nested(call, entries);
-        results.unwrap_or_else(|error| panic!("internal error: in a derivative: {error}"))
-    }
-}
-
-impl Recorder<'_> {
-    /// Records `function` of `args`, after checking that their sizes broadcast.
-    ///
-    /// # Errors
-    /// `SizeMismatch`, naming the function `name`.
-    pub(crate) fn expand(
-        &mut self,
-        name: &'static str,
-        args: &[VarId],
-        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Expr<'r>,
-    ) -> Result<VarId> {
-        self.broadcast(|| name, args)?;
-        let shared = Shared(RefCell::new(self), false);
-        let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
-        Ok(function(&args).id)
-    }
-
-    /// [`Recorder::expand`] for a function with several results.
-    ///
-    /// # Errors
-    /// As [`Recorder::expand`].
-    pub(crate) fn expand_all(
-        &mut self,
-        name: &'static str,
-        args: &[VarId],
-        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
-    ) -> Result<Vec<VarId>> {
-        self.expand_with(name, args, false, function)
-    }
-
-    /// [`Recorder::expand_all`] where functions of the tables stay calls.
-    ///
-    /// # Errors
-    /// As [`Recorder::expand`].
-    pub(crate) fn expand_calls(
-        &mut self,
-        name: &'static str,
-        args: &[VarId],
-        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
-    ) -> Result<Vec<VarId>> {
-        self.expand_with(name, args, true, function)
-    }
-
-    fn expand_with(
-        &mut self,
-        name: &'static str,
-        args: &[VarId],
-        keeps_calls: bool,
-        function: impl for<'r> FnOnce(&[Expr<'r>]) -> Vec<Expr<'r>>,
-    ) -> Result<Vec<VarId>> {
-        self.broadcast(|| name, args)?;
-        let shared = Shared(RefCell::new(self), keeps_calls);
-        let args: Vec<Expr<'_>> = args.iter().map(|&id| Expr { recorder: &shared, id }).collect();
-        Ok(function(&args).into_iter().map(|result| result.id).collect())
+    /// The results of a function of several entries, by its name and what tells it from others of that.
+    fn nested(&self, name: &str, _shape: &[u64], _entries: &[VarId]) -> Vec<VarId> {
+        panic!("internal error: a call of {name}")
     }
 }
 
@@ -214,20 +109,14 @@ impl Expr<'_> {
 
     /// A function of the table of this value and others: a call of its own where calls are kept, else what it is made of.
     pub(super) fn call(self, name: &'static str, others: &[Self]) -> Self {
-        let function = functions::find(name);
-        let function = function.unwrap_or_else(|| panic!("internal error: no function {name}"));
-        let args: SmallVec<[Self; 3]> = [self].iter().chain(others).copied().collect();
-        let ids: SmallVec<[VarId; 3]> = args.iter().map(|arg| arg.id).collect();
-        match self.recorder.call(function, &ids) {
-            Some(id) => Self { id, ..self },
-            None => function.recipe()(&args),
-        }
+        let args: SmallVec<[VarId; 3]> = [self].iter().chain(others).map(|arg| arg.id).collect();
+        Self { id: self.recorder.call(name, &args), ..self }
     }
 
     /// The results of a function of several entries, as a call of its own.
-    pub(super) fn nested(call: NestedCall, entries: &[Self]) -> Vec<Self> {
+    pub(super) fn nested(name: &str, shape: &[u64], entries: &[Self]) -> Vec<Self> {
         let ids: Vec<VarId> = entries.iter().map(|entry| entry.id).collect();
-        let results = entries[0].recorder.nested(call, &ids).into_iter();
+        let results = entries[0].recorder.nested(name, shape, &ids).into_iter();
         results.map(|id| Self { id, ..entries[0] }).collect()
     }
 

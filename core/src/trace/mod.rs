@@ -8,6 +8,7 @@ pub mod arith;
 mod call;
 pub(crate) mod derive;
 mod division;
+mod expand;
 pub mod expr;
 mod fmod;
 pub mod functions;

@@ -64,7 +64,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             let hint = "custom(#{eval: |x| .., backward: |v, x| ..})";
             fault_with_hint(format!("custom: got {got}, expected a map of functions"), hint)
         })?;
-        if let Some(name) = map.keys().find(|name| !["eval", "backward", "forward"].contains(&name.as_str())) {
+        if let Some(name) =
+            map.keys().find(|name| !["eval", "backward", "forward"].contains(&name.as_str()))
+        {
             let hint = "the functions are eval, backward and forward";
             return Err(fault_with_hint(format!("custom: got \"{name}\" in the map"), hint));
         }
@@ -195,7 +197,9 @@ impl Closures<'_, '_> {
             if custom.op == "checkpoint" {
                 return self.pulled_again(&custom, called, args, &v);
             }
-            return Err(fault("custom: the function has no backward, which grad and backward need"));
+            return Err(fault(
+                "custom: the function has no backward, which grad and backward need",
+            ));
         };
         let mut values = called.arguments(args)?;
         values.insert(0, Dynamic::from(v));
@@ -214,10 +218,13 @@ impl Closures<'_, '_> {
             Some(forward) => {
                 let mut values = called.arguments(args)?;
                 let mut moves = called.arguments(&moves)?;
-                values.insert(0, if moves.len() == 1 { moves.swap_remove(0) } else { moves.into() });
+                values
+                    .insert(0, if moves.len() == 1 { moves.swap_remove(0) } else { moves.into() });
                 forward.call_within_context::<Dynamic>(self.call, values)?
             }
-            None if custom.op == "checkpoint" => self.pushed_again(&custom, called, args, &moves)?,
+            None if custom.op == "checkpoint" => {
+                self.pushed_again(&custom, called, args, &moves)?
+            }
             None => return Err(fault("custom: the function has no forward, which jvp needs")),
         };
         let arrays = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
@@ -226,7 +233,12 @@ impl Closures<'_, '_> {
     }
 
     /// The arguments behind marks of their own, and the function of them.
-    fn again(&self, custom: &Custom, called: &Called, args: &[Array]) -> Result<(Vec<Array>, Vec<Array>)> {
+    fn again(
+        &self,
+        custom: &Custom,
+        called: &Called,
+        args: &[Array],
+    ) -> Result<(Vec<Array>, Vec<Array>)> {
         self.context.session.with_grad(|| {
             let marks = args.iter().map(|arg| match arg.dtype().is_float() {
                 true => Value::from(arg.clone()).marked(custom.op)?.value.arrays(),
@@ -317,7 +329,10 @@ impl Called {
         if each.len() != self.args.len() {
             let (got, expected) = (each.len(), self.args.len());
             let message = format!("{op}: backward gave {got} gradients for {expected} arguments");
-            return Err(fault_with_hint(message, "one for each, () where there is none: [v * y, ()]"));
+            return Err(fault_with_hint(
+                message,
+                "one for each, () where there is none: [v * y, ()]",
+            ));
         }
         let mut parts = Vec::new();
         for (given, found) in self.args.iter().zip(&each) {
@@ -328,7 +343,10 @@ impl Called {
             }
             let arrays = of_array(op, found)?.to_value().arrays().or_fault()?;
             if arrays.len() != form.n_arrays() {
-                return Err(fault(format!("{op}: backward gave {} for an argument", type_name(found))));
+                return Err(fault(format!(
+                    "{op}: backward gave {} for an argument",
+                    type_name(found)
+                )));
             }
             parts.extend(arrays.into_iter().map(Some));
         }

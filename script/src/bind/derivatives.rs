@@ -96,7 +96,12 @@ fn type_with_mark(registry: &mut Registry<'_>, name: &str, arities: &[usize]) ->
             context.at(call);
             let mut args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
             let mut args: Vec<&mut Dynamic> = args.iter_mut().collect();
-            with_mark(&own, &call.call_fn_raw(&name, false, false, &mut args)?)
+            let made = call.call_fn_raw(&name, false, false, &mut args).map_err(|mut error| {
+                // What is wrong is told of this call.
+                error.clear_position();
+                error
+            });
+            with_mark(&own, &made?)
         });
     }
     marked
@@ -147,9 +152,8 @@ fn gradients(registry: &mut Registry<'_>) {
         registry.on_array(name, 1, |context, call, x, _| {
             context.at(call);
             let value = x.to_value();
-            let gradient = asking(context, call, |asked| {
-                value.each_array(&mut |x| x.gradient_asking(asked))
-            });
+            let gradient =
+                asking(context, call, |asked| value.each_array(&mut |x| x.gradient_asking(asked)));
             gradient.map(ArrayRef::from)
         });
     }
@@ -173,8 +177,7 @@ fn gradients(registry: &mut Registry<'_>) {
         let arrays: Vec<Array> = arrays.or_fault()?.into_iter().flatten().collect();
         let outputs = y.to_value().arrays().or_fault()?;
         let outputs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
-        let found =
-            asking(context, call, |asked| {
+        let found = asking(context, call, |asked| {
             context.session.grad_asking(&outputs, &arrays.iter().collect::<Vec<_>>(), asked)
         })?;
         let mut found = found.into_iter();
@@ -209,8 +212,7 @@ fn directions(registry: &mut Registry<'_>) {
             .zip(&directions)
             .map(|(mark, direction)| (*mark, Some(direction)))
             .collect();
-        let tangents =
-            asking(context, call, |asked| {
+        let tangents = asking(context, call, |asked| {
             context.session.jvp_asking(&outputs.iter().collect::<Vec<_>>(), &pairs, asked)
         })?;
         release(&context.session, &[&x], outputs.iter().chain(&tangents));
@@ -240,9 +242,8 @@ fn directions(registry: &mut Registry<'_>) {
         }
         let pairs: Vec<(&Array, Option<&Array>)> =
             outputs.iter().zip(&factors).map(|(y, v)| (y, Some(v))).collect();
-        let gradients = asking(context, call, |asked| {
-            context.session.grad_asking(&pairs, &x.marks(), asked)
-        })?;
+        let gradients =
+            asking(context, call, |asked| context.session.grad_asking(&pairs, &x.marks(), asked))?;
         release(&context.session, &[&x], outputs.iter().chain(&gradients));
         let gradient = x.gradients(&mut gradients.into_iter())?;
         Ok(vec![Dynamic::from(y), gradient])
@@ -267,7 +268,7 @@ fn matrices(registry: &mut Registry<'_>) {
         "(f)",
         "The function that gives the second derivatives of f(x), of one lane, by the entries of x: jacobian(grad(f)). \
          hessian(f, x) calls it at once.\n\n\
-         >> hessian(|x| hsum(x ** 3), FloatC([1, 2]))\n[[6, 0],\n [0, 12]]",
+         >> hessian(|x| hsum(x ** 3), FloatC([1, 2]))\n[[ 6,  0],\n [ 0, 12]]",
     );
     of_functions(registry, "hessian", "call_hessian", |context, call, f, args| {
         derivatives("hessian", context, call, args, |mut x| {
@@ -367,9 +368,8 @@ fn gradient_of(
     let y = result(op, f.call_within_context(call, values)?)?;
     let outputs = y.to_value().arrays().or_fault()?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
-    let gradients = asking(context, call, |asked| {
-        context.session.grad_asking(&pairs, &marks, asked)
-    })?;
+    let gradients =
+        asking(context, call, |asked| context.session.grad_asking(&pairs, &marks, asked))?;
     let all: Vec<&Tree> = trees.iter().collect();
     release(&context.session, &all, outputs.iter().chain(&gradients));
     let mut gradients = gradients.into_iter();

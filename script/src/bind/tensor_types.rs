@@ -249,6 +249,42 @@ pub(super) fn entries(
     Entries::read(context, name, dtype, false, list)
 }
 
+/// The tensor of lists in lists in which tracked arrays are: what they are made of stays known.
+fn of_tracked(
+    context: &Context,
+    name: &str,
+    dtype: DType,
+    list: &rhai::Array,
+) -> Result<Option<Tensor>> {
+    if !dtype.is_float() || !has_tracked(list) {
+        return Ok(None);
+    }
+    let part = |item: &Dynamic| -> Result<Tensor> {
+        if let Some(inner) = item.read_lock::<rhai::Array>() {
+            return Entries::read(context, name, dtype, false, &inner);
+        }
+        if let Some(row) = item.read_lock::<ArrayRef>() {
+            let tensor = tensor_of(&row)?.each(|part| part.cast(dtype)).or_fault()?;
+            // One lane is an entry.
+            let is_entry = row.form() == Form::Scalar && tensor.shape().n_entries() == 1;
+            return if is_entry { tensor.reshape(&[]).or_fault() } else { Ok(tensor) };
+        }
+        let lanes =
+            super::types::from_list(&context.session, name, dtype, std::slice::from_ref(item))?;
+        Tensor::new(&lanes, &[]).or_fault()
+    };
+    let parts = list.iter().map(part).collect::<Result<Vec<_>>>()?;
+    Tensor::stack(&parts, 0).map(Some).or_fault()
+}
+
+/// Whether a tracked array is in a list, or in a list in it.
+fn has_tracked(list: &rhai::Array) -> bool {
+    list.iter().any(|item| match item.read_lock::<ArrayRef>() {
+        Some(array) => array.leaves().iter().any(porcini_core::Array::is_tracked),
+        None => item.read_lock::<rhai::Array>().is_some_and(|inner| has_tracked(&inner)),
+    })
+}
+
 /// Lists in lists on their way to a tensor.
 struct Entries<'a> {
     name: &'a str,
@@ -267,6 +303,9 @@ impl<'a> Entries<'a> {
         is_complex: bool,
         list: &rhai::Array,
     ) -> Result<Tensor> {
+        if !is_complex && let Some(tensor) = of_tracked(context, name, dtype, list)? {
+            return Ok(tensor);
+        }
         let bytes = vec![Vec::new(); if is_complex { 2 } else { 1 }];
         let mut read = Entries { name, dtype, bytes, extents: Vec::new() };
         read.list(list, 0)?;

@@ -120,6 +120,9 @@ pub(super) fn from_list(
     dtype: DType,
     list: &[Dynamic],
 ) -> Result<Array> {
+    if let Some(joined) = of_tracked(session, name, dtype, list)? {
+        return Ok(joined);
+    }
     let mut bytes = Vec::with_capacity(list.len() * dtype.bytes());
     for (i, item) in list.iter().enumerate() {
         check_interrupt()?;
@@ -139,6 +142,26 @@ pub(super) fn from_list(
         bytes.extend_from_slice(&bits.to_le_bytes()[..dtype.bytes()]);
     }
     session.from_bytes(dtype, &bytes).or_fault()
+}
+
+/// Lanes of arrays of which some are tracked: what they are made of stays known.
+pub(super) fn of_tracked(
+    session: &Session,
+    name: &str,
+    dtype: DType,
+    list: &[Dynamic],
+) -> Result<Option<Array>> {
+    let leaf = |item: &Dynamic| item.read_lock::<ArrayRef>().and_then(|item| item.array(name).ok());
+    if !dtype.is_float() || !list.iter().filter_map(leaf).any(|array| array.is_tracked()) {
+        return Ok(None);
+    }
+    let lanes = list.iter().enumerate().map(|(i, item)| match leaf(item) {
+        Some(array) if array.size() == 1 => array.cast(dtype).or_fault(),
+        Some(array) => lane(name, i, &array).and_then(|_| array.cast(dtype).or_fault()),
+        None => from_list(session, name, dtype, std::slice::from_ref(item)),
+    });
+    let lanes = lanes.collect::<Result<Vec<_>>>()?;
+    session.concat(&lanes.iter().collect::<Vec<_>>()).map(Some).or_fault()
 }
 
 /// The only lane of an array in a list.

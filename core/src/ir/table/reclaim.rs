@@ -17,7 +17,7 @@ impl Table {
         debug_assert!(variable.external > 0, "internal error: no external reference to drop");
         variable.external -= 1;
         let dead = variable.is_dead();
-        if variable.tracked && variable.external == 0 {
+        if variable.tracked {
             self.drop_derivatives(id);
         }
         if self.log.enabled(5) {

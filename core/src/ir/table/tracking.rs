@@ -6,12 +6,12 @@
 use std::collections::HashSet;
 
 use super::Table;
-use crate::ir::history::History;
 use crate::ir::mix::Mix;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{History, Kind, VarId, Variable};
 
 impl Table {
     /// Whether a variable with tracked operands is tracked. A call may have results of several types.
+    #[cold]
     pub(super) fn may_be_tracked(&self, variable: &Variable) -> bool {
         let is_of_several = matches!(variable.kind, Kind::Call(_) | Kind::Region { .. });
         !self.untracked && (variable.dtype.is_float() || is_of_several)
@@ -45,8 +45,13 @@ impl Table {
 
     /// Takes marks back: what leads to `outputs` and was tracked for their sake is so no longer, and lets its operands go.
     pub(crate) fn unmark(&mut self, marks: &[VarId], outputs: &[VarId]) {
-        for id in self.tracked_behind(marks, outputs) {
-            if self.get(id).made_of().iter().any(|&operand| self.get(operand).tracked) {
+        let behind = self.tracked_behind(marks, outputs);
+        let (own, others) = behind.split_at(marks.len());
+        // Other marks stay.
+        let derived = others.iter().filter(|&&id| self.is_derived(id));
+        let changing: Vec<VarId> = own.iter().chain(derived).copied().collect();
+        for id in changing {
+            if self.is_derived(id) {
                 continue;
             }
             let variable = self.get_mut(id);
@@ -54,8 +59,13 @@ impl Table {
             let history = variable.cold.as_mut().and_then(|cold| cold.history.take());
             let operands = history.map(|history| history.operands).unwrap_or_default();
             operands.into_iter().for_each(|operand| self.dec_internal(operand));
-            self.drop_derivatives(id);
+            self.forget_derivatives(id);
         }
+    }
+
+    /// Whether a variable is made of tracked ones.
+    pub(crate) fn is_derived(&self, id: VarId) -> bool {
+        self.get(id).made_of().iter().any(|&operand| self.get(operand).tracked)
     }
 
     /// The marks, then the tracked variables that lead to `outputs`, operands before users.
@@ -117,9 +127,15 @@ impl Table {
         old.into_iter().for_each(|old| self.dec_internal(old));
     }
 
-    /// Nobody holds the variable any more who could ask for its gradient, which may be made of it.
+    /// Forgets the gradient of a variable, which may be made of it, if nobody is left who could ask for it.
     #[cold]
     pub(super) fn drop_derivatives(&mut self, id: VarId) {
+        if self.get(id).external == 0 {
+            self.forget_derivatives(id);
+        }
+    }
+
+    fn forget_derivatives(&mut self, id: VarId) {
         let Some(cold) = self.get_mut(id).cold.as_mut() else { return };
         let derivatives = [cold.gradient.take(), cold.tangent.take()];
         derivatives.into_iter().flatten().for_each(|id| self.dec_internal(id));

@@ -169,7 +169,7 @@ impl Recorder<'_> {
         let writes =
             |&(state, _): &(VarId, VarId)| self.var(state).kind == Kind::Phi { memory: true };
         if values.iter().any(writes) {
-            return Err(self.no_derivative_inside(region));
+            return Err(self.none_backwards(region, "that writes an array"));
         }
         let none = self.literal(DType::U32, 0, lanes);
         let results = self.in_region(LOOP, |recorder, scope, active| {
@@ -426,9 +426,13 @@ impl Recorder<'_> {
     #[cold]
     fn no_derivative_inside(&self, id: VarId) -> Error {
         let name = self.table.name(self.var(id));
+        self.none_backwards(id, &format!("with {name} inside"))
+    }
+
+    fn none_backwards(&self, id: VarId, what: &str) -> Error {
         let what = format!(
-            "a loop (line {}) with {name} inside has no derivative backwards; set_flag(\"record_loops\", false) runs it step \
-             by step, which has one, and jvp and forward(x) go forward",
+            "a loop (line {}) {what} has no derivative backwards; set_flag(\"record_loops\", false) runs it step by step, \
+             which has one, and jvp and forward(x) go forward",
             self.var(id).line
         );
         Error::Argument { op: "backward", what }

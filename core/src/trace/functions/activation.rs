@@ -3,7 +3,7 @@
 /// Puts these rows behind those given, as [`function_rows`](super::function_rows) gives them.
 macro_rules! activation_rows {
     ($with:ident [$($context:tt)*] $($rows:tt)*) => {
-        $with! { $($context)* $($rows)*
+        $crate::trace::functions::circular_rows! { $with [$($context)*] $($rows)*
             /// Rectifier `maximum(x, 0)`; NaN stays.
             ///
             /// >> relu(FloatC([-2, 0, 3, nan]))

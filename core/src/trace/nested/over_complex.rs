@@ -12,7 +12,6 @@ use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::trace::expr::{Expr, Record};
-use crate::trace::functions::Function;
 
 /// An entry: real part, and imaginary part if it is complex.
 pub(crate) type Parts<'r> = (Expr<'r>, Option<Expr<'r>>);
@@ -176,12 +175,9 @@ impl Record for Recorder<'_> {
         self.cast(id, dtype)
     }
 
-    fn call(&self, function: &Function, args: &[VarId]) -> Option<VarId> {
+    fn call(&self, name: &'static str, args: &[VarId]) -> VarId {
         let args: Vec<Value<'_>> = args.iter().map(|&id| self.value(id)).collect();
-        let forms = vec![Form::Complex; args.len()];
-        // What complex numbers do not have is made of what they do.
-        let is_known = self.keeps_calls && find(function.name, &forms).is_some();
-        is_known.then(|| self.add(called(function.name, &args)))
+        self.add(called(name, &args))
     }
 }
 
@@ -190,7 +186,7 @@ fn called<'r>(name: &str, args: &[Value<'r>]) -> Value<'r> {
     let forms = vec![Form::Complex; args.len()];
     let call = find(name, &forms).expect("internal error: no such function of complex numbers");
     let entries = args.iter().flat_map(|arg| [arg.complex().re, arg.complex().im]);
-    let parts = Expr::nested(call, &entries.collect::<Vec<_>>());
+    let parts = Expr::nested(name, &call.shape(), &entries.collect::<Vec<_>>());
     Value { re: parts[0], im: Some(parts[1]) }
 }
 
