@@ -10,7 +10,6 @@ use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
-use crate::bind::custom::Custom;
 use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
 use crate::language::cell::Lines;
@@ -19,6 +18,7 @@ use crate::show::forms::{self, Place, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
+use crate::value::custom::Custom;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::{ArrayRef, Node};

@@ -36,7 +36,7 @@ impl Derivative for Same {
     }
 
     fn push(&self, _: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array> {
-        match &tangents[..] {
+        match tangents {
             [Some(tangent)] => Ok(tangent.clone()),
             _ => value.session().zeros(value.dtype(), value.size()),
         }

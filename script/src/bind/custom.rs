@@ -9,10 +9,11 @@ use porcini_core::value::Skeleton;
 use porcini_core::{Array, Ask, Error, Result as CoreResult, Scalar, Told, Value};
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
 
-use super::derivatives::{of_array, of_function};
+use super::given::{of_array, of_function};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::custom::Custom;
 use crate::value::{ArrayRef, scalar, type_name};
 
 /// The function that calls one, which is its first argument.
@@ -20,16 +21,6 @@ const CALL: &str = "call_custom";
 
 /// Most arguments of such a function.
 const MOST_ARGUMENTS: usize = 8;
-
-/// A function with a derivative of its own.
-pub(crate) struct Custom {
-    op: &'static str,
-    eval: FnPtr,
-    /// From cotangent and arguments to those of the arguments; without it, the function is computed again.
-    backward: Option<FnPtr>,
-    /// From tangents and arguments to that of the value.
-    forward: Option<FnPtr>,
-}
 
 /// Its number among those of the session.
 #[derive(Clone, Copy)]

@@ -10,6 +10,7 @@ use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
 
 use super::catalogue;
 use super::custom::asking;
+use super::given::{of_array, of_function};
 use super::registry::Registry;
 use super::types::statics;
 use crate::context::Context;
@@ -516,18 +517,5 @@ fn result(op: &str, value: Dynamic) -> Result<ArrayRef> {
         ),
         _ if value.is_array() => fault_with_hint(message, "return the one that is differentiated"),
         _ => fault(message),
-    })
-}
-
-pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
-    let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
-    array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
-}
-
-pub(super) fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
-    let function = value.read_lock::<FnPtr>().map(|function| function.clone());
-    function.ok_or_else(|| {
-        let message = format!("{op}: got {}, expected a function", type_name(value));
-        fault_with_hint(message, format!("{op}(|x| x * x, ..)"))
     })
 }

@@ -7,6 +7,7 @@
 #[cfg(feature = "parquet")]
 pub(crate) mod arrow;
 pub(crate) mod csv;
+pub(crate) mod custom;
 pub(crate) mod dates;
 pub(crate) mod generator;
 pub(crate) mod host_array;

@@ -1,0 +1,21 @@
+//! Arrays and functions among the arguments of a call.
+
+use rhai::{Dynamic, FnPtr};
+
+use crate::fault::{Result, fault, fault_with_hint};
+use crate::value::{ArrayRef, type_name};
+
+/// The array or nested value that an argument is.
+pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
+    let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
+    array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
+}
+
+/// The function that an argument is.
+pub(super) fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
+    let function = value.read_lock::<FnPtr>().map(|function| function.clone());
+    function.ok_or_else(|| {
+        let message = format!("{op}: got {}, expected a function", type_name(value));
+        fault_with_hint(message, format!("{op}(|x| x * x, ..)"))
+    })
+}
