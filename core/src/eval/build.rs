@@ -150,8 +150,11 @@ impl<'w, 't> Builder<'w, 't> {
         };
         let name = op.function(writer);
         let access = checked.then(|| self.access(id, Access { op: name, ..Access::of(target) }, 2));
-        let in_order = self.target.lane_order || mode == ScatterMode::Exact;
-        Code::Scatter { op, target, access, in_order }
+        let mode = match mode {
+            ScatterMode::Fast if self.target.lane_order => ScatterMode::Exact,
+            mode => mode,
+        };
+        Code::Scatter { op, target, access, mode }
     }
 
     /// Binds the arrays that regions write, before anything is computed.

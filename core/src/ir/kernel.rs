@@ -31,7 +31,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::dtype::DType;
-use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::scalar::widened_bits;
 use crate::ir::sections::Section;
 use crate::memory::buffer::Buffer;
@@ -147,8 +147,8 @@ pub enum Code {
         target: BufferIndex,
         /// The access number if indices are checked.
         access: Option<u32>,
-        /// Whether lanes write in order even where the device has a faster way.
-        in_order: bool,
+        /// In which order lanes write.
+        mode: ScatterMode,
     },
 }
 
@@ -427,9 +427,17 @@ impl Kernel {
         self.buffers.iter().filter(|buffer| !buffer.written).count()
     }
 
-    /// Whether anything is scattered, which is done in lane order.
+    /// Whether anything is scattered.
     pub fn has_scatter(&self) -> bool {
         self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { .. }))
+    }
+
+    /// Whether lanes may write to one place, which they do in order.
+    pub fn lanes_meet(&self) -> bool {
+        let meets = |inst: &Inst| {
+            matches!(inst.code, Code::Scatter { mode, .. } if mode != ScatterMode::Apart)
+        };
+        self.insts.iter().any(meets)
     }
 
     /// Whether there are regions.
@@ -452,7 +460,7 @@ impl Kernel {
 
     /// Whether lanes must write one after the other: an order was asked for, and the operation does not commute.
     pub fn writes_in_order(&self) -> bool {
-        self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { op, in_order: true, .. } if !op.commutes(inst.dtype)))
+        self.insts.iter().any(|inst| matches!(inst.code, Code::Scatter { op, mode: ScatterMode::Exact, .. } if !op.commutes(inst.dtype)))
     }
 
     /// The outermost regions, by their starts, whose writes must come lane by lane: elsewhere the lanes of a
@@ -466,7 +474,9 @@ impl Kernel {
                 starts.push(i);
             } else if matches!(inst.code, Code::RegionEnd) {
                 starts.pop();
-            } else if let Code::Scatter { op, target, .. } = inst.code {
+            } else if let Code::Scatter { op, target, mode, .. } = inst.code
+                && mode != ScatterMode::Apart
+            {
                 let first = *writes.entry(target).or_insert(op);
                 if first != op || !op.commutes(inst.dtype) {
                     serial.extend(starts.first());

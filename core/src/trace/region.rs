@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{ScatterMode, ScatterOp};
 use crate::ir::table::OpenRegion;
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
@@ -373,7 +373,9 @@ impl Recorder<'_> {
             if variable.scope < scope || !seen.insert(id) {
                 continue;
             }
-            if let Kind::Scatter { op, .. } = variable.kind {
+            if let Kind::Scatter { op, mode, .. } = variable.kind
+                && mode != ScatterMode::Apart
+            {
                 uses.write(op, variable.dtype);
             }
             uses.fetches |= variable.kind == Kind::Fetch;

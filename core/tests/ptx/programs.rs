@@ -7,7 +7,7 @@ use porcini_core::half::F16;
 use porcini_core::ir::kernel::{
     Access, BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg,
 };
-use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterOp, Shape};
+use porcini_core::ir::op::{OPS, Op, OpInfo, ReduceOp, ScatterMode, ScatterOp, Shape};
 
 /// Marsaglia's xorshift64.
 pub(super) struct Random(u64);
@@ -190,7 +190,7 @@ impl Builder {
     ) {
         let target = self.buffer(self.kernel.dtype(value), true, check != Check::None);
         let access = self.access(target, index, check == Check::Report);
-        let code = Code::Scatter { op, target, access, in_order: true };
+        let code = Code::Scatter { op, target, access, mode: ScatterMode::Exact };
         self.write(code, target, [Some(value), Some(index), active]);
     }
 

@@ -228,7 +228,7 @@ impl Loaded {
             lengths,
             n_buffers: kernel.buffers.len(),
             n_accesses: kernel.accesses.len(),
-            in_order: kernel.has_scatter(),
+            in_order: kernel.lanes_meet(),
             halves: OnceLock::new(),
             measured: AtomicU64::new(0),
             lane_bytes,

@@ -181,7 +181,7 @@ pub(super) fn lower(kernel: &Kernel, mode: LiteralMode, isa: Isa) -> Result<Prog
             numbers: Vec::new(),
             n_accesses: kernel.accesses.len(),
             bytes_per_lane: 0,
-            in_order: kernel.has_scatter(),
+            in_order: kernel.lanes_meet(),
         },
     };
     for (reg, &last) in lowering.last_use.iter().enumerate() {

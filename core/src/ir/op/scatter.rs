@@ -64,6 +64,8 @@ pub enum ScatterMode {
     Fast,
     /// In lane order on every device, so with the same bits.
     Exact,
+    /// In any order on every device: no two lanes write to one place. Ours alone.
+    Apart,
 }
 
 /// The function that a scatter is a part of.

@@ -263,7 +263,7 @@ impl Recorder<'_> {
             let mut changes = recorder.copied_changes(&mut copy, values, &states)?;
             for (&state, &room) in states.iter().zip(&rooms) {
                 let operands = [room, state, place];
-                let (set, mode) = (ScatterOp::Set, ScatterMode::Fast);
+                let (set, mode) = (ScatterOp::Set, ScatterMode::Apart);
                 let next = recorder.write(set, mode, Writer::Scatter, operands, None)?;
                 changes.push(Change { state: Some(room), otherwise: None, covered: false, next });
             }
