@@ -434,9 +434,7 @@ impl Kernel {
 
     /// Whether lanes may write to one place, which they do in order.
     pub fn lanes_meet(&self) -> bool {
-        let meets = |inst: &Inst| {
-            matches!(inst.code, Code::Scatter { mode, .. } if mode != ScatterMode::Apart)
-        };
+        let meets = |inst: &Inst| matches!(inst.code, Code::Scatter { mode, .. } if mode != ScatterMode::Apart);
         self.insts.iter().any(meets)
     }
 
