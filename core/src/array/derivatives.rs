@@ -193,6 +193,16 @@ impl Array {
     fn with_rule(&self, name: &'static str, args: &[&Self], rule: Rule) -> Result<Self> {
         let mut ids = self.session().ids(name, args)?;
         ids.push(self.id());
+        let scope = self.session().with_table(|table| {
+            let is_tracked = ids.iter().any(|&id| table.get(id).tracked && !table.untracked);
+            let scope = ids.iter().map(|&id| table.get(id).scope).max();
+            scope.filter(|_| is_tracked).filter(|&scope| scope != 0)
+        });
+        if scope.is_some() {
+            let what = "has no derivative in the body of a loop or branch that is recorded; \
+                        set_flag(\"record_loops\", false) runs bodies step by step";
+            return Err(Error::Argument { op: name, what: what.into() });
+        }
         let rule = Arc::new(rule);
         self.session().record(|recorder| Ok(recorder.with_derivative(name, &ids, rule)))
     }
@@ -241,6 +251,11 @@ impl Array {
     /// `Argument` if it is not tracked.
     pub fn forward(&self) -> Result<()> {
         self.check_tracked("forward")?;
+        if self.session().with_table(|table| table.is_derived(self.id())) {
+            let what = "got what is computed from a marked array; a direction is one of marks: \
+                        enable_grad(detach(x)), or jvp(f, x, t)";
+            return Err(Error::Argument { op: "forward", what: what.into() });
+        }
         Held::new(self.session()).record(|recorder| {
             let direction = recorder.seed(self.id());
             recorder.keep_tangent(self.id(), direction);
@@ -279,6 +294,11 @@ impl Array {
         })?;
         session.no_grad(|| {
             let Some(mut way) = way else {
+                if session.with_table(|table| table.is_derived(id)) {
+                    let what = "got what is computed from a marked array, or was written to; gradients are those \
+                                of marked arrays, or of what is computed behind forward(x)";
+                    return Err(Error::Argument { op: "gradient", what: what.into() });
+                }
                 return session.record(|recorder| Ok(recorder.zeros_like(id)));
             };
             held.push(&mut way, asked)?;
@@ -314,7 +334,7 @@ impl Array {
     ///
     /// # Errors
     /// `Argument` if it is tracked.
-    pub(crate) fn refuse_tracked(&self, op: &'static str) -> Result<()> {
+    pub fn refuse_tracked(&self, op: &'static str) -> Result<()> {
         if !self.is_followed() {
             return Ok(());
         }
@@ -359,6 +379,7 @@ impl Session {
         inputs: &[&Array],
         asked: &mut dyn Ask,
     ) -> Result<Vec<Array>> {
+        inputs.iter().try_for_each(|input| input.check_tracked("grad"))?;
         let (pairs, inputs) = (self.with_ids("grad", outputs)?, self.ids("grad", inputs)?);
         let mut held = Held::new(self);
         let mut way = held.record(|recorder| {
@@ -437,6 +458,11 @@ impl Session {
     /// Runs `work`, of which is tracked what is computed from marks, inside [`Session::no_grad`] too.
     pub fn with_grad<R>(&self, work: impl FnOnce() -> R) -> R {
         self.with_tracking(true, work)
+    }
+
+    /// Whether what is recorded now is tracked, if it is computed from marks.
+    pub fn follows(&self) -> bool {
+        self.with_table(|table| !table.untracked)
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {

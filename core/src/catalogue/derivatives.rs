@@ -3,7 +3,7 @@
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::dtype::Scalar;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::value::{Argument, Value};
 
 table! {
@@ -62,8 +62,9 @@ table! {
     ///
     /// >> x = FloatD([1, 2]); y = x * x; set_gradient(y, FloatC([1, 10])); backward(y); gradient(x)
     /// [2, 40]
-    set_gradient(x: Value, gradient: Operand) = |c| {
-        let x = c.value(0)?.arrays()?;
+    set_gradient(x: Target, gradient: Operand) = |c| {
+        let target = c.value(0)?.each_array(&mut |array| Ok(array.clone()))?;
+        let x = target.arrays()?;
         let given = match *c.args[1] {
             Argument::Number(number) => {
                 let full = |x: &Array| c.session.full(x.dtype(), number, 1);
@@ -74,7 +75,8 @@ table! {
         if given.len() != x.len() {
             return Err(c.unexpected(1, "a value of the same type, or a number"));
         }
-        x.iter().zip(&given).try_for_each(|(x, given)| x.set_gradient(given))
+        x.iter().zip(&given).try_for_each(|(x, given)| x.set_gradient(given))?;
+        Ok::<_, Error>(Answer::Written(target, None))
     };
     /// Forgets the gradient of a marked array, and the direction that forward gave it.
     ///

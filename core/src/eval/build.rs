@@ -150,10 +150,8 @@ impl<'w, 't> Builder<'w, 't> {
         };
         let name = op.function(writer);
         let access = checked.then(|| self.access(id, Access { op: name, ..Access::of(target) }, 2));
-        let mode = match mode {
-            ScatterMode::Fast if self.target.lane_order => ScatterMode::Exact,
-            mode => mode,
-        };
+        let is_slower = self.target.lane_order && mode == ScatterMode::Fast;
+        let mode = if is_slower { ScatterMode::Exact } else { mode };
         Code::Scatter { op, target, access, mode }
     }
 

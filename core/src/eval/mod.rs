@@ -376,7 +376,7 @@ impl Evaluator<'_> {
             // Two owners of the buffer are the variable and this clone.
             let sole = variable.external == 0
                 && variable.internal == 1
-                && !table.get(result).keeps_operands()
+                && !table.keeps_source(result)
                 && Arc::strong_count(&buffer) == 2
                 && buffer.may_be_overwritten();
             (buffer, variable.size, sole, Write::of(&table, result))

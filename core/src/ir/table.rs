@@ -323,6 +323,16 @@ impl Table {
             self.inc_external(id);
             return id;
         }
+        // What is tracked stays behind the copy, which derivatives pass.
+        if source.tracked {
+            return self.same_value(id);
+        }
+        self.bare_copy(id)
+    }
+
+    /// A copy of `id` that knows nothing of derivatives.
+    fn bare_copy(&mut self, id: VarId) -> VarId {
+        let source = self.get(id);
         let mut copy = Variable::new(source.kind, source.dtype, source.size, source.operands);
         copy.line = source.line;
         copy.data.clone_from(&source.data);

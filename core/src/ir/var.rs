@@ -259,6 +259,8 @@ pub struct ColdFields {
     pub(crate) gradient: Option<VarId>,
     /// The tangent that was set.
     pub(crate) tangent: Option<VarId>,
+    /// Whether derivatives begin or end here: recording looks no further than to this variable.
+    pub(crate) is_border: bool,
 }
 
 impl ColdFields {
@@ -406,6 +408,11 @@ impl Variable {
     /// Bytes that the contents take, or would take once stored.
     pub fn bytes(&self) -> u64 {
         self.size.saturating_mul(self.dtype.bytes() as u64)
+    }
+
+    /// Whether derivatives begin or end here: what is made of it is not made of its operands instead.
+    pub(crate) fn is_border(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.is_border)
     }
 
     /// Whether an evaluation leaves it its operands.

@@ -39,7 +39,7 @@ impl Tensor {
             let remedy = "lstsq(a, b), pinv(a), qr(a) and svd(a) take any shape";
             return Err(Error::Forms { what, remedy: Some(remedy) });
         }
-        if !self.parts.iter().any(Array::is_tracked) {
+        if !self.parts.iter().any(Array::is_followed) {
             return self.each_matrix(op, function, None, before);
         }
         // What has a derivative together with vectors only.
@@ -157,7 +157,7 @@ impl Tensor {
             _ => self.transform_as::<f64>(op, length, shape)?,
         };
         let rows = self.entries()?;
-        if !rows.iter().any(Array::is_tracked) {
+        if !rows.iter().any(Array::is_followed) {
             return Ok(parts);
         }
         let with = |(part, lanes): (usize, &Array)| {

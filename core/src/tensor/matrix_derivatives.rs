@@ -36,7 +36,7 @@ pub(super) fn with_derivatives(
     results: Vec<Tensor>,
 ) -> Result<Vec<Tensor>> {
     let entries = inputs.iter().map(|input| input.entries()).collect::<Result<Vec<_>>>()?;
-    if !entries.iter().flatten().any(Array::is_tracked) || function == Function::Rank {
+    if !entries.iter().flatten().any(Array::is_followed) || function == Function::Rank {
         return Ok(results);
     }
     let is_complex = inputs.iter().any(|input| input.is_complex());
@@ -158,13 +158,13 @@ impl OfMatrices {
             }
             Function::Determinant => {
                 let factor = v.times(&y.conjugate()?)?.expand(-1)?.expand(-1)?;
-                vec![a.inverse()?.h()?.times(&factor)?]
+                vec![a.inverse(self.op)?.h()?.times(&factor)?]
             }
             Function::SignAndLog if self.result == 1 => {
-                vec![a.inverse()?.h()?.times(&v.expand(-1)?.expand(-1)?)?]
+                vec![a.inverse(self.op)?.h()?.times(&v.expand(-1)?.expand(-1)?)?]
             }
             Function::Cholesky => {
-                let inverse = y.inverse()?;
+                let inverse = y.inverse(self.op)?;
                 let inner = y.h()?.dot(v)?.lower_half()?;
                 vec![inverse.h()?.dot(&inner.dot(&inverse)?)?.symmetric()?]
             }
@@ -176,7 +176,7 @@ impl OfMatrices {
                 };
                 let inner = q.dot(&inner.mirrored()?)?;
                 let inner = if self.result == 0 { v.plus(&inner)? } else { inner };
-                vec![inner.dot(&r.inverse()?.h()?)?]
+                vec![inner.dot(&r.inverse(self.op)?.h()?)?]
             }
             Function::EigenSymmetric => {
                 let (w, vectors) = (&results[0], &results[1]);
@@ -221,21 +221,21 @@ impl OfMatrices {
             Function::Inverse => y.dot(&t_a.dot(y)?)?.minus()?,
             Function::Solve => a.solved(self.op, Function::Solve, &t[1].less(&t_a.dot(y)?)?)?,
             Function::Determinant => {
-                let inner = a.inverse()?.matrix_transpose()?.times(t_a)?;
+                let inner = a.inverse(self.op)?.matrix_transpose()?.times(t_a)?;
                 y.times(&inner.sum_of_matrices()?)?
             }
             Function::SignAndLog if self.result == 1 => {
-                a.inverse()?.matrix_transpose()?.times(t_a)?.sum_of_matrices()?
+                a.inverse(self.op)?.matrix_transpose()?.times(t_a)?.sum_of_matrices()?
             }
             Function::SignAndLog => y.less(y)?,
             Function::Cholesky => {
-                let inverse = y.inverse()?;
+                let inverse = y.inverse(self.op)?;
                 let inner = inverse.dot(&t_a.symmetric()?)?.dot(&inverse.h()?)?;
                 y.dot(&inner.lower_half()?)?
             }
             Function::Qr => {
                 let (q, r) = (&results[0], &results[1]);
-                let x = t_a.dot(&r.inverse()?)?;
+                let x = t_a.dot(&r.inverse(self.op)?)?;
                 let inner = q.h()?.dot(&x)?;
                 let lower = inner.triangle(self.op, Op::Le, -1)?;
                 let turn = lower.less(&lower.h()?)?;
@@ -381,8 +381,8 @@ impl Tensor {
         self.matrix_transpose()?.conjugate()
     }
 
-    fn inverse(&self) -> Result<Self> {
-        Ok(self.linear("inv", Function::Inverse)?.swap_remove(0))
+    fn inverse(&self, op: &'static str) -> Result<Self> {
+        Ok(self.linear(op, Function::Inverse)?.swap_remove(0))
     }
 
     fn reciprocal(&self) -> Result<Self> {

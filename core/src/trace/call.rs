@@ -108,7 +108,7 @@ impl Recorder<'_> {
     }
 
     /// The value of the last argument as the result of a function of the others whose derivative is told by who records
-    /// it. In the body of a loop or branch, and where none of them is tracked, it is the value itself.
+    /// it. Where none of them is tracked, it is the value itself.
     pub(crate) fn with_derivative(
         &mut self,
         name: &'static str,
@@ -116,7 +116,8 @@ impl Recorder<'_> {
         derivative: Arc<dyn Any + Send + Sync>,
     ) -> VarId {
         let value = *args.last().expect("internal error: a function without a value");
-        if self.is_spelled_out(args) || !args.iter().any(|&arg| self.var(arg).tracked) {
+        let is_inside = args.iter().any(|&arg| self.var(arg).scope != 0);
+        if self.table.inlines || is_inside || !args.iter().any(|&arg| self.var(arg).tracked) {
             return value;
         }
         let mut composite = self.recipe(name, &[], |_, args| Ok(args[args.len() - 1]));

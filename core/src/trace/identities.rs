@@ -28,7 +28,8 @@ pub(super) fn simplify(
 
 fn involution(recorder: &Recorder<'_>, op: Op, x: VarId) -> Option<VarId> {
     let inner = recorder.var(x);
-    (matches!(op, Op::Neg | Op::Not) && inner.kind == Kind::Op(op)).then_some(inner.operands[0])?
+    let cancels = matches!(op, Op::Neg | Op::Not) && inner.kind == Kind::Op(op);
+    (cancels && !inner.is_border()).then_some(inner.operands[0])?
 }
 
 fn select(recorder: &Recorder<'_>, mask: VarId, a: VarId, b: VarId) -> Option<VarId> {

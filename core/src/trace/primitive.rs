@@ -269,6 +269,7 @@ impl Recorder<'_> {
                 let variable = self.var(*imag);
                 if let (Kind::Op(Op::Neg), Some(positive)) =
                     (variable.kind, variable.operands().next())
+                    && !variable.is_border()
                 {
                     (*imag, *factor) = (positive, factor.conjugate());
                 }

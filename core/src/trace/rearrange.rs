@@ -481,7 +481,12 @@ impl Recorder<'_> {
         let operands = [Some(target), Some(value), Some(index), active];
         // A sum of floats depends on its order, and adding in memory takes GPUs' subnormals for 0.
         let exact = op == ScatterOp::Add && dtype.is_float();
-        let mode = if exact { ScatterMode::Exact } else { ScatterMode::Fast };
+        let mode = match op {
+            // No place is in the index twice.
+            ScatterOp::Set => ScatterMode::Apart,
+            _ if exact => ScatterMode::Exact,
+            _ => ScatterMode::Fast,
+        };
         let kind = Kind::Scatter { op, mode, checked: false, writer: Writer::Scatter };
         Ok(self.add(Variable::new(kind, dtype, size, operands)))
     }

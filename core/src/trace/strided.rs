@@ -85,7 +85,7 @@ impl Recorder<'_> {
         while let Some(x) = open.pop() {
             let variable = self.var(x);
             let goes_on = matches!(variable.kind, Kind::Op(_)) || is_view(variable);
-            if goes_on && variable.scope == 0 && !seen.contains(&x) {
+            if goes_on && looks_through(variable) && !seen.contains(&x) {
                 seen.push(x);
                 open.extend(variable.operands());
             }
@@ -104,7 +104,7 @@ impl Recorder<'_> {
         }
         let variable = self.var(x);
         let (kind, dtype, size) = (variable.kind, variable.dtype, variable.size);
-        let is_outside = variable.scope == 0;
+        let is_outside = looks_through(variable);
         let view = view_of(variable).filter(|_| is_outside);
         let mut operands = [None; MAX_OPERANDS];
         operands.iter_mut().zip(variable.operands()).for_each(|(to, own)| *to = Some(own));
@@ -231,6 +231,11 @@ impl Places {
 fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
     let words = runs.iter().flat_map(|&(extent, step)| [extent, step.cast_unsigned()]);
     [start, runs.len() as u64].into_iter().chain(words).collect()
+}
+
+/// Whether what is read of a variable may be read of its operands.
+fn looks_through(variable: &Variable) -> bool {
+    variable.scope == 0 && !variable.is_border()
 }
 
 fn is_view(variable: &Variable) -> bool {

@@ -8,7 +8,6 @@ use crate::array::derivatives::Ask;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
-use crate::session::Session;
 use crate::tensor::{Shape, Tensor};
 
 /// The form of a value, without its arrays.
@@ -156,19 +155,14 @@ impl Marked {
         };
         let session = mark.session();
         let (m, n) = (output.size(), mark.size());
-        let is_forward = n < m;
-        let mut rows = Vec::new();
-        for k in 0..n.min(m) {
-            let dtype = if is_forward { mark.dtype() } else { output.dtype() };
-            let lanes = session.arange(DType::U64, 0.into(), Scalar::UInt(n.min(m)), 1.into())?;
-            let direction = lanes.apply(Op::Eq, &[Scalar::UInt(k).into()])?.cast(dtype)?;
-            let found = if is_forward {
-                session.jvp_asking(&[output], &[(mark, Some(&direction))], asked)?
-            } else {
-                session.grad_asking(&[(output, Some(&direction))], &[mark], asked)?
-            };
-            rows.extend(found);
-        }
+        // Forwards where that is no longer, unless a function on the way knows the other way alone.
+        let rows = Self::rows(output, mark, n <= m, asked);
+        let (rows, is_forward) = match rows {
+            Err(Error::Argument { .. }) if n <= m => {
+                (Self::rows(output, mark, false, asked)?, false)
+            }
+            rows => (rows?, n <= m),
+        };
         let lanes = match &rows[..] {
             [] => session.zeros(mark.dtype(), 0)?,
             rows => session.concat(&rows.iter().collect::<Vec<_>>())?,
@@ -190,9 +184,38 @@ impl Marked {
         Tensor::new(&entries, &shape).map(Value::Tensor)
     }
 
+    /// The derivatives in the direction of each lane of the mark, or of each lane of the output by all of the mark.
+    fn rows(
+        output: &Array,
+        mark: &Array,
+        is_forward: bool,
+        asked: &mut dyn Ask,
+    ) -> Result<Vec<Array>> {
+        let session = mark.session();
+        let of = if is_forward { mark } else { output };
+        let lanes = session.arange(DType::U64, 0.into(), Scalar::UInt(of.size()), 1.into())?;
+        let mut rows = Vec::new();
+        for k in 0..of.size() {
+            let direction = lanes.apply(Op::Eq, &[Scalar::UInt(k).into()])?.cast(of.dtype())?;
+            rows.extend(if is_forward {
+                session.jvp_asking(&[output], &[(mark, Some(&direction))], asked)?
+            } else {
+                session.grad_asking(&[(output, Some(&direction))], &[mark], asked)?
+            });
+        }
+        Ok(rows)
+    }
+
     /// Takes the marks back: `outputs`, and what they are made of, are not tracked for their sake any more.
-    pub fn release(session: &Session, marked: &[&Self], outputs: &[&Array]) {
-        let marks: Vec<&Array> = marked.iter().flat_map(|marked| &marked.marks).collect();
-        session.unmark(&marks, outputs);
+    pub fn release(marked: &[&Self], outputs: &[&Array]) {
+        let mut marks: Vec<&Array> = marked.iter().flat_map(|marked| &marked.marks).collect();
+        while let Some(session) = marks.first().map(|mark| mark.session().clone()) {
+            let (own, others): (Vec<&Array>, Vec<&Array>) =
+                marks.into_iter().partition(|mark| session.is(mark.session()));
+            let outputs: Vec<&Array> =
+                outputs.iter().copied().filter(|output| session.is(output.session())).collect();
+            session.unmark(&own, &outputs);
+            marks = others;
+        }
     }
 }

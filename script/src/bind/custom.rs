@@ -124,8 +124,13 @@ fn called(
         let value = value.each_array(&mut |array| array.detach()).or_fault()?;
         untracked.push(Dynamic::from(ArrayRef::from(value)));
     }
-    let value = context.session.no_grad(|| custom.eval.call_within_context(call, untracked))?;
+    let value = custom.eval.call_within_context::<Dynamic>(call, untracked)?;
     let value = of_array(op, &value)?.to_value();
+    if value.is_tracked() && context.session.follows() {
+        let message = format!("{op}: the function uses a marked array that is no argument of it");
+        return Err(fault_with_hint(message, "pass it: |x, w| x * w; or detach(w)"));
+    }
+    let value = value.each_array(&mut |array| array.detach()).or_fault()?;
     let call = Arc::new(Called { args: given, value: Skeleton::of(&value) });
     let arrays: Vec<&Array> = arrays.iter().collect();
     let mut place = 0;
@@ -231,7 +236,7 @@ impl Closures<'_, '_> {
         args: &[Array],
     ) -> Result<(Vec<Array>, Vec<Array>)> {
         self.context.session.with_grad(|| {
-            let marks = args.iter().map(|arg| match arg.dtype().is_float() {
+            let marks = args.iter().map(|arg| match arg.is_tracked() {
                 true => Value::from(arg.clone()).marked(custom.op)?.value.arrays(),
                 false => Ok(vec![arg.clone()]),
             });

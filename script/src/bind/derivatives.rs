@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use porcini_core::catalogue::DERIVATIVES;
 use porcini_core::value::{Marked, Type};
-use porcini_core::{Array, DType, Session, Value};
+use porcini_core::{Array, DType, Value};
 use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
 
 use super::catalogue;
@@ -216,7 +216,7 @@ fn directions(registry: &mut Registry<'_>) {
         let tangents = asking(context, call, |asked| {
             context.session.jvp_asking(&outputs.iter().collect::<Vec<_>>(), &pairs, asked)
         })?;
-        release(&context.session, &[&x], outputs.iter().chain(&tangents));
+        release(&[&x], outputs.iter().chain(&tangents));
         let mut tangents = tangents.into_iter();
         let tangent =
             y.to_value().each_array(&mut |y| Ok(tangents.next().unwrap_or_else(|| y.clone())));
@@ -245,7 +245,7 @@ fn directions(registry: &mut Registry<'_>) {
             outputs.iter().zip(&factors).map(|(y, v)| (y, Some(v))).collect();
         let gradients =
             asking(context, call, |asked| context.session.grad_asking(&pairs, &x.marks(), asked))?;
-        release(&context.session, &[&x], outputs.iter().chain(&gradients));
+        release(&[&x], outputs.iter().chain(&gradients));
         let gradient = x.gradients(&mut gradients.into_iter())?;
         Ok(vec![Dynamic::from(y), gradient])
     });
@@ -296,7 +296,7 @@ fn derivatives(
     let y = result(op, of(tree.value())?)?;
     let matrix = asking(context, call, |asked| x.jacobian(op, &y.to_value(), asked))?;
     let leaves = [y.leaves(), ArrayRef::from(matrix.clone()).leaves()].concat();
-    release(&context.session, &[&tree], leaves.iter());
+    release(&[&tree], leaves.iter());
     Ok(Dynamic::from(ArrayRef::from(matrix)))
 }
 
@@ -372,7 +372,7 @@ fn gradient_of(
     let gradients =
         asking(context, call, |asked| context.session.grad_asking(&pairs, &marks, asked))?;
     let all: Vec<&Tree> = trees.iter().collect();
-    release(&context.session, &all, outputs.iter().chain(&gradients));
+    release(&all, outputs.iter().chain(&gradients));
     let mut gradients = gradients.into_iter();
     let mut found =
         trees.iter().map(|tree| tree.gradients(&mut gradients)).collect::<Result<rhai::Array>>()?;
@@ -499,17 +499,20 @@ impl Tree {
     }
 }
 
-fn release<'a>(session: &Session, trees: &[&Tree], outputs: impl Iterator<Item = &'a Array>) {
+fn release<'a>(trees: &[&Tree], outputs: impl Iterator<Item = &'a Array>) {
     let marked: Vec<&Marked> = trees.iter().flat_map(|tree| tree.marked()).collect();
-    Marked::release(session, &marked, &outputs.collect::<Vec<_>>());
+    Marked::release(&marked, &outputs.collect::<Vec<_>>());
 }
 
 /// What a function that is differentiated gave.
 fn result(op: &str, value: Dynamic) -> Result<ArrayRef> {
-    if let Some(array) = value.read_lock::<ArrayRef>() {
+    if let Some(array) = value.read_lock::<ArrayRef>()
+        && array.to_value().dtype().is_float()
+    {
         return Ok(array.clone());
     }
-    let message = format!("{op}: the function gave {}, expected an array", type_name(&value));
+    let message =
+        format!("{op}: the function gave {}, expected an array of floats", type_name(&value));
     Err(match type_name(&value).as_str() {
         _ if value.is_float() || value.is_int() => fault_with_hint(
             message,

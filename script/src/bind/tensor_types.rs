@@ -356,6 +356,7 @@ impl<'a> Entries<'a> {
         }
         self.leaf(depth + tensor.shape().rank(), i)?;
         let parts = tensor.entries().or_fault()?;
+        parts.iter().try_for_each(|part| part.refuse_tracked("list")).or_fault()?;
         let parts = parts.iter().map(|part| part.read(0..part.size()).or_fault());
         let parts = parts.collect::<Result<Vec<_>>>()?;
         (0..parts[0].len()).try_for_each(|lane| {

@@ -157,7 +157,7 @@ pub(super) fn of_tracked(
     }
     let lanes = list.iter().enumerate().map(|(i, item)| match leaf(item) {
         Some(array) if array.size() == 1 => array.cast(dtype).or_fault(),
-        Some(array) => lane(name, i, &array).and_then(|_| array.cast(dtype).or_fault()),
+        Some(array) => lane(name, i, &array).map(|_| array),
         None => from_list(session, name, dtype, std::slice::from_ref(item)),
     });
     let lanes = lanes.collect::<Result<Vec<_>>>()?;
@@ -167,7 +167,10 @@ pub(super) fn of_tracked(
 /// The only lane of an array in a list.
 fn lane(name: &str, i: usize, array: &Array) -> Result<Scalar> {
     match array.size() {
-        1 => array.item(0).or_fault(),
+        1 => {
+            array.refuse_tracked("list").or_fault()?;
+            array.item(0).or_fault()
+        }
         n => Err(fault_with_hint(
             format!("{name}: element {i} has {n} lanes, expected one"),
             "concat([a, b]) joins arrays",
@@ -264,6 +267,7 @@ fn number_argument(name: &str, value: &Dynamic) -> Result<Scalar> {
         && let Ok(array) = array.array(name)
         && array.size() == 1
     {
+        array.refuse_tracked("number").or_fault()?;
         return array.item(0).or_fault();
     }
     scalar(value)

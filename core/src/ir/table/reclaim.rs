@@ -78,6 +78,8 @@ impl Table {
                 cold.operands().for_each(|operand| self.release(operand));
                 let history = cold.history.iter().flat_map(|history| history.operands.iter());
                 history.for_each(|&operand| self.release(operand));
+                let derivatives = [cold.gradient, cold.tangent];
+                derivatives.into_iter().flatten().for_each(|operand| self.release(operand));
             }
             self.free.push(id);
         }

@@ -13,20 +13,26 @@ impl Table {
     /// Whether a variable with tracked operands is tracked. A call may have results of several types.
     #[cold]
     pub(super) fn may_be_tracked(&self, variable: &Variable) -> bool {
-        let is_of_several = matches!(variable.kind, Kind::Call(_) | Kind::Region { .. });
-        !self.untracked && (variable.dtype.is_float() || is_of_several)
+        let has_floats = if let Kind::Call(body) = variable.kind {
+            self.body(body).results.iter().any(|result| result.dtype.is_float())
+        } else {
+            variable.dtype.is_float() || matches!(variable.kind, Kind::Region { .. })
+        };
+        !self.untracked && has_floats
     }
 
     /// The value of `id` as a variable that is tracked, and marked: gradients end there. The caller owns an external
     /// reference to it.
     pub(crate) fn marked(&mut self, id: VarId) -> VarId {
         let source = self.get(id);
-        // A number would be folded away, and what is tracked stays behind the mark.
-        let is_behind = source.tracked || source.kind.number().is_some();
+        // A number would be folded away, and what is tracked, or made of what is, stays behind the mark.
+        let is_number = source.kind.number().is_some();
+        let is_behind = source.tracked || is_number || self.is_derived(id);
         let marked = if is_behind { self.same_value(id) } else { self.fork(id) };
         // What belongs to a region is not forked.
         let marked = if marked == id { self.exchange_for_same(id) } else { marked };
         self.get_mut(marked).tracked = true;
+        self.get_mut(marked).cold_mut().is_border = true;
         marked
     }
 
@@ -37,9 +43,10 @@ impl Table {
             return id;
         }
         let untracked = std::mem::replace(&mut self.untracked, true);
-        let detached = self.fork(id);
-        let detached = if detached == id { self.exchange_for_same(id) } else { detached };
+        let is_of_region = matches!(self.get(id).kind, Kind::Phi { .. } | Kind::Result { .. });
+        let detached = if is_of_region { self.same_value(id) } else { self.bare_copy(id) };
         self.untracked = untracked;
+        self.get_mut(detached).cold_mut().is_border = true;
         detached
     }
 
@@ -91,6 +98,15 @@ impl Table {
             }
         }
         order
+    }
+
+    /// Whether derivatives may compute a value again from the array that it was written over.
+    pub(crate) fn keeps_source(&self, id: VarId) -> bool {
+        let variable = self.get(id);
+        let of_region =
+            matches!(variable.kind, Kind::Result { .. }).then_some(variable.operands[0]);
+        let region = of_region.flatten().is_some_and(|region| self.get(region).tracked);
+        variable.keeps_operands() || region
     }
 
     /// Keeps what an expanded call is made of, if it is tracked.

@@ -12,7 +12,9 @@ impl Recorder<'_> {
     pub(super) fn rule(&self, id: VarId) -> Option<&'static Function> {
         let Kind::Call(body) = self.var(id).made_by() else { return None };
         let body = self.table.body(body);
-        let function = functions::find(body.name)?;
+        // The operator has no row of its own.
+        let name = if body.name == "%" { "fmod" } else { body.name };
+        let function = functions::find(name)?;
         // Functions of complex numbers and vectors share names with those of arrays.
         let is_row = body.shape.is_empty() && function.arity == body.n_arguments;
         (is_row && function.has_partials()).then_some(function)

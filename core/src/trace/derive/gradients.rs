@@ -23,6 +23,10 @@ impl Recorder<'_> {
         part: VarId,
         output: VarId,
     ) -> Result<()> {
+        // Nobody could ask for it.
+        if self.var(mark).external == 0 {
+            return Ok(());
+        }
         let sum = match self.gradient_of(mark) {
             Some(before) if mark != output => self.same(Op::Add, &[before, part])?,
             _ => part,

@@ -38,10 +38,10 @@ impl Recorder<'_> {
                 cotangents.put(x[0], sums);
                 Ok(())
             }
-            Kind::Scatter { op, .. } => {
+            Kind::Scatter { op, mode, .. } => {
                 let parts = match op {
-                    ScatterOp::Add => [v, self.pick(v, x[1 + 1], x.get(3).copied())?],
-                    ScatterOp::Set => self.pull_set(&x, v)?,
+                    ScatterOp::Add => [v, self.pick(v, x[2], x.get(3).copied())?],
+                    ScatterOp::Set => self.pull_set(&x, mode, v)?,
                     _ => self.pull_extreme_at(id, &x, v)?,
                 };
                 self.pass(cotangents, x[0], parts[0])?;

@@ -32,7 +32,7 @@ use crate::interrupt;
 use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, VarId};
 
-/// Variables between two looks at the interrupt flag and at memory.
+/// Variables between two looks at the interrupt flag.
 const POLL: usize = 1 << 12;
 
 /// Something for some variables.
@@ -65,6 +65,8 @@ pub(crate) struct Cone {
     order: Vec<VarId>,
     /// Calls of functions without a rule, and what stands for them.
     expanded: Of<VarId>,
+    /// Branches, and what stands for the values behind them.
+    branches: Of<Vec<VarId>>,
 }
 
 /// A variable on the way of the search.
@@ -82,7 +84,10 @@ impl Recorder<'_> {
     /// # Errors
     /// `Interrupted`; `Argument` for what has no derivative.
     pub(crate) fn cone(&mut self, outputs: &[VarId], inputs: Option<&[VarId]>) -> Result<Cone> {
-        let mut cone = Cone { order: Vec::new(), expanded: Of::default() };
+        let mut cone = Cone { order: Vec::new(), expanded: Of::default(), branches: Of::default() };
+        // What was recorded before all inputs depends on none.
+        let serials = inputs.iter().flat_map(|ids| ids.iter()).map(|&id| self.var(id).serial);
+        let least = serials.min().unwrap_or(0);
         // Whether a variable that was left depends on an input.
         let mut known: Of<bool> = Of::default();
         for &input in inputs.unwrap_or_default() {
@@ -112,6 +117,7 @@ impl Recorder<'_> {
                 place.next += 1;
                 match known.get(&operand) {
                     Some(&reaches) => place.reaches |= reaches,
+                    None if self.var(operand).serial < least => {}
                     None => path.push(self.place(&mut cone, operand)?),
                 }
             }
@@ -147,7 +153,11 @@ impl Recorder<'_> {
                 if self.var(region).kind == (Kind::Region { repeat: true }) {
                     return Ok(None);
                 }
-                self.straight_line(region, position)?
+                let known = cone.branches.get(&region).cloned();
+                let values = known.map_or_else(|| self.straight_line(region), Ok)?;
+                let value = values[position as usize];
+                cone.branches.insert(region, values);
+                value
             }
             _ => return Ok(None),
         };
@@ -166,12 +176,9 @@ impl Recorder<'_> {
         composite.is_some_and(|composite| composite.derivative.is_some())
     }
 
-    /// Looks whether to go on, from time to time.
+    /// Looks whether there is room for more, and from time to time whether to go on.
     fn poll(&mut self, n: usize) -> Result<()> {
-        if !n.is_multiple_of(POLL) {
-            return Ok(());
-        }
-        if interrupt::is_requested() {
+        if n.is_multiple_of(POLL) && interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
         if self.table.make_room() { Ok(()) } else { Err(super::exhausted(self.table)) }

@@ -5,6 +5,7 @@
 use smallvec::SmallVec;
 
 use super::Recorder;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId};
@@ -19,6 +20,14 @@ impl Recorder<'_> {
         let (kind, rule) = (self.var(id).made_by(), self.rule(id));
         let mut args: SmallVec<[VarId; 6]> = SmallVec::from_slice(&[v, id]);
         args.extend(self.var(id).made_of());
+        // Halves are computed with in f32, and rounded once.
+        let dtype = self.dtype(args[2 + i]);
+        if dtype.is_half() || self.dtype(id).is_half() {
+            for arg in args.iter_mut().filter(|arg| self.dtype(**arg).is_half()).collect::<Vec<_>>()
+            {
+                *arg = self.cast(*arg, DType::F32)?;
+            }
+        }
         let product = self.expand_calls("derivative", &args, |args| {
             let [v, y, x @ ..] = args else { unreachable!("internal error: no operands") };
             vec![match (kind, rule) {
@@ -27,7 +36,7 @@ impl Recorder<'_> {
                 _ => unreachable!("internal error: {} lane by lane", kind.name()),
             }]
         })?;
-        Ok(product[0])
+        self.cast(product[0], dtype)
     }
 }
 

@@ -28,22 +28,27 @@ struct Loop {
 }
 
 impl Recorder<'_> {
-    /// What stands for a value behind a branch.
+    /// What stands for the values behind a branch, by position.
     ///
     /// # Errors
-    /// None at present.
-    pub(super) fn straight_line(&mut self, region: VarId, position: u32) -> Result<VarId> {
-        let Loop { scope, running, values, .. } = self.loop_of(region);
+    /// `Argument` for a branch whose lanes read what others write.
+    pub(super) fn straight_line(&mut self, region: VarId) -> Result<Vec<VarId>> {
+        if self.var(region).region().is_some_and(|region| region.fetches) {
+            return Err(self.no_derivative(region));
+        }
+        let Loop { scope, values, lanes, .. } = self.loop_of(region);
         let mut copy = Copy::of_scope(scope);
         for &(state, _) in &values {
             let first = self.first_of(state);
             copy.of.insert(state, first);
         }
-        let running = self.copied(&mut copy, running)?;
-        let (_, end) = values[position as usize];
-        let value = self.copied(&mut copy, end)?;
-        let _ = running;
-        self.widen(value, self.size(region))
+        let value = |&(state, end): &(VarId, VarId)| {
+            let value = self.copied(&mut copy, end)?;
+            // An array that is written has its own size.
+            let is_written = self.var(state).kind == Kind::Phi { memory: true };
+            if is_written { Ok(value) } else { self.widen(value, lanes) }
+        };
+        values.iter().map(value).collect()
     }
 
     /// The tracked variables from outside that a loop is made of.
@@ -166,10 +171,16 @@ impl Recorder<'_> {
     /// `Argument` for loops that write arrays.
     pub(super) fn turns_of(&mut self, region: VarId) -> Result<VarId> {
         let Loop { scope: own, running, values, lanes } = self.loop_of(region);
+        if self.table.open_region_mut().is_some() {
+            return Err(self.none_backwards(region, "inside another one"));
+        }
         let writes =
             |&(state, _): &(VarId, VarId)| self.var(state).kind == Kind::Phi { memory: true };
         if values.iter().any(writes) {
             return Err(self.none_backwards(region, "that writes an array"));
+        }
+        if lanes == 0 {
+            return Ok(self.constant(DType::U32, 0));
         }
         let none = self.literal(DType::U32, 0, lanes);
         let results = self.in_region(LOOP, |recorder, scope, active| {
@@ -225,7 +236,7 @@ impl Recorder<'_> {
             shape.values.iter().map(|&(state, _)| self.dtype(state).bytes() as u64).sum();
         let lanes = turns.checked_mul(shape.lanes.max(1));
         let bytes = lanes.and_then(|lanes| lanes.checked_mul(bytes));
-        let Some(bytes) = bytes.filter(|&bytes| bytes <= room) else {
+        if bytes.is_none_or(|bytes| bytes > room) {
             let needed =
                 bytes.map_or_else(|| "more than there is".into(), |n| Bytes(n).to_string());
             let what = format!(
@@ -235,8 +246,7 @@ impl Recorder<'_> {
                 Bytes(room)
             );
             return Err(Error::Argument { op: "backward", what });
-        };
-        let _ = bytes;
+        }
         let (kept, count) = self.keep_turns(&shape, turns)?;
         self.run_back(way, region, &shape, &cotangents, &kept, count)
     }
@@ -318,7 +328,6 @@ impl Recorder<'_> {
             is_moving.then(|| cotangent.unwrap_or(zeros))
         });
         let seeds: Vec<Option<VarId>> = seeds.collect();
-        let (n_lanes, n_sources) = (of_lanes.len(), of_sources.len());
         let results = self.in_region(LOOP, |recorder, scope, active| {
             let count = recorder.state(scope, count);
             let moves: Vec<Option<VarId>> =
@@ -403,7 +412,6 @@ impl Recorder<'_> {
                 self.pass_on(way, id, result)?;
             }
         }
-        let _ = (n_lanes, n_sources);
         Ok(())
     }
 
@@ -419,6 +427,7 @@ impl Recorder<'_> {
     fn alias(&mut self, id: VarId) -> VarId {
         let alias = self.table.same_value(id);
         self.table.get_mut(alias).tracked = true;
+        self.table.get_mut(alias).cold_mut().is_border = true;
         self.owned.push(alias);
         alias
     }

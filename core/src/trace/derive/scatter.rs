@@ -8,7 +8,12 @@ use crate::ir::var::VarId;
 
 impl Recorder<'_> {
     /// A plain scatter: what was overwritten passes nothing, and of several values for one place the last lands.
-    pub(super) fn pull_set(&mut self, x: &Operands, v: VarId) -> Result<[VarId; 2]> {
+    pub(super) fn pull_set(
+        &mut self,
+        x: &Operands,
+        mode: ScatterMode,
+        v: VarId,
+    ) -> Result<[VarId; 2]> {
         let (index, active) = (x[2], x.get(3).copied());
         let zero = self.constant(self.dtype(v), 0);
         let kept = self.write(
@@ -18,8 +23,8 @@ impl Recorder<'_> {
             [v, zero, index],
             active,
         )?;
-        let landed = self.landed(x)?;
-        let value = self.pick(v, index, Some(landed))?;
+        let landed = if mode == ScatterMode::Apart { active } else { Some(self.landed(x)?) };
+        let value = self.pick(v, index, landed)?;
         Ok([kept, value])
     }
 
