@@ -146,7 +146,7 @@ impl Marked {
     /// side. Recorded, not run.
     ///
     /// # Errors
-    /// `Forms` for values with components and complex ones; as [`Session::grad`].
+    /// `Forms` for values with components and complex ones; as [`Session::grad`](crate::Session::grad).
     pub fn jacobian(&self, op: &'static str, y: &Value, asked: &mut dyn Ask) -> Result<Value> {
         let (outputs, by) = (y.arrays()?, &self.marks);
         let ([output], [mark]) = (&outputs[..], &by[..]) else {
