@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::collections::BTreeSet;
 
 use porcini_core::catalogue::DERIVATIVES;
-use porcini_core::value::{Marked, Type};
+use porcini_core::value::{Marked, Skeleton, Type};
 use porcini_core::{Array, DType, Value};
 use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
 
@@ -25,17 +25,14 @@ type Made = fn(Dynamic, Dynamic) -> Dynamic;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     catalogue::register(registry, DERIVATIVES);
-    registry.alias("set_requires_gradient", "enable_grad");
-    registry.alias("requires_gradient", "requires_grad");
-    for row in DERIVATIVES {
-        for (alias, name) in
-            [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")]
-        {
-            if row.name == name {
-                registry.typed(alias, TypeId::of::<ArrayRef>(), 1, move |context, call, args| {
-                    catalogue::run(context, call, row, args)
-                });
-            }
+    for (alias, name) in
+        [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")]
+    {
+        registry.alias(alias, name);
+        for row in DERIVATIVES.iter().filter(|row| row.name == name) {
+            registry.typed(alias, TypeId::of::<ArrayRef>(), 1, move |context, call, args| {
+                catalogue::run(context, call, row, args)
+            });
         }
     }
     types(registry);
@@ -182,13 +179,14 @@ fn gradients(registry: &mut Registry<'_>) {
             context.session.grad_asking(&outputs, &arrays.iter().collect::<Vec<_>>(), asked)
         })?;
         let mut found = found.into_iter();
-        let gradients = inputs.iter().map(|x| {
-            let gradient =
-                x.to_value().each_array(&mut |x| Ok(found.next().unwrap_or_else(|| x.clone())));
-            gradient.map(|gradient| Dynamic::from(ArrayRef::from(gradient))).or_fault()
-        });
-        gradients.collect::<Result<rhai::Array>>()
+        inputs.iter().map(|x| of_form(x, &mut found)).collect::<Result<rhai::Array>>()
     });
+}
+
+/// The value of the form of x that these arrays, of its own number of lanes, are.
+fn of_form(x: &ArrayRef, arrays: &mut impl Iterator<Item = Array>) -> Result<Dynamic> {
+    let value = Skeleton::of(&x.to_value()).with(arrays).or_fault()?;
+    Ok(Dynamic::from(ArrayRef::from(value)))
 }
 
 /// `jvp` and `vjp`.
@@ -217,10 +215,7 @@ fn directions(registry: &mut Registry<'_>) {
             context.session.jvp_asking(&outputs.iter().collect::<Vec<_>>(), &pairs, asked)
         })?;
         release(&[&x], outputs.iter().chain(&tangents));
-        let mut tangents = tangents.into_iter();
-        let tangent =
-            y.to_value().each_array(&mut |y| Ok(tangents.next().unwrap_or_else(|| y.clone())));
-        let tangent = Dynamic::from(ArrayRef::from(tangent.or_fault()?));
+        let tangent = of_form(&y, &mut tangents.into_iter())?;
         Ok(vec![Dynamic::from(y), tangent])
     });
     registry.doc(
