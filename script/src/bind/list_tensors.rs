@@ -9,7 +9,7 @@ use rhai::Dynamic;
 use super::tensor_types::entries;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result};
-use crate::value::{ArrayRef, Form};
+use crate::value::{self, ArrayRef, Form};
 
 /// The tensors that lists among the arguments are, with their places; none where no array is beside.
 pub(super) fn beside_tensors(
@@ -82,19 +82,12 @@ fn beside<'a>(values: impl Iterator<Item = &'a Dynamic>) -> Option<DType> {
 
 fn tensor(context: &Context, name: &str, beside: DType, list: &rhai::Array) -> Result<Tensor> {
     let dtype = match beside {
-        _ if is_any(list, Dynamic::is_bool) => DType::Mask,
+        _ if value::is_any(list, &Dynamic::is_bool)? => DType::Mask,
         DType::Mask => DType::I32,
         numbers => numbers,
     };
     // As a script's float does (S7).
-    let has_floats = dtype != DType::Mask && is_any(list, Dynamic::is_float);
+    let has_floats = dtype != DType::Mask && value::is_any(list, &Dynamic::is_float)?;
     let dtype = if has_floats { dtype.meet(Scalar::Float(0.0)) } else { dtype };
     entries(context, name, dtype, list)
-}
-
-/// Whether one of the items, or of those of lists among them, is such.
-fn is_any(list: &rhai::Array, such: fn(&Dynamic) -> bool) -> bool {
-    let in_list =
-        |item: &Dynamic| item.read_lock::<rhai::Array>().is_some_and(|list| is_any(&list, such));
-    list.iter().any(|item| such(item) || in_list(item))
 }

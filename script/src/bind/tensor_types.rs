@@ -256,7 +256,7 @@ fn of_tracked(
     dtype: DType,
     list: &rhai::Array,
 ) -> Result<Option<Tensor>> {
-    if !dtype.is_float() || !has_tracked(list) {
+    if !dtype.is_float() || !value::is_any(list, &value::is_tracked)? {
         return Ok(None);
     }
     let part = |item: &Dynamic| -> Result<Tensor> {
@@ -275,14 +275,6 @@ fn of_tracked(
     };
     let parts = list.iter().map(part).collect::<Result<Vec<_>>>()?;
     Tensor::stack(&parts, 0).map(Some).or_fault()
-}
-
-/// Whether a tracked array is in a list, or in a list in it.
-fn has_tracked(list: &rhai::Array) -> bool {
-    list.iter().any(|item| match item.read_lock::<ArrayRef>() {
-        Some(array) => array.leaves().iter().any(porcini_core::Array::is_tracked),
-        None => item.read_lock::<rhai::Array>().is_some_and(|inner| has_tracked(&inner)),
-    })
 }
 
 /// Lists in lists on their way to a tensor.

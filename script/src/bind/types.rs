@@ -128,14 +128,7 @@ pub(super) fn from_list(
         check_interrupt()?;
         let number = match item.read_lock::<ArrayRef>() {
             Some(array) => lane(name, i, &array.array(name)?)?,
-            None => scalar(item).ok_or_else(|| {
-                let got = value::type_name(item);
-                let message = format!("{name}: element {i} is {got}, expected a number");
-                match item.is_array() {
-                    true => fault_with_hint(message, value::OF_LISTS_IN_LISTS),
-                    false => fault(message),
-                }
-            })?,
+            None => number(name, i, item)?,
         };
         let bits = dtype.encode(number);
         let bits = bits.map_err(|error| fault(format!("{name}: element {i}: {error}")))?;
@@ -151,17 +144,34 @@ pub(super) fn of_tracked(
     dtype: DType,
     list: &[Dynamic],
 ) -> Result<Option<Array>> {
-    let leaf = |item: &Dynamic| item.read_lock::<ArrayRef>().and_then(|item| item.array(name).ok());
-    if !dtype.is_float() || !list.iter().filter_map(leaf).any(|array| array.is_tracked()) {
+    if !dtype.is_float() || !value::is_any(list, &value::is_tracked)? {
         return Ok(None);
     }
-    let lanes = list.iter().enumerate().map(|(i, item)| match leaf(item) {
-        Some(array) if array.size() == 1 => array.cast(dtype).or_fault(),
-        Some(array) => lane(name, i, &array).map(|_| array),
-        None => from_list(session, name, dtype, std::slice::from_ref(item)),
+    let lanes = list.iter().enumerate().map(|(i, item)| {
+        check_interrupt()?;
+        let Some(array) = item.read_lock::<ArrayRef>() else {
+            return session.full(dtype, number(name, i, item)?, 1).or_fault();
+        };
+        let array = array.array(name)?;
+        match array.size() {
+            1 => array.cast(dtype).or_fault(),
+            _ => lane(name, i, &array).map(|_| array),
+        }
     });
     let lanes = lanes.collect::<Result<Vec<_>>>()?;
     session.concat(&lanes.iter().collect::<Vec<_>>()).map(Some).or_fault()
+}
+
+/// A number in a list.
+fn number(name: &str, i: usize, item: &Dynamic) -> Result<Scalar> {
+    scalar(item).ok_or_else(|| {
+        let got = value::type_name(item);
+        let message = format!("{name}: element {i} is {got}, expected a number");
+        match item.is_array() {
+            true => fault_with_hint(message, value::OF_LISTS_IN_LISTS),
+            false => fault(message),
+        }
+    })
 }
 
 /// The only lane of an array in a list.

@@ -26,7 +26,7 @@ use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 
 pub(crate) use porcini_core::value::Form;
 
@@ -314,6 +314,28 @@ impl Arg {
             }),
         }
     }
+}
+
+/// Whether one of the items, or of those of lists among them, is such; ends at an interrupt.
+pub(crate) fn is_any(list: &[Dynamic], such: &dyn Fn(&Dynamic) -> bool) -> Result<bool> {
+    for item in list {
+        check_interrupt()?;
+        if such(item) {
+            return Ok(true);
+        }
+        if let Some(inner) = item.read_lock::<rhai::Array>()
+            && is_any(&inner, such)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a value is an array whose making is kept for gradients.
+pub(crate) fn is_tracked(value: &Dynamic) -> bool {
+    let is_tracked = |array: ArrayRef| array.leaves().iter().any(Array::is_tracked);
+    value.read_lock::<ArrayRef>().is_some_and(|array| is_tracked(array.clone()))
 }
 
 /// A script number; `None` for anything else.
