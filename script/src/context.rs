@@ -18,7 +18,7 @@ use crate::show::forms::{self, Place, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
-use crate::value::custom::Custom;
+use crate::value::custom::Customs;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::{ArrayRef, Node};
@@ -82,7 +82,7 @@ pub(crate) struct Context {
     /// Kernels of CUDA modules.
     pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
     /// Functions whose derivatives scripts have written.
-    pub(crate) customs: RefCell<Vec<Rc<Custom>>>,
+    pub(crate) customs: RefCell<Customs>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
 }

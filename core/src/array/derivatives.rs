@@ -1,31 +1,16 @@
 //! Derivatives of arrays (S29).
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::Array;
+use super::held::Held;
+use super::rules::{Ask, Derivative, Nobody, Rule, Told};
 use crate::error::{Error, Result};
-use crate::ir::composite::Composite;
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
-use crate::trace::derive::{PullBack, PushForward, Turn};
-
-/// The derivative of a function that is not made of recorded operations, or has a better one.
-pub(crate) trait Derivative: Send + Sync {
-    /// The cotangents of the arguments from that of the value; `None` where there is none.
-    ///
-    /// # Errors
-    /// What it is recorded with.
-    fn pull(&self, args: &[Array], value: &Array, cotangent: &Array) -> Result<Vec<Option<Array>>>;
-
-    /// The tangent of the value from those of the arguments that have one.
-    ///
-    /// # Errors
-    /// What it is recorded with.
-    fn push(&self, args: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array>;
-}
+use crate::trace::derive::Way;
 
 /// That of a value that stands for another.
 struct Same;
@@ -41,63 +26,6 @@ impl Derivative for Same {
             _ => value.session().zeros(value.dtype(), value.size()),
         }
     }
-}
-
-/// A derivative as variables hold it.
-enum Rule {
-    Own(Box<dyn Derivative>),
-    /// That of somebody who is asked.
-    Told(Told),
-}
-
-/// A function whose derivative a front end has, which is asked for it.
-#[derive(Clone)]
-pub struct Told {
-    /// What the front end knows the function by.
-    pub number: usize,
-    /// Which array of the function's value it is.
-    pub place: usize,
-    /// What the front end keeps with a call.
-    pub call: Arc<dyn Any + Send + Sync>,
-}
-
-/// A front end that has derivatives of functions.
-pub trait Ask {
-    /// The cotangents of the arguments from that of a value; `None` where there is none.
-    ///
-    /// # Errors
-    /// What the front end says.
-    fn pull(
-        &mut self,
-        told: &Told,
-        args: &[Array],
-        cotangent: &Array,
-    ) -> Result<Vec<Option<Array>>>;
-
-    /// The tangent of a value from those of the arguments that have one.
-    ///
-    /// # Errors
-    /// What the front end says.
-    fn push(&mut self, told: &Told, args: &[Array], tangents: &[Option<Array>]) -> Result<Array>;
-}
-
-/// Who has no derivatives.
-struct Nobody;
-
-impl Ask for Nobody {
-    fn pull(&mut self, _: &Told, _: &[Array], _: &Array) -> Result<Vec<Option<Array>>> {
-        Err(nobody())
-    }
-
-    fn push(&mut self, _: &Told, _: &[Array], _: &[Option<Array>]) -> Result<Array> {
-        Err(nobody())
-    }
-}
-
-#[cold]
-fn nobody() -> Error {
-    let what = "the derivative of a function is known to a script alone, which does not run".into();
-    Error::Argument { op: "custom", what }
 }
 
 impl Array {
@@ -225,7 +153,7 @@ impl Array {
         let (session, id) = (self.session(), self.id());
         let mut held = Held::new(session);
         let (mut way, marks) = held.record(|recorder| {
-            let cone = recorder.cone(&[id], None)?;
+            let cone = recorder.cone(Way::Back, &[id], None)?;
             let marks = recorder.marks_of(&cone);
             let cotangent = recorder.seed(id);
             Ok((recorder.begin_pull(cone, &[(id, cotangent)], &marks)?, marks))
@@ -285,7 +213,7 @@ impl Array {
             return session.record(|_| Ok(known));
         }
         let way = held.record(|recorder| {
-            let cone = recorder.cone(&[id], None)?;
+            let cone = recorder.cone(Way::Forward, &[id], None)?;
             let marks = recorder.marks_of(&cone).into_iter();
             let directions = marks.filter_map(|mark| Some((mark, recorder.tangent_of(mark)?)));
             let directions: Vec<(VarId, VarId)> = directions.collect();
@@ -343,6 +271,14 @@ impl Array {
         Err(Error::Argument { op, what })
     }
 
+    /// Whether a function is differentiated ([`Session::differentiating`]), and a number that is read from the array has
+    /// no derivative where the array has one.
+    pub fn has_derivative_to_lose(&self) -> bool {
+        self.session().with_table(|table| {
+            table.differentiated > 0 && table.get(self.id()).tracked && !table.untracked
+        })
+    }
+
     fn check_tracked(&self, op: &'static str) -> Result<()> {
         if self.is_tracked() {
             return Ok(());
@@ -385,7 +321,7 @@ impl Session {
         let mut way = held.record(|recorder| {
             let outputs: Vec<VarId> = pairs.iter().map(|&(output, _)| output).collect();
             let pairs = recorder.with_moves("grad", &pairs)?;
-            let cone = recorder.cone(&outputs, Some(&inputs))?;
+            let cone = recorder.cone(Way::Back, &outputs, Some(&inputs))?;
             recorder.begin_pull(cone, &pairs, &inputs)
         })?;
         held.pull(&mut way, asked)?;
@@ -428,7 +364,7 @@ impl Session {
         let mut way = held.record(|recorder| {
             let inputs: Vec<VarId> = pairs.iter().map(|&(input, _)| input).collect();
             let pairs = recorder.with_moves("jvp", &pairs)?;
-            let cone = recorder.cone(&outputs, Some(&inputs))?;
+            let cone = recorder.cone(Way::Forward, &outputs, Some(&inputs))?;
             recorder.begin_push(cone, &pairs)
         })?;
         held.push(&mut way, asked)?;
@@ -466,15 +402,15 @@ impl Session {
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        /// What was before comes back, whatever happens.
-        struct Before<'s>(&'s Session, bool);
-        impl Drop for Before<'_> {
-            fn drop(&mut self) {
-                self.0.with_table(|table| table.untracked = self.1);
-            }
-        }
         let before = self.with_table(|table| std::mem::replace(&mut table.untracked, !tracks));
-        let _before = Before(self, before);
+        let _before = Before(self, move |table| table.untracked = before);
+        work()
+    }
+
+    /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.
+    pub fn differentiating<R>(&self, work: impl FnOnce() -> R) -> R {
+        self.with_table(|table| table.differentiated += 1);
+        let _before = Before(self, |table| table.differentiated -= 1);
         work()
     }
 
@@ -483,6 +419,15 @@ impl Session {
         let [marks, outputs] = [marks, outputs]
             .map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
         self.with_table(|table| table.unmark(&marks, &outputs));
+    }
+}
+
+/// What was before comes back, whatever happens.
+struct Before<'s, F: Fn(&mut Table)>(&'s Session, F);
+
+impl<F: Fn(&mut Table)> Drop for Before<'_, F> {
+    fn drop(&mut self) {
+        self.0.with_table(|table| self.1(table));
     }
 }
 
@@ -498,123 +443,5 @@ impl Recorder<'_> {
             None => Ok((id, self.ones_like(id))),
         };
         pairs.iter().map(moved).collect()
-    }
-}
-
-/// What is recorded on a way through the trace, with pauses in which the table is not lent.
-struct Held<'s> {
-    session: &'s Session,
-    ids: Vec<VarId>,
-}
-
-impl<'s> Held<'s> {
-    fn new(session: &'s Session) -> Self {
-        Self { session, ids: Vec::new() }
-    }
-
-    /// Records, and holds what was made.
-    fn record<R>(&mut self, work: impl FnOnce(&mut Recorder<'_>) -> Result<R>) -> Result<R> {
-        self.session.with_recorder(|mut recorder| {
-            let result = work(&mut recorder);
-            // Regions, and what is in them, are held by the values behind them.
-            self.ids.append(&mut recorder.into_owned_values());
-            result
-        })
-    }
-
-    /// Goes back to the inputs.
-    fn pull(&mut self, way: &mut PullBack, asked: &mut dyn Ask) -> Result<()> {
-        loop {
-            let (id, moves) = match self.record(|recorder| recorder.pull_on(way))? {
-                Turn::Done => return Ok(()),
-                Turn::Asks { id, moves } => (id, moves),
-                Turn::Counts { region, turns } => {
-                    let turns = self.session.record(|_| Ok(turns))?.to_vec::<u32>()?;
-                    let turns = turns.first().copied().map_or(0, u64::from);
-                    let memory = self.session.memory_info();
-                    let room = memory.limit.saturating_sub(memory.used);
-                    self.record(|recorder| recorder.pull_loop(way, region, turns, room))?;
-                    continue;
-                }
-            };
-            let asking = self.asking(id, &moves)?;
-            let [Some(cotangent)] = &asking.moves[..] else {
-                unreachable!("internal error: a value without a cotangent")
-            };
-            let parts = match asking.rule() {
-                Rule::Own(rule) => rule.pull(asking.args(), &asking.value, cotangent)?,
-                Rule::Told(told) => asked.pull(told, asking.args(), cotangent)?,
-            };
-            let ids: Vec<Option<VarId>> =
-                parts.iter().map(|part| part.as_ref().map(Array::id)).collect();
-            self.record(|recorder| recorder.pull_told(way, id, &ids))?;
-            self.keep(parts.into_iter().flatten());
-        }
-    }
-
-    /// Goes forward to the outputs.
-    fn push(&mut self, way: &mut PushForward, asked: &mut dyn Ask) -> Result<()> {
-        while let Turn::Asks { id, moves } = self.record(|recorder| recorder.push_on(way))? {
-            let asking = self.asking(id, &moves)?;
-            let (args, moves) = (asking.args(), &asking.moves[..asking.args().len()]);
-            let tangent = match asking.rule() {
-                Rule::Own(rule) => rule.push(args, &asking.value, moves)?,
-                Rule::Told(told) => asked.push(told, args, moves)?,
-            };
-            self.record(|recorder| recorder.push_told(way, id, tangent.id()))?;
-            self.keep([tangent]);
-        }
-        Ok(())
-    }
-
-    /// What somebody who has the derivative of a variable is asked.
-    fn asking(&self, id: VarId, moves: &[Option<VarId>]) -> Result<Asking> {
-        let (composite, operands) = self.session.with_table(|table| {
-            let variable = table.get(id);
-            (variable.called_composite().cloned(), variable.made_of())
-        });
-        let composite = composite.expect("internal error: a derivative of no function");
-        let array = |&id: &VarId| self.session.record(|_| Ok(id));
-        let operands = operands.iter().map(array).collect::<Result<Vec<_>>>()?;
-        let moves = moves.iter().map(|id| id.as_ref().map(array).transpose());
-        let moves = moves.collect::<Result<Vec<_>>>()?;
-        Ok(Asking { composite, operands, value: array(&id)?, moves })
-    }
-
-    /// Holds what somebody else recorded.
-    fn keep(&mut self, arrays: impl IntoIterator<Item = Array>) {
-        let ids = arrays.into_iter().map(|array| {
-            self.session.with_table(|table| table.inc_external(array.id()));
-            array.id()
-        });
-        self.ids.extend(ids);
-    }
-}
-
-/// A question for the derivative of a function.
-struct Asking {
-    composite: Arc<Composite>,
-    /// The arguments, and the value as it came.
-    operands: Vec<Array>,
-    value: Array,
-    /// The value's cotangent, or the tangents of the operands.
-    moves: Vec<Option<Array>>,
-}
-
-impl Asking {
-    fn rule(&self) -> &Rule {
-        let rule = self.composite.derivative.as_ref().and_then(|rule| rule.downcast_ref::<Rule>());
-        rule.expect("internal error: a derivative of another kind")
-    }
-
-    fn args(&self) -> &[Array] {
-        &self.operands[..self.operands.len() - 1]
-    }
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        let ids = std::mem::take(&mut self.ids);
-        self.session.with_table(|table| ids.into_iter().for_each(|id| table.dec_external(id)));
     }
 }

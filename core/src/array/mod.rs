@@ -1,12 +1,14 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
 pub mod bytes;
-pub(crate) mod derivatives;
+mod derivatives;
 mod groups;
+mod held;
 mod horizontal;
 pub(crate) mod operand;
 pub(crate) mod operators;
 mod rearrange;
+pub(crate) mod rules;
 mod slice;
 
 use std::fmt;

@@ -15,7 +15,9 @@ mod watch;
 pub use watch::Watch;
 
 use crate::array::Array;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::ir::op::Op;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::session::flags::RECORD_LOOPS;
@@ -139,6 +141,38 @@ impl Session {
                 self.step_by_step(op, states, form.as_ref(), &mut condition, &mut body)
             }
         }
+    }
+
+    /// [`Session::while_loop`], which ends after so many turns: backwards (S29) they need not be counted, and few take no
+    /// memory.
+    ///
+    /// # Errors
+    /// As [`Session::while_loop`].
+    pub fn while_loop_at_most<E: From<Error>>(
+        &self,
+        turns: u32,
+        states: &[Array],
+        mut condition: impl FnMut(&[Array]) -> Result<Array, E>,
+        mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        let n = states.len();
+        let mut states = states.to_vec();
+        states.push(self.full(DType::U32, Scalar::Int(0), 1)?);
+        let mut after = self.while_loop(
+            &states,
+            |states| {
+                let is_left = states[n].apply(Op::Lt, &[i64::from(turns).into()])?;
+                Ok::<_, E>(condition(&states[..n])?.apply(Op::And, &[(&is_left).into()])?)
+            },
+            |states| {
+                let mut next = body(&states[..n])?;
+                check_count("while_loop", n, next.len())?;
+                next.push(states[n].apply(Op::Add, &[1.into()])?);
+                Ok(next)
+            },
+        )?;
+        after.truncate(n);
+        Ok(after)
     }
 
     fn record_loop<E: From<Error>>(

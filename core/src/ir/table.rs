@@ -51,6 +51,8 @@ pub struct Table {
     pub value_numbering: bool,
     /// Whether nothing that is recorded is tracked, whatever it is made of.
     pub(crate) untracked: bool,
+    /// How many functions are being differentiated, one in the other.
+    pub(crate) differentiated: usize,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -72,6 +74,7 @@ impl Table {
             inlines: false,
             value_numbering: true,
             untracked: false,
+            differentiated: 0,
             log,
         }
     }

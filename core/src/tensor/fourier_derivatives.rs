@@ -3,7 +3,7 @@
 
 use super::{Shape, Tensor};
 use crate::array::Array;
-use crate::array::derivatives::Derivative;
+use crate::array::rules::Derivative;
 use crate::dtype::Scalar;
 use crate::error::Result;
 use crate::ir::op::Op;

@@ -6,7 +6,7 @@
 
 use super::{Shape, Tensor};
 use crate::array::Array;
-use crate::array::derivatives::Derivative;
+use crate::array::rules::Derivative;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;

@@ -143,7 +143,7 @@ impl Recorder<'_> {
         }
         let dtype = self.common_type(Op::Select, &[a, b])?;
         let (a, b) = (self.cast(a, dtype)?, self.cast(b, dtype)?);
-        self.intern_op(Op::Select, dtype, &[mask, a, b])
+        self.with_type(Op::Select, dtype, &[mask, a, b])
     }
 
     /// `x` as another type: numbers as [`Op::Cast`], masks as 1 and 0, numbers to a mask as `x != 0`.
@@ -163,13 +163,13 @@ impl Recorder<'_> {
         if from == DType::Mask {
             let one = self.one(dtype);
             let zero = self.constant(dtype, 0);
-            return self.intern_op(Op::Select, dtype, &[x, one, zero]);
+            return self.with_type(Op::Select, dtype, &[x, one, zero]);
         }
         if dtype == DType::Mask {
             let zero = self.constant(from, 0);
-            return self.intern_op(Op::Ne, DType::Mask, &[x, zero]);
+            return self.with_type(Op::Ne, DType::Mask, &[x, zero]);
         }
-        self.intern_op(Op::Cast, dtype, &[x])
+        self.with_type(Op::Cast, dtype, &[x])
     }
 
     /// The same bits as another type of the same width.
@@ -193,7 +193,7 @@ impl Recorder<'_> {
                 ),
             });
         }
-        self.intern_op(Op::Reinterpret, dtype, &[x])
+        self.with_type(Op::Reinterpret, dtype, &[x])
     }
 
     /// Records `op` on operands that already have its type.
@@ -210,10 +210,14 @@ impl Recorder<'_> {
                 expected: info.class.describe(),
             });
         }
-        self.intern_op(op, result_type(op, dtype), args)
+        self.with_type(op, result_type(op, dtype), args)
     }
 
-    fn intern_op(&mut self, op: Op, dtype: DType, args: &[VarId]) -> Result<VarId> {
+    /// Records `op`, whose result has this type.
+    ///
+    /// # Errors
+    /// `SizeMismatch`.
+    pub(super) fn with_type(&mut self, op: Op, dtype: DType, args: &[VarId]) -> Result<VarId> {
         let size = self.broadcast(|| op.spelling(), args)?;
         Ok(self.intern_sized(op, dtype, size, args))
     }
@@ -256,10 +260,10 @@ impl Recorder<'_> {
         let dtype = self.dtype(x);
         if op == Op::And {
             let zero = self.constant(dtype, 0);
-            return self.intern_op(Op::Select, dtype, &[mask, x, zero]);
+            return self.with_type(Op::Select, dtype, &[mask, x, zero]);
         }
         let ones = self.constant(dtype, u64::MAX >> (64 - dtype.bits()));
-        self.intern_op(Op::Select, dtype, &[mask, ones, x])
+        self.with_type(Op::Select, dtype, &[mask, ones, x])
     }
 
     /// Shifts keep the left type; the count, taken as unsigned, is capped at the width before it takes
@@ -282,7 +286,7 @@ impl Recorder<'_> {
         }
         let unsigned = self.reinterpret(count, from.unsigned())?;
         let width = self.constant(from.unsigned(), u64::from(dtype.bits()));
-        let capped = self.intern_op(Op::Min, from.unsigned(), &[unsigned, width])?;
+        let capped = self.with_type(Op::Min, from.unsigned(), &[unsigned, width])?;
         let count = self.cast(capped, dtype)?;
         self.same(op, &[a, count])
     }

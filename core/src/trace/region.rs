@@ -33,6 +33,13 @@ pub(crate) struct Change {
     pub(crate) next: VarId,
 }
 
+impl Change {
+    /// The value of a state at the body's end.
+    pub(crate) const fn of(state: VarId, next: VarId) -> Self {
+        Self { state: Some(state), otherwise: None, covered: false, next }
+    }
+}
+
 /// How a region runs, which its recording tells.
 #[derive(Debug)]
 pub(crate) struct Form {

@@ -4,7 +4,7 @@
 
 use super::{Argument, Form, Value};
 use crate::array::Array;
-use crate::array::derivatives::Ask;
+use crate::array::rules::Ask;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;

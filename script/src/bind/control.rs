@@ -23,7 +23,7 @@ impl From<Error> for Thrown {
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "while_loop",
-        "(states, condition, body)",
+        "(states, condition, body, options)",
         "Repeats body in every lane while condition holds there; the list of states at the end. Both \
          functions take the states; condition returns a mask, body the list of next states, of the same \
          types. States in a map, #{x: a, n: 0}, are given to |s| as one, and come back as one. A lane that is done keeps its values. The loop has the lanes of its largest state; states of one \
@@ -33,16 +33,18 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
          the loop then runs step by step too, beside the kernel, and what else the body does, to variables of the \
          script or files, it does there again. set_flag(\"record_loops\", false) runs all step by \
-         step, and lanes can be read.\n\n\
+         step, and lanes can be read. #{max_iterations: n} ends it after n turns in any case.\n\n\
          >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
          [0, 16, 6]\n\
          >> while_loop(#{x: FloatC([1, 5]), n: 0}, |s| s.x < 40, |s| { s.x *= 2; s.n += 1; s }).n\n\
          [6, 3]",
     );
-    registry.any("while_loop", 3, |context, call, args| {
-        context.at(call);
-        while_loop(context, call, args[0], args[1], args[2])
-    });
+    for arity in [3, 4] {
+        registry.any("while_loop", arity, |context, call, args| {
+            context.at(call);
+            while_loop(context, call, args)
+        });
+    }
     registry.doc(
         "if_then",
         "(mask, arguments, then, otherwise)",
@@ -212,27 +214,48 @@ fn with_shown<T>(
 fn while_loop(
     context: &Context,
     call: &NativeCallContext<'_>,
-    states: &Dynamic,
-    condition: &Dynamic,
-    body: &Dynamic,
+    args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     let op = "while_loop";
-    let (condition, body) = (function(op, "condition", condition)?, function(op, "body", body)?);
-    let states = Parts::new(context, op, states, None)?;
+    let (condition, body) = (function(op, "condition", args[1])?, function(op, "body", args[2])?);
+    let most = args.get(3).map(|options| max_iterations(op, options)).transpose()?.flatten();
+    let states = Parts::new(context, op, args[0], None)?;
     let results = with_shown(context, || {
-        context.session.while_loop(
-            &states.arrays,
-            |arrays| {
-                let holds = invoke(call, &condition, states.arguments(arrays))?;
-                mask(context, op, &holds).map_err(Thrown)
-            },
-            |arrays| {
-                let next = invoke(call, &body, states.arguments(arrays))?;
-                returned(context, op, &next, &states).map_err(Thrown)
-            },
-        )
+        let holds = |arrays: &[Array]| {
+            let holds = invoke(call, &condition, states.arguments(arrays))?;
+            mask(context, op, &holds).map_err(Thrown)
+        };
+        let turn = |arrays: &[Array]| {
+            let next = invoke(call, &body, states.arguments(arrays))?;
+            returned(context, op, &next, &states).map_err(Thrown)
+        };
+        match most {
+            Some(most) => context.session.while_loop_at_most(most, &states.arrays, holds, turn),
+            None => context.session.while_loop(&states.arrays, holds, turn),
+        }
     })?;
     Ok(states.list(&results))
+}
+
+/// The largest number of turns that options name.
+fn max_iterations(op: &str, options: &Dynamic) -> Result<Option<u32>> {
+    let hint = "the only one is max_iterations: #{max_iterations: 100}";
+    let Some(options) = options.read_lock::<rhai::Map>() else {
+        let got = value::type_name(options);
+        return Err(fault_with_hint(format!("{op}: got {got} as options, expected a map"), hint));
+    };
+    if let Some(key) = options.keys().find(|key| *key != "max_iterations") {
+        return Err(fault_with_hint(format!("{op}: no option `{key}`"), hint));
+    }
+    let number = |value: &Dynamic| match scalar(value) {
+        Some(Scalar::Int(n)) => u32::try_from(n).ok(),
+        _ => None,
+    };
+    let Some(most) = options.get("max_iterations") else { return Ok(None) };
+    number(most).map(Some).ok_or_else(|| {
+        let got = scalar(most).map_or_else(|| value::type_name(most), |n| n.to_string());
+        fault(format!("{op}: max_iterations is {got}, expected a number from 0 to {}", u32::MAX))
+    })
 }
 
 /// Names of values that come in a map, in order.

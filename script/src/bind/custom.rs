@@ -13,7 +13,7 @@ use super::given::{of_array, of_function};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::value::custom::Custom;
+use crate::value::custom::{Custom, CustomRef};
 use crate::value::{ArrayRef, scalar, type_name};
 
 /// The function that calls one, which is its first argument.
@@ -21,10 +21,6 @@ const CALL: &str = "call_custom";
 
 /// Most arguments of such a function.
 const MOST_ARGUMENTS: usize = 8;
-
-/// Its number among those of the session.
-#[derive(Clone, Copy)]
-struct CustomRef(usize);
 
 /// An argument without its arrays.
 enum Given {
@@ -34,6 +30,7 @@ enum Given {
 
 /// What is kept with a call.
 struct Called {
+    function: CustomRef,
     args: Vec<Given>,
     value: Skeleton,
 }
@@ -87,7 +84,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let context = registry.context.clone();
         registry.engine.register_raw_fn(CALL, &types, move |call, args| {
             context.at(&call);
-            let custom = args[0].read_lock::<CustomRef>().map(|custom| *custom);
+            let custom = args[0].read_lock::<CustomRef>().map(|custom| custom.clone());
             let custom = custom.expect("internal error: a call of no function");
             called(&context, &call, custom, &args[1..]).map(Dynamic::from)
         });
@@ -96,20 +93,19 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 
 /// The function that stands for one.
 fn known(context: &Context, custom: Custom) -> FnPtr {
-    let mut customs = context.customs.borrow_mut();
-    customs.push(Rc::new(custom));
+    let custom = context.customs.borrow_mut().add(custom);
     let mut function = FnPtr::new(CALL).expect("internal error: no name of a function");
-    function.add_curry(Dynamic::from(CustomRef(customs.len() - 1)));
+    function.add_curry(Dynamic::from(custom));
     function
 }
 
 fn called(
     context: &Context,
     call: &NativeCallContext<'_>,
-    CustomRef(number): CustomRef,
+    function: CustomRef,
     args: &[&mut Dynamic],
 ) -> Result<ArrayRef> {
-    let custom = context.customs.borrow()[number].clone();
+    let custom = context.customs.borrow().get(&function);
     let op = custom.op;
     let (mut given, mut arrays, mut untracked) = (Vec::new(), Vec::new(), Vec::new());
     for arg in args {
@@ -131,11 +127,11 @@ fn called(
         return Err(fault_with_hint(message, "pass it: |x, w| x * w; or detach(w)"));
     }
     let value = value.each_array(&mut |array| array.detach()).or_fault()?;
-    let call = Arc::new(Called { args: given, value: Skeleton::of(&value) });
+    let call = Arc::new(Called { function, args: given, value: Skeleton::of(&value) });
     let arrays: Vec<&Array> = arrays.iter().collect();
     let mut place = 0;
     let tracked = value.each_array(&mut |array| {
-        let told = Told { number, place, call: call.clone() };
+        let told = Told { place, call: call.clone() };
         place += 1;
         array.with_told_derivative(op, &arrays, told)
     });
@@ -173,12 +169,13 @@ impl Closures<'_, '_> {
         })
     }
 
-    fn custom(&self, told: &Told) -> Rc<Custom> {
-        self.context.customs.borrow()[told.number].clone()
+    fn custom(&self, called: &Called) -> Rc<Custom> {
+        self.context.customs.borrow().get(&called.function)
     }
 
     fn pulled(&self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>> {
-        let (custom, called) = (self.custom(told), of_call(told));
+        let called = of_call(told);
+        let custom = self.custom(called);
         let mut factors = Vec::new();
         for place in 0..called.value.n_arrays() {
             factors.push(if place == told.place {
@@ -204,7 +201,8 @@ impl Closures<'_, '_> {
     }
 
     fn pushed(&self, told: &Told, args: &[Array], tangents: &[Option<Array>]) -> Result<Array> {
-        let (custom, called) = (self.custom(told), of_call(told));
+        let called = of_call(told);
+        let custom = self.custom(called);
         let moves = args.iter().zip(tangents).map(|(arg, tangent)| match tangent {
             Some(tangent) => Ok(tangent.clone()),
             None => self.context.session.zeros(arg.dtype(), arg.size()).or_fault(),

@@ -20,6 +20,9 @@ use crate::value::{Arg, ArrayRef, type_name};
 /// Most arguments of a function that is differentiated.
 const MOST_ARGUMENTS: usize = 8;
 
+/// The function that gives what a function gave, too.
+const VALUE_AND_GRAD: &str = "value_and_grad";
+
 /// What is made of a function and its gradients.
 type Made = fn(Dynamic, Dynamic) -> Dynamic;
 
@@ -130,16 +133,17 @@ fn gradients(registry: &mut Registry<'_>) {
          >> x = FloatD(2); grad(x * x, [x])[0]\n[4]",
     );
     registry.doc(
-        "value_and_grad",
+        VALUE_AND_GRAD,
         "(f)",
-        "The function that gives a list of a function's result and its gradient, as grad(f) does: both of one recording. \
-         value_and_grad(f, x, ..) calls it at once.\n\n\
-         >> value_and_grad(|x| hsum(x * x), FloatC([1, 2]))\n[[5], [2, 4]]",
+        "The function that gives a list of a function's result and its gradient, as grad(f) does: both of one recording. Of a \
+         list the first is differentiated, the others come along. value_and_grad(f, x, ..) calls it at once.\n\n\
+         >> value_and_grad(|x| hsum(x * x), FloatC([1, 2]))\n[[5], [2, 4]]\n\
+         >> value_and_grad(|x| { let y = sin(x); [hsum(y), y] }, FloatC([0, 1]))\n[[[0.841471], [0, 0.841471]], [1, 0.540302]]",
     );
     let only: Made = |_, gradient| gradient;
     let both: Made = |value, gradient| vec![value, gradient].into();
     for (name, called, made) in
-        [("grad", "call_grad", only), ("value_and_grad", "call_value_and_grad", both)]
+        [("grad", "call_grad", only), (VALUE_AND_GRAD, "call_value_and_grad", both)]
     {
         of_functions(registry, name, called, move |context, call, f, args| {
             let (value, gradient) = gradient_of(context, call, name, f, args)?;
@@ -203,7 +207,7 @@ fn directions(registry: &mut Registry<'_>) {
         let f = of_function(op, args[0])?;
         let x = Tree::new(context, op, args[1])?;
         let directions = x.arrays_of(op, args[2])?;
-        let y = result(op, f.call_within_context(call, vec![x.value()])?)?;
+        let y = result(op, called(context, call, &f, vec![x.value()])?)?;
         let outputs = y.to_value().arrays().or_fault()?;
         let marks = x.marks();
         let pairs: Vec<(&Array, Option<&Array>)> = marks
@@ -229,7 +233,7 @@ fn directions(registry: &mut Registry<'_>) {
         let op = "vjp";
         let f = of_function(op, args[0])?;
         let x = Tree::new(context, op, args[1])?;
-        let y = result(op, f.call_within_context(call, vec![x.value()])?)?;
+        let y = result(op, called(context, call, &f, vec![x.value()])?)?;
         let factors = of_array(op, args[2])?.to_value().arrays().or_fault()?;
         let outputs = y.to_value().arrays().or_fault()?;
         if factors.len() != outputs.len() {
@@ -257,7 +261,7 @@ fn matrices(registry: &mut Registry<'_>) {
          >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]",
     );
     of_functions(registry, "jacobian", "call_jacobian", |context, call, f, args| {
-        derivatives("jacobian", context, call, args, |x| f.call_within_context(call, vec![x]))
+        derivatives("jacobian", context, call, args, |x| called(context, call, f, vec![x]))
     });
     registry.doc(
         "hessian",
@@ -361,18 +365,57 @@ fn gradient_of(
         ));
     }
     let values: Vec<Dynamic> = trees.iter().map(Tree::value).collect();
-    let y = result(op, f.call_within_context(call, values)?)?;
+    let (y, beside) = with_beside(op, called(context, call, f, values)?)?;
     let outputs = y.to_value().arrays().or_fault()?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let gradients =
         asking(context, call, |asked| context.session.grad_asking(&pairs, &marks, asked))?;
     let all: Vec<&Tree> = trees.iter().collect();
-    release(&all, outputs.iter().chain(&gradients));
+    let aside: Vec<Array> = beside.iter().flatten().flat_map(arrays_in).collect();
+    release(&all, outputs.iter().chain(&aside).chain(&gradients));
     let mut gradients = gradients.into_iter();
     let mut found =
         trees.iter().map(|tree| tree.gradients(&mut gradients)).collect::<Result<rhai::Array>>()?;
     let gradient = if found.len() == 1 { found.swap_remove(0) } else { found.into() };
-    Ok((Dynamic::from(y), gradient))
+    let y = Dynamic::from(y);
+    let value = match beside {
+        Some(beside) => Dynamic::from_array([y].into_iter().chain(beside).collect()),
+        None => y,
+    };
+    Ok((value, gradient))
+}
+
+/// Calls a function that is differentiated.
+fn called(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    f: &FnPtr,
+    args: Vec<Dynamic>,
+) -> Result<Dynamic> {
+    context.session.differentiating(|| f.call_within_context(call, args))
+}
+
+/// What a function gave, of which the first of a list is differentiated, and the others come along.
+fn with_beside(op: &str, value: Dynamic) -> Result<(ArrayRef, Option<Vec<Dynamic>>)> {
+    let list = value.read_lock::<rhai::Array>().map(|list| list.clone());
+    match list {
+        Some(mut list) if op == VALUE_AND_GRAD && !list.is_empty() => {
+            let first = list.remove(0);
+            Ok((result(op, first)?, Some(list)))
+        }
+        _ => Ok((result(op, value)?, None)),
+    }
+}
+
+/// The arrays of floats in a value, and in lists and maps.
+fn arrays_in(value: &Dynamic) -> Vec<Array> {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().flat_map(arrays_in).collect();
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return map.values().flat_map(arrays_in).collect();
+    }
+    value.read_lock::<ArrayRef>().map(|value| value.leaves()).unwrap_or_default()
 }
 
 /// An argument with its arrays of floats behind marks.

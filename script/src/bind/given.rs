@@ -1,5 +1,6 @@
 //! Arrays and functions among the arguments of a call.
 
+use porcini_core::Array;
 use rhai::{Dynamic, FnPtr};
 
 use crate::fault::{Result, fault, fault_with_hint};
@@ -18,4 +19,15 @@ pub(super) fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
         let message = format!("{op}: got {}, expected a function", type_name(value));
         fault_with_hint(message, format!("{op}(|x| x * x, ..)"))
     })
+}
+
+/// Refuses to read a lane as a number in a function that is differentiated: its derivative would be lost without a word.
+pub(super) fn check_lane(array: &Array) -> Result<()> {
+    if array.has_derivative_to_lose() {
+        return Err(fault_with_hint(
+            "[]: a lane read as a number does not know what it was computed from",
+            "x[0..1] is the lane as an array, detach(x)[0] the number without derivative",
+        ));
+    }
+    Ok(())
 }

@@ -10,6 +10,7 @@ use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 
 use super::assign::{assign_component, assign_masked, fitting};
 use super::catalogue::{by_name, index_of};
+use super::given::check_lane;
 use super::registry::Registry;
 use super::{tensor_index, tensor_members};
 use crate::context::Context;
@@ -98,6 +99,7 @@ fn host_arrays(registry: &mut Registry<'_>) {
 
 fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let (Ok(i), Node::Leaf(array)) = (index.as_int(), &*array.node()) {
+        check_lane(array)?;
         return array.item(i).map(dynamic).or_fault();
     }
     if array.form() == Form::Tensor {
@@ -395,6 +397,7 @@ impl IntoIterator for ArrayRef {
         let lanes = self.array("for").and_then(|array| {
             let bytes = array.size().saturating_mul(size_of::<Scalar>() as u64);
             array.session().check_host_memory(bytes).or_fault()?;
+            check_lane(&array)?;
             array.read(0..array.size()).or_fault()
         });
         match lanes {

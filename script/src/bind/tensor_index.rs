@@ -5,6 +5,7 @@ use porcini_core::value::{Argument, Slice};
 use porcini_core::{DType, Value};
 use rhai::Dynamic;
 
+use super::given::check_lane;
 use super::tensor_members;
 use super::tensor_types::entries;
 use crate::context::Context;
@@ -109,7 +110,10 @@ fn number_or_tensor(tensor: &Tensor) -> Result<Dynamic> {
         return Ok(Dynamic::from(ArrayRef::tensor(tensor.clone())));
     }
     match tensor.lanes().or_fault()? {
-        Value::Array(one) => one.item(0).map(dynamic).or_fault(),
+        Value::Array(one) => {
+            check_lane(&one)?;
+            one.item(0).map(dynamic).or_fault()
+        }
         complex => Ok(Dynamic::from(ArrayRef::from(complex))),
     }
 }

@@ -1,5 +1,9 @@
 //! Functions whose derivatives scripts have written.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Weak};
+
 use rhai::FnPtr;
 
 /// A function with a derivative of its own.
@@ -10,4 +14,35 @@ pub(crate) struct Custom {
     pub(crate) backward: Option<FnPtr>,
     /// From tangents and arguments to that of the value.
     pub(crate) forward: Option<FnPtr>,
+}
+
+/// What keeps such a function: scripts that may call it, and traces that may ask for its derivative. Traces may be dropped
+/// by any thread, closures by their own alone.
+#[derive(Clone, Debug)]
+pub(crate) struct CustomRef(Arc<usize>);
+
+/// The functions of a session by number.
+#[derive(Default)]
+pub(crate) struct Customs {
+    known: HashMap<usize, (Weak<usize>, Rc<Custom>)>,
+    made: usize,
+    /// How many there may be before it is looked which nobody keeps any more.
+    room: usize,
+}
+
+impl Customs {
+    pub(crate) fn add(&mut self, custom: Custom) -> CustomRef {
+        if self.known.len() >= self.room {
+            self.known.retain(|_, (kept, _)| kept.strong_count() > 0);
+            self.room = 2 * self.known.len() + 16;
+        }
+        let number = Arc::new(self.made);
+        self.known.insert(self.made, (Arc::downgrade(&number), Rc::new(custom)));
+        self.made += 1;
+        CustomRef(number)
+    }
+
+    pub(crate) fn get(&self, function: &CustomRef) -> Rc<Custom> {
+        self.known.get(&function.0).expect("internal error: a function that nobody keeps").1.clone()
+    }
 }

@@ -10,6 +10,9 @@ use crate::ir::var::{Kind, VarId, Variable};
 use crate::trace::broadcast_size;
 use crate::trace::region::Change;
 
+/// The name of loops in errors.
+pub(super) const LOOP: &str = "while_loop";
+
 /// What variables become in a copy of what is in a region.
 pub(super) struct Copy {
     /// The scope of the region: variables of smaller ones stay what they are.
@@ -19,7 +22,7 @@ pub(super) struct Copy {
     /// What is read by index.
     pub(super) sources: Of<VarId>,
     /// Values behind copied regions.
-    results: Of<Vec<VarId>>,
+    pub(super) results: Of<Vec<VarId>>,
 }
 
 impl Copy {
@@ -80,6 +83,13 @@ impl Recorder<'_> {
         for operand in &mut operands {
             *operand = copy.known(self, *operand).expect("internal error: an operand is missing");
         }
+        // All lanes are no mask.
+        let is_masked =
+            matches!((kind, operands.len()), (Kind::Gather { .. }, 3) | (Kind::Scatter { .. }, 4));
+        if is_masked && operands.last().is_some_and(|&mask| self.var(mask).kind.number() == Some(1))
+        {
+            operands.pop();
+        }
         let size = match kind {
             // A state that nothing stands for never changes.
             Kind::Phi { .. } => return Ok(operands[0]),
@@ -89,7 +99,8 @@ impl Recorder<'_> {
                 operands[0] = source.unwrap_or(operands[0]);
                 self.common_size(&operands[1..])?
             }
-            Kind::Op(_) | Kind::Call(_) => self.common_size(&operands)?,
+            Kind::Op(op) => return self.with_type(op, dtype, &operands),
+            Kind::Call(_) => self.common_size(&operands)?,
             Kind::Output { .. } => self.size(operands[0]).max(own),
             _ => own,
         };
@@ -120,7 +131,7 @@ impl Recorder<'_> {
         let Kind::Region { repeat } = self.var(region).kind else {
             unreachable!("internal error: a result of no region")
         };
-        let op = if repeat { "while_loop" } else { "if_then" };
+        let op = if repeat { LOOP } else { "if_then" };
         let known = self.var(region).region().expect("internal error: a region without a body");
         let (running, values) = (known.running, known.values.clone());
         // What is from outside is not recorded inside.
@@ -130,14 +141,23 @@ impl Recorder<'_> {
         self.in_region(op, |recorder, scope, active| {
             let states = recorder.copied_states(copy, scope, &values)?;
             let running = recorder.copied_condition(copy, op, running, active)?;
-            let mut changes = Vec::with_capacity(values.len());
-            for (&(_, end), &state) in values.iter().zip(&states) {
-                let next = recorder.copied(copy, end)?;
-                changes.push(Change { state: Some(state), otherwise: None, covered: false, next });
-            }
+            let changes = recorder.copied_changes(copy, &values, &states)?;
             let states: Vec<Option<VarId>> = states.into_iter().map(Some).collect();
             Ok(recorder.close_region(repeat, running, &states, &changes)?.0)
         })
+    }
+
+    /// The states of a region at the end of its body.
+    pub(super) fn copied_changes(
+        &mut self,
+        copy: &mut Copy,
+        values: &[(VarId, VarId)],
+        states: &[VarId],
+    ) -> Result<Vec<Change>> {
+        let change = |(&(_, end), &state): (&(VarId, VarId), &VarId)| {
+            self.copied(copy, end).map(|next| Change::of(state, next))
+        };
+        values.iter().zip(states).map(change).collect()
     }
 
     /// States that begin as those of another region do.

@@ -17,7 +17,10 @@ mod product;
 mod reduction;
 mod region;
 mod reverse;
+mod reverse_loop;
 mod scatter;
+mod turns;
+mod unroll;
 
 pub(crate) use forward::PushForward;
 pub(crate) use reverse::PullBack;
@@ -50,23 +53,33 @@ pub(crate) enum Turn {
         /// What moves.
         moves: Vec<Option<VarId>>,
     },
-    /// At a loop, whose number of turns is to be read.
+    /// At a loop, whose numbers of turns, and those of loops inside, are to be read.
     Counts {
         /// The loop.
         region: VarId,
-        /// The number, of one lane.
-        turns: VarId,
+        /// The largest numbers, of one lane each.
+        turns: Vec<VarId>,
     },
+}
+
+/// Which way derivatives go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From inputs to outputs.
+    Forward,
+    /// From outputs to inputs.
+    Back,
 }
 
 /// The tracked variables on the way from inputs to outputs.
 pub(crate) struct Cone {
+    way: Way,
     /// Operands before users.
     order: Vec<VarId>,
     /// Calls of functions without a rule, and what stands for them.
     expanded: Of<VarId>,
-    /// Branches, and what stands for the values behind them.
-    branches: Of<Vec<VarId>>,
+    /// Regions, and what stands for the values behind them, if something does.
+    regions: Of<Option<Vec<VarId>>>,
 }
 
 /// A variable on the way of the search.
@@ -83,8 +96,14 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// `Interrupted`; `Argument` for what has no derivative.
-    pub(crate) fn cone(&mut self, outputs: &[VarId], inputs: Option<&[VarId]>) -> Result<Cone> {
-        let mut cone = Cone { order: Vec::new(), expanded: Of::default(), branches: Of::default() };
+    pub(crate) fn cone(
+        &mut self,
+        way: Way,
+        outputs: &[VarId],
+        inputs: Option<&[VarId]>,
+    ) -> Result<Cone> {
+        let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
+        let mut cone = Cone { way, order, expanded, regions };
         // What was recorded before all inputs depends on none.
         let serials = inputs.iter().flat_map(|ids| ids.iter()).map(|&id| self.var(id).serial);
         let least = serials.min().unwrap_or(0);
@@ -150,13 +169,18 @@ impl Recorder<'_> {
             Kind::Call(_) | Kind::Output { .. } if self.has_no_rule(id) => self.steps_of(id)?,
             Kind::Result { position, .. } => {
                 let region = self.var(id).made_of()[0];
-                if self.var(region).kind == (Kind::Region { repeat: true }) {
-                    return Ok(None);
-                }
-                let known = cone.branches.get(&region).cloned();
-                let values = known.map_or_else(|| self.straight_line(region), Ok)?;
-                let value = values[position as usize];
-                cone.branches.insert(region, values);
+                let values = match cone.regions.remove(&region) {
+                    Some(known) => known,
+                    None if self.var(region).kind == (Kind::Region { repeat: false }) => {
+                        Some(self.straight_line(region)?)
+                    }
+                    // Forwards a loop needs no memory.
+                    None if cone.way == Way::Forward => None,
+                    None => self.unrolled(region)?,
+                };
+                let value = values.as_ref().map(|values| values[position as usize]);
+                cone.regions.insert(region, values);
+                let Some(value) = value else { return Ok(None) };
                 value
             }
             _ => return Ok(None),

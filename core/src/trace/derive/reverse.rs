@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::turns::Kept;
 use super::{Cone, Of, Turn};
 use crate::error::Result;
 use crate::ir::mix::Mix;
@@ -13,9 +14,13 @@ use crate::trace::Recorder;
 pub(crate) struct PullBack {
     cone: Cone,
     inputs: HashSet<VarId, Mix>,
+    /// Inputs whose cotangents are added to an array.
+    collected: HashSet<VarId, Mix>,
     cotangents: Cotangents,
     /// Of loops, the cotangents of the values behind them by position.
     loops: Of<Vec<Option<VarId>>>,
+    /// Of loops in the body of one that runs backwards, what is kept of them.
+    kept: Of<Kept>,
     /// Variables that are still to be gone through.
     left: usize,
 }
@@ -33,8 +38,17 @@ impl PullBack {
     }
 
     /// The cotangents of the values behind a loop.
+    pub(super) fn loop_of(&self, region: VarId) -> Vec<Option<VarId>> {
+        self.loops.get(&region).cloned().unwrap_or_default()
+    }
+
     pub(super) fn take_loop(&mut self, region: VarId) -> Vec<Option<VarId>> {
         self.loops.remove(&region).unwrap_or_default()
+    }
+
+    /// Lets a loop use what is kept of it.
+    pub(super) fn keep(&mut self, region: VarId, kept: Kept) {
+        self.kept.insert(region, kept);
     }
 
     /// Whether an input depends on the variable.
@@ -49,7 +63,13 @@ impl PullBack {
 
     /// Lets the cotangents of an input be added to an array.
     pub(super) fn collect_in(&mut self, input: VarId, array: VarId) {
+        self.collected.insert(input);
         self.cotangents.of.insert(input, array);
+    }
+
+    /// Whether the cotangents of an input are added to an array.
+    pub(super) fn collects(&self, input: VarId) -> bool {
+        self.collected.contains(&input)
     }
 }
 
@@ -70,7 +90,8 @@ impl Recorder<'_> {
             self.pass(&mut cotangents, output, cotangent)?;
         }
         let (inputs, left) = (inputs.iter().copied().collect(), cone.order.len());
-        Ok(PullBack { cone, inputs, cotangents, loops: Of::default(), left })
+        let (loops, kept, collected) = (Of::default(), Of::default(), HashSet::default());
+        Ok(PullBack { cone, inputs, collected, cotangents, loops, kept, left })
     }
 
     /// Goes back to the inputs, or to a variable whose derivative somebody else has.
@@ -83,7 +104,13 @@ impl Recorder<'_> {
             self.poll(way.left)?;
             let id = way.cone.order[way.left];
             if way.loops.contains_key(&id) {
-                return Ok(Turn::Counts { region: id, turns: self.turns_of(id)? });
+                if let Some(kept) = way.kept.remove(&id) {
+                    self.run_back(way, id, &kept)?;
+                    continue;
+                }
+                let nest = self.nest_of(id)?;
+                let turns = self.turns_of(&nest)?;
+                return Ok(Turn::Counts { region: id, turns });
             }
             let Some(cotangent) = way.take(id) else { continue };
             let cotangent = self.widen(cotangent, self.size(id))?;
