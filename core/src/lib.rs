@@ -99,5 +99,5 @@ pub use interop::{dlpack, evcxr, foreign, view};
 pub use ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 pub use ir::primitive::Order;
 pub use session::runtime::Runtime;
-pub use session::{Session, builder, devices, flags, inspect, runtime};
+pub use session::{Session, builder, devices, flags, inspect, runtime, tape};
 pub use value::Value;

@@ -51,7 +51,16 @@ def works(np_, where, erf_free_exp, log, sqrt, maximum, absolute, total):
         d1 = (log(price / strike) + 0.07 * years) / spread
         return total(price * below(d1) - strike * erf_free_exp(-0.05 * years) * below(d1 - spread))
 
-    return mem10, options
+    def nbody(x, y, z):
+        ax = ay = az = 0
+        for k in range(16):
+            dx, dy, dz = k * 0.125 - 1 - x, k * 0.25 - 2 - y, 1 - k * 0.0625 - z
+            r = 1 / sqrt(dx * dx + dy * dy + dz * dz + 0.01)
+            f = r * r * r
+            ax, ay, az = ax + dx * f, ay + dy * f, az + dz * f
+        return total(ax + 2 * ay + 3 * az)
+
+    return mem10, options, nbody
 
 
 a, b, c = inputs(LANES, 3)
@@ -72,7 +81,7 @@ if PEER == "jax":
     import jax
     import jax.numpy as jnp
 
-    mem10, options = works(jnp, jnp.where, jnp.exp, jnp.log, jnp.sqrt, jnp.maximum, jnp.abs, jnp.sum)
+    mem10, options, nbody = works(jnp, jnp.where, jnp.exp, jnp.log, jnp.sqrt, jnp.maximum, jnp.abs, jnp.sum)
 
     def run(function, arguments, numbers):
         compiled = jax.jit(jax.grad(function, argnums=numbers))
@@ -81,6 +90,7 @@ if PEER == "jax":
 
     report("mem10", run(mem10, (a, b, c), (0, 1, 2)), lambda r: r[0])
     report("blackscholes", run(options, (price, strike, years), (0, 1, 2)), lambda r: r[0])
+    report("nbody", run(nbody, (a, b, c), (0, 1, 2)), lambda r: r[0])
 
     def march(radius):
         def step(_, t):
@@ -106,7 +116,7 @@ if PEER == "torch":
     torch.set_num_threads(THREADS)
     device = "cuda" if GPU else "cpu"
     maximum, absolute = torch.maximum, torch.abs
-    mem10, options = works(torch, torch.where, torch.exp, torch.log, torch.sqrt, maximum, absolute, torch.sum)
+    mem10, options, nbody = works(torch, torch.where, torch.exp, torch.log, torch.sqrt, maximum, absolute, torch.sum)
 
     def run(function, arguments, compiles=True):
         if os.environ.get("COMPILE") and compiles:
@@ -123,6 +133,7 @@ if PEER == "torch":
 
     report("mem10", run(mem10, (a, b, c)), lambda r: r[0].cpu())
     report("blackscholes", run(options, (price, strike, years)), lambda r: r[0].cpu())
+    report("nbody", run(nbody, (a, b, c)), lambda r: r[0].cpu())
     tu, tv, tx = (torch.tensor(array, device=device) for array in (u, v, x))
     tl = torch.tensor(label, device=device)
 
@@ -150,7 +161,7 @@ if PEER == "drjit":
     else:
         from drjit.llvm.ad import Float, Int32
         dr.set_thread_count(THREADS)
-    mem10, options = works(dr, dr.select, dr.exp, dr.log, dr.sqrt, dr.maximum, dr.abs, dr.sum)
+    mem10, options, nbody = works(dr, dr.select, dr.exp, dr.log, dr.sqrt, dr.maximum, dr.abs, dr.sum)
 
     def run(function, arguments):
         plain = [Float(argument) for argument in arguments]
@@ -169,6 +180,7 @@ if PEER == "drjit":
 
     report("mem10", run(mem10, (a, b, c)), lambda r: r[0].numpy())
     report("blackscholes", run(options, (price, strike, years)), lambda r: r[0].numpy())
+    report("nbody", run(nbody, (a, b, c)), lambda r: r[0].numpy())
     du, dv = Float(u), Float(v)
     dr.eval(du, dv)
 

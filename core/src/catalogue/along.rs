@@ -76,6 +76,28 @@ table! {
         let variance = c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?;
         apply(Op::Sqrt, &[&(&number_or_tensor(variance)?).into()])
     };
+    /// Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way.
+    ///
+    /// >> logsumexp(TensorXfC([[1, 1000], [0, 1000]]), 1)
+    /// [1000, 1000]
+    /// >> logsumexp(FloatC([1, 2, 3]))
+    /// [3.40761]
+    logsumexp(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.logsumexp(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
+    /// The exponentials along an axis (the last unless given), each over their sum: shares of 1.
+    ///
+    /// >> softmax(TensorXfC([[1, 1], [0, 1000]]))
+    /// [[0.5, 0.5],
+    ///  [  0,   1]]
+    /// >> softmax(FloatC([1, 2, 3]))
+    /// [0.0900306, 0.244728, 0.665241]
+    softmax(t: Tensor; axis: Integer) = |c| shares(c, Tensor::softmax);
+    /// The logarithms of what softmax gives, of small shares too.
+    ///
+    /// >> log_softmax(FloatC([0, 1000]))
+    /// [-1000, 0]
+    log_softmax(t: Tensor; axis: Integer) = |c| shares(c, Tensor::log_softmax);
     /// Whether any entry along an axis, or of a list of axes, is true, a tensor; of all a bool (evaluates).
     ///
     /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
@@ -181,6 +203,12 @@ table! {
         let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
         apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
     };
+}
+
+/// Shares along an axis, of an array an array.
+fn shares(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<Value> {
+    let found = of(&c.tensor(0)?, c.axis(1, -1)?)?;
+    if matches!(c.args[0], Argument::Array(_)) { found.lanes() } else { Ok(Value::Tensor(found)) }
 }
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {

@@ -1,10 +1,12 @@
 //! Functions in a trace: bodies from what recipes record, and what the values of calls need.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::body::{Body, Callee, Output, Step, StepCode};
+use crate::ir::composite::Composite;
 use crate::ir::kernel::Reg;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
@@ -109,7 +111,16 @@ pub(crate) struct Application<'t> {
 impl Table {
     /// The name of a variable's operation, or of its function.
     pub(crate) fn name(&self, variable: &Variable) -> &'static str {
-        match (variable.kind, variable.composite()) {
+        self.named(variable.kind, variable.composite())
+    }
+
+    /// The same of what made a variable, which may be in memory.
+    pub(crate) fn name_of_maker(&self, variable: &Variable) -> &'static str {
+        self.named(variable.made_by(), variable.called_composite())
+    }
+
+    fn named(&self, kind: Kind, composite: Option<&Arc<Composite>>) -> &'static str {
+        match (kind, composite) {
             (Kind::Call(body), _) => self.body(body).name,
             (_, Some(composite)) => composite.name,
             (kind, None) => kind.name(),

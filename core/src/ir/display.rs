@@ -205,7 +205,8 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// The trace that `roots` depend on, in the DOT language.
+/// The trace that `roots` depend on, in the DOT language. What is tracked is blue, marks twice framed; dashed edges lead from
+/// what made a value that is in memory and keeps it for derivatives, dotted ones from gradients.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -226,18 +227,32 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> Result<String> {
             .number()
             .map_or(String::new(), |bits| format!(" {}", variable.dtype.decode(bits)));
         let label = variable.label().map_or(String::new(), |l| format!("\\n{}", escape(l)));
+        let made_of = variable.made_of();
+        let is_kept = variable.kind == Kind::Data && !made_of.is_empty();
+        let style = match (variable.tracked, made_of.is_empty()) {
+            (true, true) => ", color=blue, peripheries=2",
+            (true, false) => ", color=blue",
+            (false, _) => "",
+        };
         let _ = writeln!(
             text,
-            "  r{} [label=\"r{}: {} [{}]\\n{}{value}{label}\"];",
+            "  r{} [label=\"r{}: {} [{}]\\n{}{}{value}{label}\"{style}];",
             variable.serial,
             variable.serial,
             variable.dtype,
             variable.size,
-            table.name(variable),
+            table.name_of_maker(variable),
+            if is_kept { ", in memory" } else { "" },
         );
-        for operand in variable.operands() {
-            let _ = writeln!(text, "  r{} -> r{};", table.get(operand).serial, variable.serial);
-            work.push(operand);
+        let mut edge = |from: VarId, style: &str| {
+            let _ = writeln!(text, "  r{} -> r{}{style};", table.get(from).serial, variable.serial);
+            work.push(from);
+        };
+        for operand in made_of {
+            edge(operand, if is_kept { " [style=dashed]" } else { "" });
+        }
+        if let Some(gradient) = variable.cold.as_ref().and_then(|cold| cold.gradient) {
+            edge(gradient, " [style=dotted, label=gradient]");
         }
     }
     text.push_str("}\n");

@@ -8,6 +8,7 @@ pub mod flags;
 mod host_room;
 pub mod inspect;
 pub mod runtime;
+pub mod tape;
 mod waiting;
 pub(crate) mod watchers;
 

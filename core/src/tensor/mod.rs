@@ -34,6 +34,7 @@ mod product;
 mod rearrange;
 mod reduce;
 mod shape;
+mod softmax;
 mod view;
 
 pub use place::Place;

@@ -20,6 +20,15 @@ use crate::value::{Arg, ArrayRef, type_name};
 /// Most arguments of a function that is differentiated.
 const MOST_ARGUMENTS: usize = 8;
 
+/// Names that Enoki and Dr.Jit have.
+const ALIASES: [(&str, &str); 5] = [
+    ("set_requires_gradient", "enable_grad"),
+    ("requires_gradient", "requires_grad"),
+    ("grad_enabled", "requires_grad"),
+    ("set_grad", "set_gradient"),
+    ("clear_grad", "clear_gradient"),
+];
+
 /// The function that gives what a function gave, too.
 const VALUE_AND_GRAD: &str = "value_and_grad";
 
@@ -28,14 +37,15 @@ type Made = fn(Dynamic, Dynamic) -> Dynamic;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     catalogue::register(registry, DERIVATIVES);
-    for (alias, name) in
-        [("set_requires_gradient", "enable_grad"), ("requires_gradient", "requires_grad")]
-    {
+    for (alias, name) in ALIASES {
         registry.alias(alias, name);
         for row in DERIVATIVES.iter().filter(|row| row.name == name) {
-            registry.typed(alias, TypeId::of::<ArrayRef>(), 1, move |context, call, args| {
-                catalogue::run(context, call, row, args)
-            });
+            registry.typed(
+                alias,
+                TypeId::of::<ArrayRef>(),
+                row.n_required,
+                move |context, call, args| catalogue::run(context, call, row, args),
+            );
         }
     }
     types(registry);

@@ -51,6 +51,7 @@ mod sorting;
 mod split;
 pub(crate) mod stopwatch;
 mod tables;
+mod tape;
 mod tensor_index;
 pub(crate) mod tensor_members;
 mod tensor_types;
@@ -126,6 +127,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("tensors", tensors::register),
     ("derivatives", derivatives::register),
     ("derivatives", custom::register),
+    ("derivatives", tape::register),
     ("operations of Cengine", cengine::register),
 ];
 

@@ -20,7 +20,7 @@ use crate::value::names::Sight;
 use crate::value::type_name;
 
 /// Functions that are told what variables are in sight.
-pub(crate) const LOOK_AROUND: [&str; 4] = ["whos", "kernel", "reduction", "scan"];
+pub(crate) const LOOK_AROUND: [&str; 5] = ["whos", "whos_ad", "kernel", "reduction", "scan"];
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";

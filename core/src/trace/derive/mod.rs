@@ -210,7 +210,7 @@ impl Recorder<'_> {
 
     #[cold]
     fn no_derivative(&self, id: VarId) -> Error {
-        let name = self.table.name(self.var(id));
+        let name = self.table.name_of_maker(self.var(id));
         let what = format!(
             "{name} (line {}) has no derivative yet; detach(x) takes a value without it",
             self.var(id).line

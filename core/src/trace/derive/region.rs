@@ -179,7 +179,7 @@ impl Recorder<'_> {
 
     #[cold]
     fn no_derivative_inside(&self, id: VarId) -> Error {
-        let name = self.table.name(self.var(id));
+        let name = self.table.name_of_maker(self.var(id));
         self.none_backwards(id, &format!("with {name} inside"))
     }
 

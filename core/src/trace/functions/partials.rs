@@ -11,12 +11,11 @@ const TWO_BY_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
 /// `1 / sqrt(2 pi)`.
 const NORMAL: f64 = 0.398_942_280_401_432_7;
 
-/// `a^b` by a: `b a^(b − 1)`, and 0 for b = 0.
+/// `a^b` by a: `b a^(b − 1)`, and 0 for a = b = 0.
 pub(super) fn power<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     let [base, exponent, zero, one] = [x[0], x[1], x[0].constant(0), x[0].constant(1)];
-    let is_flat = exponent.eq(zero);
-    let slope = exponent * is_flat.select(one, base).call("pow", &[exponent - one]);
-    is_flat.select(zero, slope)
+    let is_flat = exponent.eq(zero) & base.eq(zero);
+    is_flat.select(zero, exponent) * is_flat.select(one, base).call("pow", &[exponent - one])
 }
 
 /// `a^b` by b: `a^b log a`, and 0 for a = 0.
@@ -124,9 +123,15 @@ pub(super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
     let series =
         BERNOULLI.iter().rev().fold(x.constant(0), |sum, &b| sum.fma(square, x.constant(b)));
     let tail = inverse + square * x.constant(0.5) + series * square * inverse;
-    let sine = x.call("sinpi", &[]) * x.constant(FRAC_1_PI);
+    let sine = reflected.select(x, x.constant(0.5)).call("sinpi", &[]) * x.constant(FRAC_1_PI);
     let there = sum + tail;
     reflected.select(one / (sine * sine) - there, there)
+}
+
+/// The derivative of `I0(x) exp(−|x|)`, which is 0 at 0, where that of `|x|` is.
+pub(super) fn i0e<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let zero = x.constant(0);
+    x.call("i1e", &[]) - x.eq(zero).select(zero, y.call("mulsign", &[x]))
 }
 
 /// The derivative of `I1(x) exp(−|x|)`.

@@ -66,7 +66,7 @@ macro_rules! special_rows {
             /// >> i0e(FloatC([0, 1, 100]))
             /// [1, 0.46576, 0.0399444]
             i0e / 1, Float = |x| recipes::i0e(x[0]),
-                partials = [|v, x, y| v * (x[0].call("i1e", &[]) - y.call("mulsign", &[x[0]]))];
+                partials = [|v, x, y| v * partials::i0e(x[0], y)];
             /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
             ///
             /// >> i1e(FloatC([0, 1, 100]))
