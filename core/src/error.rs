@@ -135,6 +135,15 @@ pub enum Error {
         /// Its script line, 0 if none.
         line: u32,
     },
+    /// Lanes of what stands for an argument of a function that is recorded once.
+    #[error(
+        "jit: in a function that is recorded once{} a value has no lanes; use select, or return it and look at the result",
+        line_suffix(*line)
+    )]
+    StandIn {
+        /// The script line of the call that records it, 0 if none.
+        line: u32,
+    },
     /// A value of a body that was not returned from it.
     #[error(
         "{what}: the value comes from the body of a loop or branch that has ended; return it from the body"

@@ -98,6 +98,7 @@ pub use interop::view::View;
 pub use interop::{dlpack, evcxr, foreign, view};
 pub use ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 pub use ir::primitive::Order;
+pub use session::recorded::Recorded;
 pub use session::runtime::Runtime;
 pub use session::{Session, builder, devices, flags, inspect, runtime, tape};
 pub use value::Value;

@@ -269,6 +269,9 @@ impl Session {
     /// # Errors
     /// `SessionGenerator`.
     pub fn check_draw(&self, op: &'static str) -> Result<()> {
+        if self.records_function() {
+            return Err(Error::SessionGenerator { op, region: "jit", line: 0 });
+        }
         self.with_table(|table| match table.open_region_mut() {
             Some(open) if !open.evaluated => {
                 Err(Error::SessionGenerator { op, region: open.op, line: open.line })

@@ -51,6 +51,8 @@ pub struct Table {
     pub value_numbering: bool,
     /// Whether nothing that is recorded is tracked, whatever it is made of.
     pub(crate) untracked: bool,
+    /// How many functions are being recorded to be called later, one in the other.
+    pub(crate) recorded_functions: usize,
     /// How many functions are being differentiated, one in the other.
     pub(crate) differentiated: usize,
     /// Lines waiting to be written once the table is unlocked.
@@ -74,6 +76,7 @@ impl Table {
             inlines: false,
             value_numbering: true,
             untracked: false,
+            recorded_functions: 0,
             differentiated: 0,
             log,
         }

@@ -74,6 +74,14 @@ impl Flags {
         self.0[flag].load(Ordering::Relaxed)
     }
 
+    /// All flags, a bit each.
+    pub(crate) fn bits(&self) -> u64 {
+        self.0
+            .iter()
+            .rev()
+            .fold(0, |bits, flag| bits << 1 | u64::from(flag.load(Ordering::Relaxed)))
+    }
+
     /// Changes a flag.
     pub(crate) fn set(&self, flag: usize, value: bool) {
         self.0[flag].store(value, Ordering::Relaxed);

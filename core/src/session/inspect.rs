@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::array::Array;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::eval::launches::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
@@ -90,7 +90,9 @@ impl Session {
             data.is_some_and(|(data, device)| !device.backend.memory().is_ready(data.address()))
         };
         self.with_table(|table| {
-            table.iter().for_each(|(_, variable)| {
+            let has_lanes =
+                |variable: &Variable| !matches!(variable.poisoned(), Some(Error::StandIn { .. }));
+            table.iter().filter(|(_, variable)| has_lanes(variable)).for_each(|(_, variable)| {
                 whos.add(variable, table.bytes_within(variable), runs(variable));
             });
         });

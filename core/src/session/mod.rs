@@ -7,6 +7,7 @@ pub mod devices;
 pub mod flags;
 mod host_room;
 pub mod inspect;
+pub(crate) mod recorded;
 pub mod runtime;
 pub mod tape;
 mod waiting;

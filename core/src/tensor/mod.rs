@@ -112,6 +112,11 @@ impl Tensor {
         Self { parts: smallvec![lanes], view: self.view.clone() }
     }
 
+    /// How its entries lie in its parts, as text: equal for tensors of one shape whose entries lie alike.
+    pub fn layout(&self) -> String {
+        format!("{:?}", self.view)
+    }
+
     /// How many entries there are along each axis.
     pub fn shape(&self) -> &Shape {
         self.view.shape()

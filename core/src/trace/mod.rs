@@ -6,6 +6,7 @@
 
 pub mod arith;
 mod call;
+mod copy;
 pub(crate) mod derive;
 mod division;
 mod expand;
@@ -22,6 +23,7 @@ pub(crate) mod range;
 pub mod rearrange;
 pub mod reduce;
 pub(crate) mod region;
+pub(crate) mod replay;
 mod special;
 pub mod statistics;
 pub(crate) mod strided;

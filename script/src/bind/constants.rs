@@ -51,7 +51,7 @@ pub(crate) fn docs() -> impl Iterator<Item = FunctionDoc> {
 
 /// What a closure captures for a name that it unpacks a list into. Who reads it sees that it is no value.
 #[derive(Clone, Copy)]
-struct Undefined;
+pub(super) struct Undefined;
 
 /// The constants that functions and closures see.
 #[derive(Clone)]

@@ -24,6 +24,7 @@ mod given;
 mod groups;
 mod index;
 mod inspect;
+mod jit;
 mod json;
 mod kernel_stats;
 pub(crate) mod kernels;
@@ -94,6 +95,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lanes in other places", |registry| catalogue::register(registry, PLACES)),
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
+    ("loops and branches in kernels", jit::register),
     ("many small works", engine::register),
     ("many small works", timeline::register),
     ("operators of a script", operators::register),

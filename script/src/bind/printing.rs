@@ -9,7 +9,7 @@ use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 use super::control::{is_shown, running_lanes};
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{Result, fault};
+use crate::fault::{Result, fault, fault_with_hint};
 use crate::show::display;
 use crate::show::format::format;
 use crate::show::html::html;
@@ -112,6 +112,12 @@ const RHAI_PRINTS: [fn() -> TypeId; 9] = [
 
 /// The line that `print` shows; in a body only lanes that run it.
 fn print(context: &Context, args: &[&mut Dynamic]) -> Result<ImmutableString> {
+    if context.session.records_function() {
+        return Err(fault_with_hint(
+            "print: the function of jit is called once, to be recorded",
+            "print what it returns, or call the function without jit",
+        ));
+    }
     if !is_shown(context)? {
         return Ok(NOTHING.into());
     }

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 172] = [
+const WORDS: [(&str, &str); 171] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -27,7 +27,6 @@ const WORDS: [(&str, &str); 172] = [
     ("torch", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jax", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jnp", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
-    ("jit", "the function as it is: what it records becomes one kernel"),
     ("vmap", "the function as it is: operations work on every lane"),
     ("block_until_ready", "sync()"),
     ("at", "x[i] = value: arrays can be changed"),

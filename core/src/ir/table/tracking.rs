@@ -54,10 +54,10 @@ impl Table {
     pub(crate) fn unmark(&mut self, marks: &[VarId], outputs: &[VarId]) {
         let behind = self.tracked_behind(marks, outputs);
         let (own, others) = behind.split_at(marks.len());
-        // Other marks stay.
-        let derived = others.iter().filter(|&&id| self.is_derived(id));
-        let changing: Vec<VarId> = own.iter().chain(derived).copied().collect();
-        for id in changing {
+        // Other marks stay, and what is made of them.
+        let is_changing: Vec<bool> = others.iter().map(|&id| self.is_derived(id)).collect();
+        let changing = others.iter().zip(is_changing).filter_map(|(&id, is)| is.then_some(id));
+        for id in own.iter().copied().chain(changing) {
             if self.is_derived(id) {
                 continue;
             }
@@ -72,7 +72,12 @@ impl Table {
 
     /// Whether a variable is made of tracked ones.
     pub(crate) fn is_derived(&self, id: VarId) -> bool {
-        self.get(id).made_of().iter().any(|&operand| self.get(operand).tracked)
+        let variable = self.get(id);
+        let is_tracked = |operand: VarId| self.get(operand).tracked;
+        match variable.history() {
+            Some(history) => history.operands.iter().any(|&operand| is_tracked(operand)),
+            None => variable.operands().any(is_tracked),
+        }
     }
 
     /// The marks, then the tracked variables that lead to `outputs`, operands before users.

@@ -7,7 +7,6 @@
 //! differentiated through that.
 
 mod complex;
-mod copy;
 mod forward;
 mod function;
 mod gradients;
@@ -25,21 +24,16 @@ mod unroll;
 pub(crate) use forward::PushForward;
 pub(crate) use reverse::PullBack;
 
-use std::collections::HashMap;
-
 use smallvec::SmallVec;
 
 use super::Recorder;
+use super::copy::Of;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, VarId};
 
 /// Variables between two looks at the interrupt flag.
 const POLL: usize = 1 << 12;
-
-/// Something for some variables.
-type Of<T> = HashMap<VarId, T, Mix>;
 
 /// Where a way through a cone halts.
 pub(crate) enum Turn {

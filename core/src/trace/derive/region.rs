@@ -4,10 +4,10 @@
 //! region. The tangents of a loop's states are states of a loop beside them. Cotangents take a loop that runs backwards
 //! ([`super::reverse_loop`]), behind one that keeps what the states were ([`super::turns`]).
 
-use super::copy::{Copy, LOOP};
 use super::{Of, Recorder, Turn, Way};
 use crate::error::{Error, Result};
 use crate::ir::var::VarId;
+use crate::trace::copy::{Copy, LOOP};
 use crate::trace::region::Change;
 
 /// A loop that was recorded.
@@ -48,29 +48,6 @@ impl Recorder<'_> {
         let mut outside = self.around(region);
         outside.retain(|&id| self.var(id).tracked);
         outside
-    }
-
-    /// The variables from outside that a region is made of.
-    pub(super) fn around(&self, region: VarId) -> Vec<VarId> {
-        let Loop { scope, running, values, .. } = self.loop_of(region);
-        let mut found = Vec::new();
-        let mut seen: Of<()> = Of::default();
-        let mut work: Vec<VarId> = values.iter().map(|&(_, end)| end).collect();
-        work.push(running);
-        work.extend(values.iter().map(|&(state, _)| self.first_of(state)));
-        while let Some(id) = work.pop() {
-            if seen.insert(id, ()).is_some() {
-                continue;
-            }
-            if self.var(id).scope < scope {
-                found.push(id);
-            } else {
-                work.extend(self.var(id).operands());
-            }
-        }
-        // The walk takes the last first.
-        found.reverse();
-        found
     }
 
     pub(super) fn loop_of(&self, region: VarId) -> Loop {

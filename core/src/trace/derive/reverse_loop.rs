@@ -1,6 +1,5 @@
 //! Loops backwards: of each turn the states are read, and what it does with them is recorded again.
 
-use super::copy::{Copy, LOOP};
 use super::region::Loop;
 use super::reverse::PullBack;
 use super::turns::Kept;
@@ -8,6 +7,7 @@ use super::{Recorder, Way};
 use crate::error::Result;
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::var::{Kind, VarId};
+use crate::trace::copy::{Copy, LOOP};
 use crate::trace::region::Change;
 
 /// What is from outside a loop, and collects cotangents from turn to turn.

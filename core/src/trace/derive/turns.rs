@@ -3,7 +3,6 @@
 //! A loop is run once to count its turns, which are read, but where numbers tell them, and once to keep what its states are at the beginning of each:
 //! in an array for each state, by turn and lane. Of a loop inside another one it is by turn of that, own turn and lane.
 
-use super::copy::{Copy, LOOP};
 use super::region::Loop;
 use super::unroll::Turns;
 use super::{Of, Recorder};
@@ -13,6 +12,7 @@ use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::{Kind, VarId};
 use crate::memory::alloc::Bytes;
+use crate::trace::copy::{Copy, LOOP};
 use crate::trace::region::Change;
 
 /// Memory for turns of which it is not known whether they are taken: where it is less, they are not counted.

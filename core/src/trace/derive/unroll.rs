@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::copy::Copy;
 use super::region::Loop;
 use super::{Of, Recorder};
 use crate::dtype::DType;
@@ -16,6 +15,7 @@ use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::scalar::apply_bits;
 use crate::ir::var::{Kind, VarId};
+use crate::trace::copy::Copy;
 
 /// Operations that the turns of a loop may take to be recorded one after another.
 const MOST: u64 = 1 << 10;

@@ -1,22 +1,35 @@
-//! Copies of what is recorded in the bodies of regions: with other values in the place of states.
+//! Copies of what is recorded, with other values in the place of some: of the bodies of regions, in the place of states,
+//! and of functions that were recorded once, in the place of arguments.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Of, Recorder};
+use super::region::Change;
+use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
 use crate::error::Result;
+use crate::ir::mix::Mix;
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId, Variable};
-use crate::trace::broadcast_size;
-use crate::trace::region::Change;
+
+/// Something for some variables.
+pub(super) type Of<T> = HashMap<VarId, T, Mix>;
 
 /// The name of loops in errors.
 pub(super) const LOOP: &str = "while_loop";
 
-/// What variables become in a copy of what is in a region.
+/// Variables that are copied; others stay what they are.
+enum Copied {
+    /// Those of a region, and of regions inside it: of scopes from this one on.
+    OfScope(u32),
+    Of(Arc<HashSet<VarId, Mix>>),
+}
+
+/// What variables become in a copy.
 pub(super) struct Copy {
-    /// The scope of the region: variables of smaller ones stay what they are.
-    scope: u32,
+    copied: Copied,
     /// Those of bodies, and others that something stands for.
     pub(super) of: Of<VarId>,
     /// What is read by index.
@@ -26,14 +39,27 @@ pub(super) struct Copy {
 }
 
 impl Copy {
+    /// A copy of what is in a region.
     pub(super) fn of_scope(scope: u32) -> Self {
-        Self { scope, of: Of::default(), sources: Of::default(), results: Of::default() }
+        Self::of(Copied::OfScope(scope))
+    }
+
+    /// A copy of these variables.
+    pub(super) fn of_members(members: Arc<HashSet<VarId, Mix>>) -> Self {
+        Self::of(Copied::Of(members))
+    }
+
+    fn of(copied: Copied) -> Self {
+        Self { copied, of: Of::default(), sources: Of::default(), results: Of::default() }
     }
 
     /// What is known to stand for a variable: itself, if it is from outside.
     fn known(&self, recorder: &Recorder<'_>, id: VarId) -> Option<VarId> {
-        let own = (recorder.var(id).scope < self.scope).then_some(id);
-        self.of.get(&id).copied().or(own)
+        let stays = || match &self.copied {
+            Copied::OfScope(scope) => recorder.var(id).scope < *scope,
+            Copied::Of(members) => !members.contains(&id),
+        };
+        self.of.get(&id).copied().or_else(|| stays().then_some(id))
     }
 }
 
@@ -66,7 +92,7 @@ impl Recorder<'_> {
     }
 
     /// The copy of a variable whose operands are copied.
-    fn copy_of(&mut self, copy: &mut Copy, id: VarId) -> Result<VarId> {
+    pub(super) fn copy_of(&mut self, copy: &mut Copy, id: VarId) -> Result<VarId> {
         let variable = self.var(id);
         let (kind, dtype, own) = (variable.kind, variable.dtype, variable.size);
         let composite = variable.composite().cloned();
@@ -124,6 +150,29 @@ impl Recorder<'_> {
     /// The lanes that enter what is not a region any more.
     fn entering(&mut self, outer: Option<VarId>) -> Result<VarId> {
         Ok(outer.unwrap_or_else(|| self.literal(DType::Mask, 1, 1)))
+    }
+
+    /// The variables from outside that a region is made of.
+    pub(super) fn around(&self, region: VarId) -> Vec<VarId> {
+        let known = self.var(region).region().expect("internal error: a region without a body");
+        let mut found = Vec::new();
+        let mut seen: Of<()> = Of::default();
+        let mut work: Vec<VarId> = known.values.iter().map(|&(_, end)| end).collect();
+        work.push(known.running);
+        work.extend(known.values.iter().filter_map(|&(state, _)| self.var(state).operands[0]));
+        while let Some(id) = work.pop() {
+            if seen.insert(id, ()).is_some() {
+                continue;
+            }
+            if self.var(id).scope < known.scope {
+                found.push(id);
+            } else {
+                work.extend(self.var(id).operands());
+            }
+        }
+        // The walk takes the last first.
+        found.reverse();
+        found
     }
 
     /// A region in a body, as a region; its values.
