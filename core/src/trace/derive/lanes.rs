@@ -31,7 +31,7 @@ impl Recorder<'_> {
                 // Onto what there is: in the body of a loop it is the array that collects them.
                 let before = cotangents.take(x[0]);
                 let before = match before {
-                    Some(before) => self.widen(before, self.size(x[0]))?,
+                    Some(before) => self.fitting(before, self.size(x[0]))?,
                     None => self.zeros_like(x[0]),
                 };
                 let sums = self.add_at(before, v, x[1], x.get(2).copied())?;

@@ -113,7 +113,7 @@ impl Recorder<'_> {
                 return Ok(Turn::Counts { region: id, turns });
             }
             let Some(cotangent) = way.take(id) else { continue };
-            let cotangent = self.widen(cotangent, self.size(id))?;
+            let cotangent = self.fitting(cotangent, self.size(id))?;
             if let Some(&expansion) = way.cone.expanded.get(&id) {
                 self.pass(&mut way.cotangents, expansion, cotangent)?;
             } else if let Kind::Result { position, .. } = self.var(id).made_by() {
@@ -160,9 +160,9 @@ impl Recorder<'_> {
     ) -> Result<Vec<Option<VarId>>> {
         let gradient = |input: &VarId| {
             let Some(&sum) = way.cotangents.of.get(input) else { return Ok(None) };
+            let sum = self.fitting(sum, self.size(*input))?;
             let zero = self.constant(self.dtype(sum), 0);
-            let sum = self.same(Op::Add, &[sum, zero])?;
-            self.widen(sum, self.size(*input)).map(Some)
+            self.same(Op::Add, &[sum, zero]).map(Some)
         };
         inputs.iter().map(gradient).collect()
     }
@@ -213,13 +213,27 @@ impl Recorder<'_> {
         if !cotangents.wants(id) {
             return Ok(());
         }
-        // What is the same in every lane has the sum over them.
-        let is_sum = self.size(id) == 1 && self.size(part) != 1;
-        let part = if is_sum { self.reduce(ReduceOp::Sum, part)? } else { part };
-        let part = self.cast(part, self.dtype(id))?;
-        let sum = self.added(cotangents.of.get(&id).copied(), part)?;
+        let mut part = self.cast(part, self.dtype(id))?;
+        let mut sum = cotangents.of.get(&id).copied();
+        // Parts of what is the same in every lane are added lane by lane, and their lanes once.
+        if let Some(before) = &mut sum
+            && self.size(id) == 1
+            && self.size(*before) != self.size(part)
+        {
+            *before = self.fitting(*before, 1)?;
+            part = self.fitting(part, 1)?;
+        }
+        let sum = self.added(sum, part)?;
         cotangents.of.insert(id, sum);
         Ok(())
+    }
+
+    /// A sum of parts as the cotangent of a variable of this size: what is the same in every lane has the sum over them.
+    pub(super) fn fitting(&mut self, sum: VarId, size: u64) -> Result<VarId> {
+        if size == 1 && self.size(sum) != 1 {
+            return self.reduce(ReduceOp::Sum, sum);
+        }
+        self.widen(sum, size)
     }
 }
 

@@ -14,8 +14,11 @@ const NORMAL: f64 = 0.398_942_280_401_432_7;
 /// `a^b` by a: `b a^(b − 1)`, and 0 for a = b = 0.
 pub(super) fn power<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     let [base, exponent, zero, one] = [x[0], x[1], x[0].constant(0), x[0].constant(1)];
-    let is_flat = exponent.eq(zero) & base.eq(zero);
-    is_flat.select(zero, exponent) * is_flat.select(one, base).call("pow", &[exponent - one])
+    let (is_flat, is_zero) = (exponent.eq(zero), base.eq(zero));
+    // Complex recipes have no and.
+    let both =
+        |there, otherwise: Expr<'r>| is_flat.select(is_zero.select(there, otherwise), otherwise);
+    both(zero, exponent) * both(one, base).call("pow", &[exponent - one])
 }
 
 /// `a^b` by b: `a^b log a`, and 0 for a = 0.
