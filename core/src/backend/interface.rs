@@ -68,6 +68,11 @@ pub trait GpuBackend {
         |_, _, _| 0
     }
 
+    /// Whether lanes, so many of so many operations each, are computed in a launch before the one that reduces them.
+    fn apart(&self) -> fn(u64, u32) -> bool {
+        |_, _| false
+    }
+
     /// A kernel that gives the same bits, compiles in less time and runs slower, for the first launch of
     /// this one over `n` lanes; `None` if there is none, if it does not pay for so many, or if this one was
     /// compiled by an earlier process.

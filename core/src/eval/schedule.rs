@@ -19,9 +19,7 @@ use smallvec::{SmallVec, smallvec};
 use super::alike::{Components, FEWEST, Group};
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
-use super::walk::{
-    CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found, is_memory_operand,
-};
+use super::walk::{CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
@@ -61,7 +59,7 @@ pub fn schedule(
     scratch: &mut Scratch,
 ) -> Result<Plan> {
     let Scratch { node_of, number_of, nodes, path, registers } = scratch;
-    let mut walk = Walk::new(table, node_of, nodes, path);
+    let mut walk = Walk::new(table, node_of, nodes, path, target.apart);
     for &root in roots {
         let scope = walk.table.get(root).scope;
         if scope != 0 {
@@ -187,7 +185,7 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         }
         n_stages = n_stages.max(stage + 1);
         for (position, operand) in table.needs(id, variable).iter().enumerate() {
-            if is_memory_operand(table, variable, position)
+            if walk.needs_memory(variable, position, operand)
                 && is_value(table.get(operand))
                 && let Some(node) = walk.node_mut(operand)
             {

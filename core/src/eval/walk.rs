@@ -83,6 +83,8 @@ pub(super) struct Walk<'t, T = &'t Table> {
     found: Vec<(VarId, u32)>,
     /// Functions among the nodes.
     pub(super) n_calls: usize,
+    /// Whether lanes are computed in a launch before the one that reduces them ([`crate::ir::kernel::Target::apart`]).
+    apart: fn(u64, u32) -> bool,
 }
 
 /// Nodes between two looks at the interrupt flag.
@@ -103,6 +105,18 @@ impl<T: Deref<Target = Table>> Walk<'_, T> {
         number.filter(|&number| number < self.nodes.len())
     }
 
+    /// Whether an operand must be in memory before a variable is computed.
+    pub(super) fn needs_memory(
+        &self,
+        variable: &Variable,
+        position: usize,
+        operand: VarId,
+    ) -> bool {
+        let is_apart = |node: &Node| (self.apart)(self.table.get(operand).size, node.cost);
+        is_memory_operand(&self.table, variable, position)
+            || matches!(variable.kind, Kind::Reduce(_)) && self.node(operand).is_some_and(is_apart)
+    }
+
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
         self.position(id).map(|position| &mut self.nodes[position])
     }
@@ -114,13 +128,14 @@ impl<'t> Walk<'t, &'t mut Table> {
         node_of: &'t mut SlotMap<u32>,
         nodes: &'t mut Vec<Node>,
         path: &'t mut Vec<(VarId, usize)>,
+        apart: fn(u64, u32) -> bool,
     ) -> Self {
         node_of.grow(table.n_slots());
         node_of.clear();
         nodes.clear();
         path.clear();
         let (fills, siblings, found) = (vec![], vec![], vec![]);
-        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0 }
+        Self { table, nodes, node_of, path, fills, siblings, found, n_calls: 0, apart }
     }
 
     /// What was met, and what the regions among it give besides if that is wanted.
@@ -139,8 +154,8 @@ impl<'t> Walk<'t, &'t mut Table> {
                 self.visit(result)?;
             }
         }
-        let Self { table, nodes, node_of, path, fills, siblings, found, n_calls } = self;
-        Ok(Walk { table, nodes, node_of, path, fills, siblings, found, n_calls })
+        let Self { table, nodes, node_of, path, fills, siblings, found, n_calls, apart } = self;
+        Ok(Walk { table, nodes, node_of, path, fills, siblings, found, n_calls, apart })
     }
 
     /// Adds `root` and all it needs.
@@ -208,7 +223,7 @@ impl<'t> Walk<'t, &'t mut Table> {
         let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
         self.n_calls += usize::from(function.is_some());
         for (position, operand) in self.table.needs(id, variable).iter().enumerate() {
-            let needs_memory = is_memory_operand(self.table, variable, position);
+            let needs_memory = self.needs_memory(variable, position, operand);
             match self.node(operand) {
                 Some(node) => {
                     let complete = needs_memory || ends_stage(self.table.get(operand));

@@ -307,11 +307,20 @@ pub struct Target {
     pub batch: bool,
     /// The [`Kernel::variant`] for a number of lanes of each of some members.
     pub variant: fn(&Kernel, u64, usize) -> u64,
+    /// Whether lanes, so many of so many operations each, are computed in a launch before the one that reduces them.
+    pub apart: fn(u64, u32) -> bool,
 }
 
 impl Default for Target {
     fn default() -> Self {
-        Self { device: 0, lane_order: false, fast_math: false, batch: true, variant: |_, _, _| 0 }
+        Self {
+            device: 0,
+            lane_order: false,
+            fast_math: false,
+            batch: true,
+            variant: |_, _, _| 0,
+            apart: |_, _| false,
+        }
     }
 }
 

@@ -411,8 +411,10 @@ impl Session {
     fn target(&self, device: &Device) -> Target {
         let [lane_order, fast_math, batch] =
             [LANE_ORDER, FAST_MATH, BATCH].map(|flag| self.0.common.flags.get(flag));
-        let variant = device.backend.gpu().map_or(Target::default().variant, GpuBackend::variant);
-        Target { device: device.target, lane_order, fast_math, batch, variant }
+        let gpu = device.backend.gpu();
+        let variant = gpu.map_or(Target::default().variant, GpuBackend::variant);
+        let apart = gpu.map_or(Target::default().apart, GpuBackend::apart);
+        Target { device: device.target, lane_order, fast_math, batch, variant, apart }
     }
 
     /// Starts anew with a device that was opened because the one before failed.

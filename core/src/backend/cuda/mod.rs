@@ -114,6 +114,12 @@ pub struct Cuda {
 /// occupies more of it, and compiles in half the time.
 const FEW_LANES: u64 = 1 << 20;
 
+/// Lanes beyond which chunks, a warp each, occupy a GPU.
+const MOST_LANES_APART: u64 = 1 << 22;
+
+/// Rows of a chunk times operations of a lane from which on a launch of their own pays for lanes that are reduced.
+const LEAST_WORK_APART: u64 = 1 << 15;
+
 /// Lanes up to which one a thread pays for the first launch: the driver's compiler takes half of some 20 ms for
 /// it, and the code runs 1.5 times as long, a few picoseconds more a lane.
 const MOST_LANES_QUICK: u64 = 1 << 31;
@@ -206,6 +212,15 @@ impl GpuBackend for Cuda {
             let is_batch = n_members > 1 && (!reduces || n <= CHUNK);
             let lanes = if is_one { ONE_LANE } else { 0 };
             lanes | if is_batch { BATCH } else { 0 }
+        }
+    }
+
+    fn apart(&self) -> fn(u64, u32) -> bool {
+        // A warp reduces a chunk, a row of 32 lanes after the other. What it waits for in each is waited for once where every
+        // lane has a thread, but then a launch and a way through memory are paid for.
+        |n, cost| {
+            let rows = n.min(CHUNK) / LANES_PER_WARP;
+            n <= MOST_LANES_APART && rows * u64::from(cost) >= LEAST_WORK_APART
         }
     }
 
