@@ -73,6 +73,8 @@ pub(crate) struct Context {
     pub(crate) seeds: Cell<SplitMix64>,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
+    /// How often functions of the script were defined or forgotten.
+    pub(crate) definitions: Cell<u64>,
     /// All functions, and what they take: what errors are worded by.
     pub(crate) functions: RefCell<Signatures>,
     /// How the piece that runs counts its lines.
@@ -103,6 +105,7 @@ impl Context {
             lines: Cell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
+            definitions: Cell::new(0),
             functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),
             kernels: RefCell::default(),
             module_kernels: RefCell::default(),

@@ -270,7 +270,9 @@ impl Session {
     /// `SessionGenerator`.
     pub fn check_draw(&self, op: &'static str) -> Result<()> {
         if self.records_function() {
-            return Err(Error::SessionGenerator { op, region: "jit", line: 0 });
+            let error = Error::SessionGenerator { op, region: "jit", line: 0 };
+            self.fail_recording(error.clone());
+            return Err(error);
         }
         self.with_table(|table| match table.open_region_mut() {
             Some(open) if !open.evaluated => {

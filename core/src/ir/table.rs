@@ -53,6 +53,8 @@ pub struct Table {
     pub(crate) untracked: bool,
     /// How many functions are being recorded to be called later, one in the other.
     pub(crate) recorded_functions: usize,
+    /// What such a function did that it may not do.
+    pub(crate) recording_failure: Option<Error>,
     /// How many functions are being differentiated, one in the other.
     pub(crate) differentiated: usize,
     /// Lines waiting to be written once the table is unlocked.
@@ -77,6 +79,7 @@ impl Table {
             value_numbering: true,
             untracked: false,
             recorded_functions: 0,
+            recording_failure: None,
             differentiated: 0,
             log,
         }

@@ -40,6 +40,16 @@ impl Session {
         work()
     }
 
+    /// Lets the recording of a function fail, whatever the function makes of the error.
+    pub fn fail_recording(&self, error: Error) {
+        self.with_table(|table| table.recording_failure = Some(error));
+    }
+
+    /// What let the recording of a function fail since this was asked.
+    pub fn take_recording_failure(&self) -> Option<Error> {
+        self.with_table(|table| table.recording_failure.take())
+    }
+
     /// Whether a function is being recorded.
     pub fn records_function(&self) -> bool {
         self.with_table(|table| table.recorded_functions > 0)

@@ -11,13 +11,13 @@ use std::rc::Rc;
 
 use porcini_core::random::Pcg32;
 use porcini_core::{Array, DType, Recorded};
-use rhai::{Dynamic, FnPtr, ImmutableString, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FnPtr, Identifier, ImmutableString, NativeCallContext};
 
 use super::constants::Undefined;
 use super::given::of_function;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
 use crate::value::{ArrayRef, Node};
 
@@ -30,10 +30,13 @@ const MOST_ARGUMENTS: usize = 8;
 /// Recordings of a function that are kept.
 const MOST_RECORDINGS: usize = 16;
 
+/// What a call depended on, and what was recorded then, if that can be recorded again.
+type Known = (Vec<Fact>, Option<Rc<Recording>>);
+
 /// A function and its recordings, the newest last.
 struct Jitted {
     function: FnPtr,
-    recordings: RefCell<VecDeque<Rc<Recording>>>,
+    recordings: RefCell<VecDeque<Known>>,
 }
 
 /// As closures hold it.
@@ -61,7 +64,8 @@ enum Fact {
     Lanes(String, Vec<u64>),
     /// The same reference as another one before.
     Same(usize),
-    Flags(u64),
+    /// The flags, and how often functions of the script were defined.
+    Settings(u64, u64),
 }
 
 /// Where arrays are that a function can reach.
@@ -84,19 +88,39 @@ enum Content {
 struct Reach {
     facts: Vec<Fact>,
     places: Vec<Place>,
+    /// Values with components, which are places.
+    nested: Vec<ArrayRef>,
     /// Variables that closures share with what is around.
     variables: Vec<Dynamic>,
+    /// Functions of jit that were looked into.
+    jitted: Vec<JitRef>,
     /// Whether there is something of which it is not known when it changes.
     is_unknown: bool,
 }
 
+/// What a function did with stand-ins.
 struct Recording {
-    facts: Vec<Fact>,
     recorded: Recorded,
     /// Places that the function changes, and what is in them then.
     changes: Vec<(usize, Content)>,
     /// What it returns. Outputs are the arrays in changes, then those in here.
-    result: Dynamic,
+    result: Returned,
+}
+
+/// What a function returns.
+enum Returned {
+    /// A number, a text, nothing.
+    Same(Dynamic),
+    /// What is in a place, not a copy.
+    Place(usize),
+    /// A value with components, likewise.
+    Nested(usize),
+    /// A new value with outputs as its arrays.
+    New(Place),
+    /// The new value of this number again.
+    Again(usize),
+    List(Vec<Self>),
+    Map(Vec<(Identifier, Self)>),
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -106,7 +130,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "The function f, recorded once: a call with arrays of the same types and sizes, and the same numbers, records what the \
          first one recorded, without running f. Arrays and generators that f has captured are read, and changed, at each \
          call; a captured number that is another one records anew. Inside no lane can be read (if, any, x[i] of an array, \
-         print), and nothing drawn from the session's generator: pass a PCG32C.\n\n\
+         print), and nothing drawn from the session's generator: pass a PCG32C. What else f does, with files or times, it does \
+         in the first call alone.\n\n\
          >> f = jit(|x| sin(x) * x); [f.call(FloatC([1, 2])), f.call(FloatC([0, 1]))]\n[[0.841471, 1.81859], [0, 0.841471]]\n\
          >> slope = jit(grad(|x| hsum(x ** 3))); slope.call(FloatC([1, 2]))\n[3, 12]",
     );
@@ -147,42 +172,38 @@ fn called(
     if is_plain {
         return jitted.function.call_within_context(call, args);
     }
-    let known = jitted.recordings.borrow().iter().find(|known| known.facts == reach.facts).cloned();
+    let known = jitted.recordings.borrow().iter().find(|(facts, _)| *facts == reach.facts).cloned();
     let recording = match known {
-        Some(known) => known,
+        Some((_, known)) => known,
         None => {
-            let recording = Rc::new(recorded(context, call, jitted, args, &reach)?);
+            let recording = recorded(context, call, jitted, &args, &reach)?.map(Rc::new);
             let mut recordings = jitted.recordings.borrow_mut();
-            recordings.push_back(recording.clone());
+            recordings.push_back((reach.facts.clone(), recording.clone()));
             if recordings.len() > MOST_RECORDINGS {
                 recordings.pop_front();
             }
             recording
         }
     };
+    let Some(recording) = recording else {
+        return jitted.function.call_within_context(call, args);
+    };
     let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let mut outputs = outputs.into_iter();
-    let mut next = |array: &mut Array| {
-        if let Some(output) = outputs.next() {
-            *array = output;
-        }
-    };
     for (place, content) in &recording.changes {
-        let mut content = content.clone();
-        content.each(&mut next);
-        reach.places[*place].put(content);
+        reach.places[*place].put(content.with(&mut outputs));
     }
-    Ok(with_arrays(&recording.result, &mut next))
+    Ok(recording.result.made(&reach, &mut outputs, &mut Vec::new()))
 }
 
-/// Calls a function with stand-ins in all places that it can reach.
+/// Calls a function with stand-ins in all places that it can reach; what it did, if that can be done again without it.
 fn recorded(
     context: &Context,
     call: &NativeCallContext<'_>,
     jitted: &Jitted,
-    args: Vec<Dynamic>,
+    args: &[Dynamic],
     reach: &Reach,
-) -> Result<Recording> {
+) -> Result<Option<Recording>> {
     let session = &context.session;
     let arrays = reach.arrays();
     let stand_ins = session.stand_ins(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
@@ -197,9 +218,22 @@ fn recorded(
         });
         place.put(content);
     }
-    let result = session.recording_function(|| {
-        jitted.function.call_within_context::<Dynamic>(call, args.clone())
-    })?;
+    session.take_recording_failure();
+    let result = session
+        .recording_function(|| jitted.function.call_within_context::<Dynamic>(call, args.to_vec()));
+    if let Some(failure) = session.take_recording_failure() {
+        // The error with its position, unless the function went on behind it.
+        return Err(match result {
+            Err(error) => error,
+            Ok(_) => Err::<(), _>(failure).or_fault().err().unwrap_or_else(|| fault("jit")),
+        });
+    }
+    // Without stand-ins it fails the same way, or throws what others may look at.
+    let result = match result {
+        Ok(result) => result,
+        Err(error) if matches!(*error, EvalAltResult::ErrorTerminated(..)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
     let mut own = stand_ins.iter();
     let mut changes = Vec::new();
     for (i, (place, old)) in reach.places.iter().zip(&before.contents).enumerate() {
@@ -212,22 +246,26 @@ fn recorded(
     }
     let mut outputs: Vec<Array> =
         changes.iter().flat_map(|(_, content)| content.arrays()).collect();
-    let result = with_arrays(&result, &mut |array| outputs.push(array.clone()));
-    if !Reach::of(context, &jitted.function, &args).is_like(reach) {
+    let result = Returned::of(&result, reach, &mut outputs, &mut Vec::new());
+    if !Reach::of(context, &jitted.function, args).is_like(reach) {
         return Err(fault_with_hint(
             "jit: the function gives a variable from outside another value",
             "only its first call would: return the value instead; an array that changes is x[all] = .., or an argument",
         ));
     }
     drop(before);
+    // Closures have seen stand-ins, and marks are of this call.
+    let (Some(mut result), false) = (result, outputs.iter().any(Array::is_tracked)) else {
+        return Ok(None);
+    };
     let [inputs, outputs] = [&stand_ins, &outputs].map(|arrays| arrays.iter().collect::<Vec<_>>());
     let recorded = session.recorded(&inputs, &outputs).or_fault()?;
     // Others stand there at each call; these have no lanes.
     let nothing = session.full(DType::I32, 0, 1).or_fault()?;
     let mut empty = |array: &mut Array| array.clone_from(&nothing);
     changes.iter_mut().for_each(|(_, content)| content.each(&mut empty));
-    let result = with_arrays(&result, &mut empty);
-    Ok(Recording { facts: reach.facts.clone(), recorded, changes, result })
+    result.each(&mut empty);
+    Ok(Some(Recording { recorded, changes, result }))
 }
 
 /// What there was before comes back, whatever happens.
@@ -266,7 +304,8 @@ fn serial(array: &Array) -> u64 {
 impl Reach {
     fn of(context: &Context, function: &FnPtr, args: &[Dynamic]) -> Self {
         let mut reach = Self::default();
-        reach.facts.push(Fact::Flags(context.session.flag_bits()));
+        let settings = Fact::Settings(context.session.flag_bits(), context.definitions.get());
+        reach.facts.push(settings);
         reach.function(function);
         args.iter().for_each(|arg| reach.value(arg));
         reach
@@ -274,11 +313,7 @@ impl Reach {
 
     /// Whether the same arrays can be reached, and nothing else differs.
     fn is_like(&self, other: &Self) -> bool {
-        let is_same = |(a, b): (&Place, &Place)| match (a, b) {
-            (Place::Array(a), Place::Array(b)) => a.is(b),
-            (Place::Rng(a), Place::Rng(b)) => Rc::ptr_eq(&a.0, &b.0),
-            (Place::Array(_), Place::Rng(_)) | (Place::Rng(_), Place::Array(_)) => false,
-        };
+        let is_same = |(a, b): (&Place, &Place)| a.is(b);
         self.facts == other.facts && self.places.iter().zip(&other.places).all(is_same)
     }
 
@@ -290,7 +325,9 @@ impl Reach {
     }
 
     fn value(&mut self, value: &Dynamic) {
-        if let Some(array) = value.read_lock::<ArrayRef>() {
+        if value.is_locked() {
+            self.is_unknown = true;
+        } else if let Some(array) = value.read_lock::<ArrayRef>() {
             self.array(&array);
         } else if let Some(rng) = value.read_lock::<RngRef>() {
             self.rng(&rng);
@@ -303,6 +340,12 @@ impl Reach {
         } else if let Some(function) = value.read_lock::<FnPtr>() {
             self.function(&function);
         } else if let Some(jitted) = value.read_lock::<JitRef>() {
+            // One that captures itself has no end.
+            if self.jitted.iter().any(|known| Rc::ptr_eq(&known.0, &jitted.0)) {
+                self.is_unknown = true;
+                return;
+            }
+            self.jitted.push(jitted.clone());
             self.function(&jitted.0.function);
         } else if let Some(text) = value.read_lock::<ImmutableString>() {
             self.facts.push(Fact::Text(text.clone()));
@@ -322,11 +365,12 @@ impl Reach {
     fn array(&mut self, array: &ArrayRef) {
         if let Some(components) = array.components() {
             self.facts.push(Fact::Nested(array.type_name()));
+            self.nested.push(array.clone());
             components.iter().for_each(|component| self.array(component));
             return;
         }
-        let is_same = |place: &Place| matches!(place, Place::Array(other) if other.is(array));
-        if let Some(place) = self.places.iter().position(is_same) {
+        let place = Place::Array(array.clone());
+        if let Some(place) = self.places.iter().position(|other| other.is(&place)) {
             self.facts.push(Fact::Same(place));
             return;
         }
@@ -336,17 +380,15 @@ impl Reach {
         };
         let sizes = array.leaves().iter().map(Array::size).collect();
         self.facts.push(Fact::Lanes(form, sizes));
-        self.places.push(Place::Array(array.clone()));
+        self.places.push(place);
     }
 
     fn rng(&mut self, rng: &RngRef) {
-        let is_same =
-            |place: &Place| matches!(place, Place::Rng(other) if Rc::ptr_eq(&other.0, &rng.0));
-        if let Some(place) = self.places.iter().position(is_same) {
+        let place = Place::Rng(rng.clone());
+        if let Some(place) = self.places.iter().position(|other| other.is(&place)) {
             self.facts.push(Fact::Same(place));
             return;
         }
-        let place = Place::Rng(rng.clone());
         let sizes = place.content().arrays().iter().map(Array::size).collect();
         self.facts.push(Fact::Lanes("PCG32C".into(), sizes));
         self.places.push(place);
@@ -358,6 +400,30 @@ impl Reach {
 }
 
 impl Place {
+    /// Whether both are the same reference.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Array(a), Self::Array(b)) => a.is(b),
+            (Self::Rng(a), Self::Rng(b)) => Rc::ptr_eq(&a.0, &b.0),
+            (Self::Array(_), Self::Rng(_)) | (Self::Rng(_), Self::Array(_)) => false,
+        }
+    }
+
+    fn value(&self) -> Dynamic {
+        match self {
+            Self::Array(array) => Dynamic::from(array.clone()),
+            Self::Rng(rng) => Dynamic::from(rng.clone()),
+        }
+    }
+
+    /// A place of its own with the same in it.
+    fn copy(&self) -> Self {
+        match self {
+            Self::Array(array) => Self::Array(array.copy()),
+            Self::Rng(rng) => Self::Rng(RngRef::new(rng.0.borrow().clone())),
+        }
+    }
+
     fn content(&self) -> Content {
         match self {
             Self::Array(array) => Content::Node(array.node().clone()),
@@ -400,31 +466,114 @@ impl Content {
         self.clone().each(&mut |array| arrays.push(array.clone()));
         arrays
     }
+
+    /// The same with other arrays in it.
+    fn with(&self, arrays: &mut impl Iterator<Item = Array>) -> Self {
+        let mut content = self.clone();
+        content.each(&mut |array| {
+            if let Some(other) = arrays.next() {
+                *array = other;
+            }
+        });
+        content
+    }
 }
 
-/// A copy of what a function returned, with other arrays in it.
-fn with_arrays(value: &Dynamic, change: &mut impl FnMut(&mut Array)) -> Dynamic {
-    if let Some(array) = value.read_lock::<ArrayRef>() {
-        let copy = array.copy();
-        copy.for_each_leaf("", &mut |array, _| change(array));
-        return Dynamic::from(copy);
-    }
-    if let Some(rng) = value.read_lock::<RngRef>() {
-        return Dynamic::from(rng.with(change));
-    }
-    if let Some(list) = value.read_lock::<rhai::Array>() {
-        let mut items = Vec::with_capacity(list.len());
-        for item in list.iter() {
-            items.push(with_arrays(item, change));
+impl Returned {
+    /// What a function returned, whose arrays are added to the outputs; `None` of what may hold others, such as closures.
+    fn of(
+        value: &Dynamic,
+        reach: &Reach,
+        outputs: &mut Vec<Array>,
+        made: &mut Vec<Place>,
+    ) -> Option<Self> {
+        if value.is_locked() {
+            return None;
         }
-        return items.into();
-    }
-    if let Some(map) = value.read_lock::<rhai::Map>() {
-        let mut items = rhai::Map::new();
-        for (key, item) in map.iter() {
-            items.insert(key.clone(), with_arrays(item, change));
+        let place = if let Some(array) = value.read_lock::<ArrayRef>() {
+            Some(Place::Array(array.clone()))
+        } else {
+            value.read_lock::<RngRef>().map(|rng| Place::Rng(rng.clone()))
+        };
+        if let Some(Place::Array(array)) = &place
+            && let Some(known) = reach.nested.iter().position(|other| other.is(array))
+        {
+            return Some(Self::Nested(known));
         }
-        return items.into();
+        if let Some(place) = place {
+            if let Some(known) = reach.places.iter().position(|other| other.is(&place)) {
+                return Some(Self::Place(known));
+            }
+            if let Some(known) = made.iter().position(|other| other.is(&place)) {
+                return Some(Self::Again(known));
+            }
+            outputs.extend(place.content().arrays());
+            made.push(place.clone());
+            // A copy: its arrays are exchanged.
+            return Some(Self::New(place.copy()));
+        }
+        if let Some(list) = value.read_lock::<rhai::Array>() {
+            let items = list.iter().map(|item| Self::of(item, reach, outputs, made));
+            return items.collect::<Option<_>>().map(Self::List);
+        }
+        if let Some(map) = value.read_lock::<rhai::Map>() {
+            let entry = |(key, item): (&Identifier, &Dynamic)| {
+                Some((key.clone(), Self::of(item, reach, outputs, made)?))
+            };
+            return map.iter().map(entry).collect::<Option<_>>().map(Self::Map);
+        }
+        let is_plain = value.is_unit()
+            || value.is_int()
+            || value.is_float()
+            || value.is_bool()
+            || value.is_string();
+        is_plain.then(|| Self::Same(value.clone()))
     }
-    value.clone()
+
+    /// The value of a call, with these outputs in it.
+    fn made(
+        &self,
+        reach: &Reach,
+        outputs: &mut impl Iterator<Item = Array>,
+        made: &mut Vec<Place>,
+    ) -> Dynamic {
+        match self {
+            Self::Same(value) => value.clone(),
+            Self::Place(place) => reach.places[*place].value(),
+            Self::Nested(number) => Dynamic::from(reach.nested[*number].clone()),
+            Self::Again(number) => made[*number].value(),
+            Self::New(place) => {
+                let place = place.copy();
+                place.put(place.content().with(outputs));
+                made.push(place.clone());
+                place.value()
+            }
+            Self::List(items) => {
+                let mut list = Vec::with_capacity(items.len());
+                items.iter().for_each(|item| list.push(item.made(reach, outputs, made)));
+                list.into()
+            }
+            Self::Map(entries) => {
+                let mut map = rhai::Map::new();
+                for (key, item) in entries {
+                    map.insert(key.clone(), item.made(reach, outputs, made));
+                }
+                map.into()
+            }
+        }
+    }
+
+    /// Calls a function with all arrays of new values.
+    fn each(&mut self, change: &mut impl FnMut(&mut Array)) {
+        match self {
+            Self::New(place) => {
+                let mut content = place.content();
+                content.each(change);
+                place.put(content);
+            }
+            Self::List(items) => items.iter_mut().for_each(|item| item.each(change)),
+            Self::Map(entries) => entries.iter_mut().for_each(|(_, item)| item.each(change)),
+            Self::Same(_) | Self::Place(_) | Self::Nested(_) | Self::Again(_) => {}
+        }
+    }
 }

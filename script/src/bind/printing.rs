@@ -9,7 +9,7 @@ use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 use super::control::{is_shown, running_lanes};
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault};
 use crate::show::display;
 use crate::show::format::format;
 use crate::show::html::html;
@@ -113,10 +113,10 @@ const RHAI_PRINTS: [fn() -> TypeId; 9] = [
 /// The line that `print` shows; in a body only lanes that run it.
 fn print(context: &Context, args: &[&mut Dynamic]) -> Result<ImmutableString> {
     if context.session.records_function() {
-        return Err(fault_with_hint(
-            "print: the function of jit is called once, to be recorded",
-            "print what it returns, or call the function without jit",
-        ));
+        let what = "the function of jit is called once, to be recorded; print what it returns";
+        let error = porcini_core::Error::Argument { op: "print", what: what.into() };
+        context.session.fail_recording(error.clone());
+        return Err(error).or_fault();
     }
     if !is_shown(context)? {
         return Ok(NOTHING.into());

@@ -450,6 +450,7 @@ impl Interpreter {
 
     /// Lets those who word errors know which functions there are.
     fn tell_functions(&self) {
+        self.context.definitions.set(self.context.definitions.get() + 1);
         let scripted = self.definitions.iter_functions().map(|function| {
             (function.name.to_string(), format!("({})", function.params.join(", ")))
         });

@@ -162,8 +162,8 @@ impl Recorder<'_> {
 
     pub(super) fn none_backwards(&self, id: VarId, what: &str) -> Error {
         let what = format!(
-            "a loop (line {}) {what} has no derivative backwards; set_flag(\"record_loops\", false) runs it step by step, \
-             which has one, and jvp and forward(x) go forward",
+            "a loop (line {}) {what} has no derivative backwards; jvp and forward(x) go forward, and \
+             set_flag(\"record_loops\", false) runs loops step by step, but where the order of lanes shows",
             self.var(id).line
         );
         Error::Argument { op: "backward", what }
