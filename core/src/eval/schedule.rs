@@ -65,7 +65,10 @@ pub fn schedule(
         if scope != 0 {
             return Err(walk.table.inside("reading an array", scope));
         }
-        walk.visit(root)?;
+        if let Err(error) = walk.visit(root) {
+            walk.table.note_stand_in(&error);
+            return Err(error);
+        }
     }
     let mut walk = walk.end(keep)?;
     let table = walk.table;

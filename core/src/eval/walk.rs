@@ -195,11 +195,8 @@ impl<'t> Walk<'t, &'t mut Table> {
             return Err(Error::Interrupted);
         }
         let variable = self.table.get(id);
-        if let Some(error) = variable.poisoned().cloned() {
-            if matches!(error, Error::StandIn { .. }) && self.table.recorded_functions > 0 {
-                self.table.recording_failure = Some(error.clone());
-            }
-            return Err(error);
+        if let Some(error) = variable.poisoned() {
+            return Err(error.clone());
         }
         if matches!(variable.kind, Kind::Data) || variable.kind.number().is_some() {
             return Ok(false);

@@ -339,6 +339,14 @@ impl Table {
         self.bare_copy(id)
     }
 
+    /// Notes that a function which is recorded asked for lanes.
+    #[cold]
+    pub(crate) fn note_stand_in(&mut self, error: &Error) {
+        if matches!(error, Error::StandIn { .. }) && self.recorded_functions > 0 {
+            self.recording_failure = Some(error.clone());
+        }
+    }
+
     /// A copy of `id` that knows nothing of derivatives.
     fn bare_copy(&mut self, id: VarId) -> VarId {
         let source = self.get(id);
