@@ -402,16 +402,17 @@ impl Session {
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        let before = self.with_table(|table| std::mem::replace(&mut table.untracked, !tracks));
-        let _before = Before(self, move |table| table.untracked = before);
-        work()
+        let before = self.with_table(|table| table.untracked);
+        self.meanwhile(
+            |table| table.untracked = !tracks,
+            move |table| table.untracked = before,
+            work,
+        )
     }
 
     /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.
     pub fn differentiating<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.with_table(|table| table.differentiated += 1);
-        let _before = Before(self, |table| table.differentiated -= 1);
-        work()
+        self.meanwhile(|table| table.differentiated += 1, |table| table.differentiated -= 1, work)
     }
 
     /// Takes marks back: what was computed from them is no longer tracked for their sake.
@@ -419,15 +420,6 @@ impl Session {
         let [marks, outputs] = [marks, outputs]
             .map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
         self.with_table(|table| table.unmark(&marks, &outputs));
-    }
-}
-
-/// What was before comes back, whatever happens.
-struct Before<'s, F: Fn(&mut Table)>(&'s Session, F);
-
-impl<F: Fn(&mut Table)> Drop for Before<'_, F> {
-    fn drop(&mut self) {
-        self.0.with_table(|table| self.1(table));
     }
 }
 

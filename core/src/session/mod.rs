@@ -445,6 +445,24 @@ impl Session {
         result
     }
 
+    /// Runs `work` with a table that was changed before, and is changed back after it, whatever happens.
+    pub(crate) fn meanwhile<R>(
+        &self,
+        change: impl FnOnce(&mut Table),
+        back: impl Fn(&mut Table),
+        work: impl FnOnce() -> R,
+    ) -> R {
+        struct Meanwhile<'s, F: Fn(&mut Table)>(&'s Session, F);
+        impl<F: Fn(&mut Table)> Drop for Meanwhile<'_, F> {
+            fn drop(&mut self) {
+                self.0.with_table(|table| self.1(table));
+            }
+        }
+        self.with_table(change);
+        let _meanwhile = Meanwhile(self, back);
+        work()
+    }
+
     /// Shows, where recorded operations are shown, what the next ones belong to.
     pub(crate) fn show_call(&self, line: impl FnOnce(&Table) -> String) {
         if self.0.common.log.enabled(TRACE_LEVEL) {

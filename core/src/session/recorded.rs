@@ -28,16 +28,11 @@ impl Session {
 
     /// Runs `work`, a function that is recorded: it may not draw from a generator of the session.
     pub fn recording_function<R>(&self, work: impl FnOnce() -> R) -> R {
-        /// What was before comes back, whatever happens.
-        struct Before<'s>(&'s Session);
-        impl Drop for Before<'_> {
-            fn drop(&mut self) {
-                self.0.with_table(|table| table.recorded_functions -= 1);
-            }
-        }
-        self.with_table(|table| table.recorded_functions += 1);
-        let _before = Before(self);
-        work()
+        self.meanwhile(
+            |table| table.recorded_functions += 1,
+            |table| table.recorded_functions -= 1,
+            work,
+        )
     }
 
     /// Lets the recording of a function fail, whatever the function makes of the error.

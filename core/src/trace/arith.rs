@@ -222,6 +222,7 @@ impl Recorder<'_> {
         Ok(self.intern_sized(op, dtype, size, args))
     }
 
+    #[inline(always)]
     fn intern_sized(&mut self, op: Op, dtype: DType, size: u64, args: &[VarId]) -> VarId {
         if self.settings.fold
             && let Some(id) = identities::simplify(self, op, dtype, size, args)

@@ -159,7 +159,7 @@ impl Recorder<'_> {
         let mut seen: Of<()> = Of::default();
         let mut work: Vec<VarId> = known.values.iter().map(|&(_, end)| end).collect();
         work.push(known.running);
-        work.extend(known.values.iter().filter_map(|&(state, _)| self.var(state).operands[0]));
+        work.extend(known.values.iter().map(|&(state, _)| self.first_of(state)));
         while let Some(id) = work.pop() {
             if seen.insert(id, ()).is_some() {
                 continue;
@@ -177,21 +177,36 @@ impl Recorder<'_> {
 
     /// A region in a body, as a region; its values.
     fn copied_region(&mut self, copy: &mut Copy, region: VarId) -> Result<Vec<VarId>> {
+        let known = self.var(region).region().expect("internal error: a region without a body");
+        let values = known.values.clone();
+        self.copied_with(copy, region, &values, |_, _, _| Ok(Vec::new()))
+    }
+
+    /// A region, as a region of some of its values and of more, which is recorded in its body; both behind it.
+    pub(super) fn copied_with(
+        &mut self,
+        copy: &mut Copy,
+        region: VarId,
+        values: &[(VarId, VarId)],
+        more: impl FnOnce(&mut Self, &mut Copy, u32) -> Result<Vec<Change>>,
+    ) -> Result<Vec<VarId>> {
         let Kind::Region { repeat } = self.var(region).kind else {
             unreachable!("internal error: a result of no region")
         };
         let op = if repeat { LOOP } else { "if_then" };
         let known = self.var(region).region().expect("internal error: a region without a body");
-        let (running, values) = (known.running, known.values.clone());
+        let running = known.running;
         // What is from outside is not recorded inside.
         for id in self.around(region) {
             self.copied(copy, id)?;
         }
         self.in_region(op, |recorder, scope, active| {
-            let states = recorder.copied_states(copy, scope, &values)?;
+            let states = recorder.copied_states(copy, scope, values)?;
             let running = recorder.copied_condition(copy, op, running, active)?;
-            let changes = recorder.copied_changes(copy, &values, &states)?;
-            let states: Vec<Option<VarId>> = states.into_iter().map(Some).collect();
+            let more = more(recorder, copy, scope)?;
+            let mut changes = recorder.copied_changes(copy, values, &states)?;
+            changes.extend(more);
+            let states: Vec<Option<VarId>> = changes.iter().map(|change| change.state).collect();
             Ok(recorder.close_region(repeat, running, &states, &changes)?.0)
         })
     }
@@ -218,9 +233,7 @@ impl Recorder<'_> {
     ) -> Result<Vec<VarId>> {
         let mut states = Vec::with_capacity(values.len());
         for &(state, _) in values {
-            let first = self.var(state).operands[0];
-            let first = first.expect("internal error: a state without a first value");
-            let first = self.copied(copy, first)?;
+            let first = self.copied(copy, self.first_of(state))?;
             let made = self.state(scope, first);
             copy.of.insert(state, made);
             states.push(made);

@@ -10,6 +10,7 @@ use crate::ir::scalar::identity_bits;
 use crate::ir::var::{Kind, VarId};
 
 /// The variable that `op` on `args` equals, if an identity says so.
+#[inline]
 pub(super) fn simplify(
     recorder: &mut Recorder<'_>,
     op: Op,

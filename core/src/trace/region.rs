@@ -131,6 +131,11 @@ impl Recorder<'_> {
         self.add(state)
     }
 
+    /// The value of a state before its region.
+    pub(super) fn first_of(&self, state: VarId) -> VarId {
+        self.var(state).operands[0].expect("internal error: a state without a first value")
+    }
+
     /// Records the condition: the lanes that run the body.
     ///
     /// # Errors
@@ -218,8 +223,7 @@ impl Recorder<'_> {
     /// `Recording` where that is a value of a body around this one, which has no lanes yet.
     fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> Result<HashSet<VarId>> {
         for &(gather, state) in gathers {
-            let first = self.var(state).operands[0];
-            let first = first.expect("internal error: a state without a first value");
+            let first = self.first_of(state);
             // Of a state, the region around this one decides when it is closed.
             if !matches!(self.var(first).kind, Kind::Phi { .. }) {
                 self.whole("gather", first)?;
@@ -267,8 +271,7 @@ impl Recorder<'_> {
         let mut results = Vec::with_capacity(values.len());
         for &(state, next) in values {
             if state == next {
-                let first = self.var(state).operands[0];
-                let first = first.expect("internal error: a state without a first value");
+                let first = self.first_of(state);
                 let is_whole = self.is_memory(state) || tables.contains(&state);
                 let widens = repeat && self.size(first) == 1 && !is_whole;
                 results.push(if widens { self.widen(first, lanes)? } else { first });

@@ -1,7 +1,6 @@
 //! Functions whose derivative a script writes: `custom(#{eval, backward, forward})`, and those that are computed again:
 //! `checkpoint(f)`.
 
-use std::any::TypeId;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,17 +9,15 @@ use porcini_core::{Array, Ask, Error, Result as CoreResult, Scalar, Told, Value}
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
 
 use super::given::{of_array, of_function};
-use super::registry::Registry;
+use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::custom::{Custom, CustomRef};
+use crate::value::standing::standing_for;
 use crate::value::{ArrayRef, scalar, type_name};
 
 /// The function that calls one, which is its first argument.
 const CALL: &str = "call_custom";
-
-/// Most arguments of such a function.
-const MOST_ARGUMENTS: usize = 8;
 
 /// An argument without its arrays.
 enum Given {
@@ -78,25 +75,15 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let eval = of_function("checkpoint", args[0])?;
         Ok(known(context, Custom { op: "checkpoint", eval, backward: None, forward: None }))
     });
-    for n in 0..=MOST_ARGUMENTS {
-        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
-        types[0] = TypeId::of::<CustomRef>();
-        let context = registry.context.clone();
-        registry.engine.register_raw_fn(CALL, &types, move |call, args| {
-            context.at(&call);
-            let custom = args[0].read_lock::<CustomRef>().map(|custom| custom.clone());
-            let custom = custom.expect("internal error: a call of no function");
-            called(&context, &call, custom, &args[1..]).map(Dynamic::from)
-        });
-    }
+    registry.callable(CALL, 0..=MOST_ARGUMENTS, |context, call, custom: &CustomRef, args| {
+        called(context, call, custom.clone(), args).map(Dynamic::from)
+    });
 }
 
 /// The function that stands for one.
 fn known(context: &Context, custom: Custom) -> FnPtr {
     let custom = context.customs.borrow_mut().add(custom);
-    let mut function = FnPtr::new(CALL).expect("internal error: no name of a function");
-    function.add_curry(Dynamic::from(custom));
-    function
+    standing_for(CALL, Dynamic::from(custom))
 }
 
 fn called(

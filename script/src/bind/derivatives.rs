@@ -11,14 +11,12 @@ use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
 use super::catalogue;
 use super::custom::asking;
 use super::given::{of_array, of_function};
-use super::registry::Registry;
+use super::registry::{MOST_ARGUMENTS, Registry};
 use super::types::statics;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::standing::standing_for;
 use crate::value::{Arg, ArrayRef, type_name};
-
-/// Most arguments of a function that is differentiated.
-const MOST_ARGUMENTS: usize = 8;
 
 /// Names that Enoki and Dr.Jit have.
 const ALIASES: [(&str, &str); 5] = [
@@ -337,22 +335,10 @@ fn of_functions(
     + 'static,
 ) {
     registry.typed(name, TypeId::of::<FnPtr>(), 1, move |_, _, args| {
-        let mut function = FnPtr::new(called).expect("internal error: no name of a function");
-        function.add_curry(args[0].clone());
-        Ok(function)
+        Ok(standing_for(called, args[0].clone()))
     });
-    for arity in 1..=MOST_ARGUMENTS {
-        for registered in [name, called] {
-            let work = work.clone();
-            let context = registry.context.clone();
-            let mut types = vec![TypeId::of::<Dynamic>(); arity + 1];
-            types[0] = TypeId::of::<FnPtr>();
-            registry.engine.register_raw_fn(registered, types, move |call, args| {
-                context.at(&call);
-                let f = of_function(name, args[0])?;
-                work(&context, &call, &f, &args[1..])
-            });
-        }
+    for registered in [name, called] {
+        registry.callable(registered, 1..=MOST_ARGUMENTS, work.clone());
     }
 }
 

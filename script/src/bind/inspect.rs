@@ -136,19 +136,30 @@ fn show_variables(
             "\n  [!] an index was out of bounds where this was computed: lanes may be 0 for it",
         );
     }
+    // In a narrow window names and labels matter more than the counts.
+    show_table(context, table, notes, &whos_footer(whos), &["E/I Refs", "Memory", "Type", "Ready"])
+}
+
+/// Shows a table with notes and a footer below it; in a narrow window without the columns named in `less`, one after the
+/// other, and with the footer's lines broken.
+pub(super) fn show_table(
+    context: &Context,
+    table: Table,
+    mut notes: String,
+    footer: &str,
+    less: &[&str],
+) -> Result<()> {
     let window = context.host.window();
-    for line in whos_footer(whos).lines() {
+    for line in footer.lines() {
         notes.push('\n');
         let _ = display::break_line(&mut notes, line, 4, window.unwrap_or(usize::MAX));
     }
-    // In a narrow window names and labels matter more than the counts.
     let forms = if context.host.shows_forms() {
         vec![(HTML, html::noted(&table, &notes)?)]
     } else {
         vec![]
     };
-    let fitted = table.fitted(window, &["E/I Refs", "Memory", "Type", "Ready"]);
-    let text = format!("{fitted}{notes}");
+    let text = format!("{}{notes}", table.fitted(window, less));
     context.host.display(&Shown { text, forms }, Place::Below);
     Ok(())
 }

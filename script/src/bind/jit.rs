@@ -4,7 +4,6 @@
 //! has captured. For facts that were met before, what the function recorded then is recorded again with other arrays in it;
 //! no script runs. Else the function is called, with stand-ins in the place of all arrays that it can reach.
 
-use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -15,17 +14,18 @@ use rhai::{Dynamic, EvalAltResult, FnPtr, Identifier, ImmutableString, NativeCal
 
 use super::constants::Undefined;
 use super::given::of_function;
-use super::registry::Registry;
+use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
+use crate::value::standing::standing_for;
 use crate::value::{ArrayRef, Node};
 
 /// The function that calls one, which is its first argument.
 const CALL: &str = "call_jit";
 
-/// Most arguments of such a function.
-const MOST_ARGUMENTS: usize = 8;
+/// Facts beyond which looking at what a call depends on takes longer than the call.
+const MOST_FACTS: usize = 10_000;
 
 /// Recordings of a function that are kept.
 const MOST_RECORDINGS: usize = 16;
@@ -138,22 +138,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.any("jit", 1, |_, _, args| {
         let function = of_function("jit", args[0])?;
         let jitted = Jitted { function, recordings: RefCell::default() };
-        let mut called = FnPtr::new(CALL).expect("internal error: no name of a function");
-        called.add_curry(Dynamic::from(JitRef(Rc::new(jitted))));
-        Ok(called)
+        Ok(standing_for(CALL, Dynamic::from(JitRef(Rc::new(jitted)))))
     });
-    for n in 0..=MOST_ARGUMENTS {
-        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
-        types[0] = TypeId::of::<JitRef>();
-        let context = registry.context.clone();
-        registry.engine.register_raw_fn(CALL, &types, move |call, args| {
-            context.at(&call);
-            let jitted = args[0].read_lock::<JitRef>().map(|jitted| jitted.clone());
-            let jitted = jitted.expect("internal error: a call of no function");
-            let args: Vec<Dynamic> = args[1..].iter().map(|arg| (**arg).clone()).collect();
-            called(&context, &call, &jitted.0, args)
-        });
-    }
+    registry.callable(CALL, 0..=MOST_ARGUMENTS, |context, call, jitted: &JitRef, args| {
+        called(context, call, &jitted.0, args.iter().map(|arg| (**arg).clone()).collect())
+    });
 }
 
 fn called(
@@ -325,9 +314,13 @@ impl Reach {
     }
 
     fn value(&mut self, value: &Dynamic) {
-        if value.is_locked() {
+        if value.is_locked() || self.facts.len() > MOST_FACTS {
             self.is_unknown = true;
-        } else if let Some(array) = value.read_lock::<ArrayRef>() {
+        }
+        if self.is_unknown {
+            return;
+        }
+        if let Some(array) = value.read_lock::<ArrayRef>() {
             self.array(&array);
         } else if let Some(rng) = value.read_lock::<RngRef>() {
             self.rng(&rng);

@@ -7,7 +7,7 @@ use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
 use super::inspect::common_form;
-use super::registry::Registry;
+use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::language::tokens::{self, registered};
@@ -15,9 +15,6 @@ use crate::value::names::Sight;
 use crate::value::nested::lend;
 use crate::value::text_kernel::{CALL, KernelRef};
 use crate::value::{Arg, ArrayRef, scalar, type_name};
-
-/// Arguments of a call.
-const MOST_ARGUMENTS: usize = 16;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
@@ -30,35 +27,26 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         };
         Ok(function(of_text(context, in_sight.borrow().as_ref(), &text).or_fault()?))
     });
-    for n in 0..=MOST_ARGUMENTS {
-        let mut types = vec![TypeId::of::<Dynamic>(); n + 1];
-        types[0] = TypeId::of::<KernelRef>();
-        let context = registry.context.clone();
-        registry.engine.register_raw_fn(CALL, &types, move |call, args| {
-            context.at(&call);
-            let kernel = args[0].read_lock::<KernelRef>().map(|kernel| kernel.clone());
-            match kernel {
-                Some(KernelRef::Kernel(kernel)) => called(&context, &kernel, &args[1..]),
-                Some(KernelRef::Reduction(reduction)) => reduced(&context, &reduction, &args[1..]),
-                None => Ok(Dynamic::UNIT),
-            }
-        });
-        if n > 0 {
-            for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
-                registry.typed(name, TypeId::of::<FnPtr>(), n + 1, move |context, call, args| {
-                    context.at(call);
-                    match KernelRef::of(args[0]) {
-                        Some(KernelRef::Kernel(kernel)) => {
-                            stored(context, &kernel, store, &args[1..])
-                        }
-                        _ => {
-                            let what =
-                                format!("{name}: got {}, expected a kernel", type_name(args[0]));
-                            Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"))
-                        }
+    registry.callable(
+        CALL,
+        0..=MOST_ARGUMENTS,
+        |context, _, kernel: &KernelRef, args| match kernel {
+            KernelRef::Kernel(kernel) => called(context, kernel, args),
+            KernelRef::Reduction(reduction) => reduced(context, reduction, args),
+        },
+    );
+    for n in 1..=MOST_ARGUMENTS {
+        for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
+            registry.typed(name, TypeId::of::<FnPtr>(), n + 1, move |context, call, args| {
+                context.at(call);
+                match KernelRef::of(args[0]) {
+                    Some(KernelRef::Kernel(kernel)) => stored(context, &kernel, store, &args[1..]),
+                    _ => {
+                        let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
+                        Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"))
                     }
-                });
-            }
+                }
+            });
         }
     }
     reductions(registry);

@@ -3,6 +3,7 @@
 
 use std::any::TypeId;
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use rhai::{Dynamic, Engine, NativeCallContext};
@@ -12,6 +13,9 @@ use crate::context::Context;
 use crate::fault::{Result, fault, under_name};
 use crate::language::tokens::{registered, registered_method};
 use crate::value::ArrayRef;
+
+/// Most arguments of what is called as a function: a kernel, `grad(f)`.
+pub(crate) const MOST_ARGUMENTS: usize = 16;
 
 /// Registers functions with an engine and keeps their documentation.
 pub(crate) struct Registry<'e> {
@@ -122,6 +126,29 @@ impl<'e> Registry<'e> {
             None => {
                 self.engine.register_raw_fn(registered(name), types, run);
             }
+        }
+    }
+
+    /// Registers how things of a type are called, with so many arguments: functions of scripts stand for them
+    /// ([`crate::value::standing::standing_for`]).
+    pub(crate) fn callable<T: Clone + 'static>(
+        &mut self,
+        name: &'static str,
+        arities: RangeInclusive<usize>,
+        function: impl Fn(&Context, &NativeCallContext<'_>, &T, &[&mut Dynamic]) -> Result<Dynamic>
+        + 'static,
+    ) {
+        let function = Rc::new(function);
+        for arity in arities {
+            let (context, function) = (self.context.clone(), function.clone());
+            let mut types = vec![TypeId::of::<Dynamic>(); arity + 1];
+            types[0] = TypeId::of::<T>();
+            self.engine.register_raw_fn(name, types, move |call, args| {
+                context.at(&call);
+                let thing = args[0].read_lock::<T>().map(|thing| thing.clone());
+                let thing = thing.expect("internal error: a call of nothing");
+                function(&context, &call, &thing, &args[1..])
+            });
         }
     }
 

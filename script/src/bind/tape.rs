@@ -7,13 +7,11 @@ use porcini_core::memory::alloc::Bytes;
 use porcini_core::tape::TapeRow;
 use rhai::{Dynamic, Map};
 
+use super::inspect::show_table;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 use crate::language::tokens;
-use crate::show::forms::{Place, Shown};
-use crate::show::html;
-use crate::show::markup::HTML;
 use crate::show::table::Table;
 use crate::value::names::Names;
 use crate::value::type_name;
@@ -71,15 +69,7 @@ fn show(context: &Context, names: Option<&Names>) -> Result<()> {
             continue;
         }
         let table = table(session, &rows, names);
-        let window = context.host.window();
-        let footer = footer(&rows);
-        let forms = if context.host.shows_forms() {
-            vec![(HTML, html::noted(&table, &footer)?)]
-        } else {
-            vec![]
-        };
-        let text = format!("{}{footer}", table.fitted(window, &["Type", "Size", "Label"]));
-        context.host.display(&Shown { text, forms }, Place::Below);
+        show_table(context, table, String::new(), &footer(&rows), &["Type", "Size", "Label"])?;
     }
     Ok(())
 }
@@ -113,7 +103,7 @@ fn footer(rows: &[TapeRow]) -> String {
     let kept: u64 = computed().filter_map(|row| row.kept).sum();
     let n_kept = computed().filter(|row| row.kept.is_some()).count();
     format!(
-        "\n\n  Marks    : {n_marks}\n  Computed : {}, of which {n_kept} are kept in memory ({}), {} are computed again",
+        "\n  Marks    : {n_marks}\n  Computed : {}, of which {n_kept} are kept in memory ({}), {} are computed again",
         rows.len() - n_marks,
         Bytes(kept),
         rows.len() - n_marks - n_kept

@@ -16,6 +16,7 @@ pub(crate) mod nested;
 pub(crate) mod npy;
 pub(crate) mod outputs;
 pub(crate) mod range;
+pub(crate) mod standing;
 pub(crate) mod text_kernel;
 
 use std::cell::{Ref, RefCell};

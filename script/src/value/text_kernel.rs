@@ -3,6 +3,8 @@
 use porcini_core::text_kernel::{TextKernel, TextReduction};
 use rhai::{Dynamic, FnPtr};
 
+use super::standing::standing_for;
+
 /// The function that calls a kernel, which is its first argument.
 pub(crate) const CALL: &str = "call_kernel";
 
@@ -16,9 +18,7 @@ pub(crate) enum KernelRef {
 impl KernelRef {
     /// The function that stands for it.
     pub(crate) fn into_function(self) -> FnPtr {
-        let mut function = FnPtr::new(CALL).expect("internal error: no name of a function");
-        function.add_curry(Dynamic::from(self));
-        function
+        standing_for(CALL, Dynamic::from(self))
     }
 
     /// What a function stands for.

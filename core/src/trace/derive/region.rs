@@ -56,10 +56,6 @@ impl Recorder<'_> {
         Loop { scope: known.scope, running: known.running, values: known.values.clone(), lanes }
     }
 
-    pub(super) fn first_of(&self, state: VarId) -> VarId {
-        self.var(state).operands[0].expect("internal error: a state without a first value")
-    }
-
     pub(super) fn is_moving(&self, id: VarId) -> bool {
         self.dtype(id).is_float()
     }

@@ -1,7 +1,8 @@
 //! What is kept of the turns of loops, to go back through them.
 //!
-//! A loop is run once to count its turns, which are read, but where numbers tell them, and once to keep what its states are at the beginning of each:
-//! in an array for each state, by turn and lane. Of a loop inside another one it is by turn of that, own turn and lane.
+//! A loop is run once to count its turns, which are read, unless numbers tell them; and once to keep what its states are at
+//! the beginning of each turn, in an array for each state, by turn and lane. Of a loop inside another one it is by turn of
+//! that, own turn and lane.
 
 use super::region::Loop;
 use super::unroll::Turns;
@@ -12,7 +13,7 @@ use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::{Kind, VarId};
 use crate::memory::alloc::Bytes;
-use crate::trace::copy::{Copy, LOOP};
+use crate::trace::copy::Copy;
 use crate::trace::region::Change;
 
 /// Memory for turns of which it is not known whether they are taken: where it is less, they are not counted.
@@ -185,18 +186,7 @@ impl Recorder<'_> {
         let Nest { region, shape, .. } = nest;
         let mut values = shape.values.clone();
         values.retain(|&(state, _)| !self.is_written(state));
-        for id in self.around(*region) {
-            self.copied(copy, id)?;
-        }
-        let mut results = self.in_region(LOOP, |recorder, scope, active| {
-            let states = recorder.copied_states(copy, scope, &values)?;
-            let running = recorder.copied_condition(copy, LOOP, shape.running, active)?;
-            let more = more(recorder, copy, scope)?;
-            let mut changes = recorder.copied_changes(copy, &values, &states)?;
-            changes.extend(more);
-            let all: Vec<Option<VarId>> = changes.iter().map(|change| change.state).collect();
-            Ok(recorder.close_region(true, running, &all, &changes)?.0)
-        })?;
+        let mut results = self.copied_with(copy, *region, &values, more)?;
         let more = results.split_off(values.len());
         let mut results = results.into_iter();
         let result = |&(state, _): &(VarId, VarId)| {
@@ -219,8 +209,7 @@ impl Recorder<'_> {
         turns: &[u64],
         room: u64,
     ) -> Result<Kept> {
-        let mut left = turns.iter().copied();
-        let needed = self.bytes_of(nest, 1, &mut left);
+        let needed = self.bytes_of(nest, 1, &mut turns.iter().copied());
         if needed.is_none_or(|bytes| bytes > room) {
             let needed =
                 needed.map_or_else(|| "more than there is".into(), |n| Bytes(n).to_string());
@@ -233,8 +222,7 @@ impl Recorder<'_> {
             );
             return Err(Error::Argument { op: "backward", what });
         }
-        let mut left = turns.iter().copied();
-        let mut rooms = self.rooms_of(nest, 1, &mut left);
+        let mut rooms = self.rooms_of(nest, 1, &mut turns.iter().copied());
         for (place, (&(state, _), is_watched)) in nest.shape.values.iter().zip(watched).enumerate()
         {
             if *is_watched {
