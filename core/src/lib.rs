@@ -88,6 +88,7 @@ pub mod text_kernel;
 pub mod trace;
 pub mod value;
 
+pub use array::isolation::Isolation;
 pub use array::rules::{Ask, Told};
 pub use array::{Array, Operand};
 pub use backend::DeviceChoice;

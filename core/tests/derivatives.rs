@@ -296,6 +296,16 @@ fn functions_of_tensors_have_the_slopes_of_differences() -> Result<()> {
         ("det", Box::new(of("det", Function::Determinant, 0, [3, 3]))),
         ("slogdet", Box::new(of("slogdet", Function::SignAndLog, 1, [3, 3]))),
         ("cholesky", Box::new(of("cholesky", Function::Cholesky, 0, [3, 3]))),
+        ("slogdet, sign", Box::new(of("slogdet", Function::SignAndLog, 0, [3, 3]))),
+        ("cofactors", Box::new(of("det", Function::Cofactors, 0, [3, 3]))),
+        ("lu, l", Box::new(of("lu", Function::Lu, 1, [3, 3]))),
+        ("lu, u", Box::new(of("lu", Function::Lu, 2, [3, 3]))),
+        ("lu, tall l", Box::new(of("lu", Function::Lu, 1, [4, 2]))),
+        ("lu, tall u", Box::new(of("lu", Function::Lu, 2, [4, 2]))),
+        ("lu, wide l", Box::new(of("lu", Function::Lu, 1, [2, 4]))),
+        ("lu, wide u", Box::new(of("lu", Function::Lu, 2, [2, 4]))),
+        ("qr, wide q", Box::new(of("qr", Function::Qr, 0, [2, 4]))),
+        ("qr, wide r", Box::new(of("qr", Function::Qr, 1, [2, 4]))),
         ("qr, q", Box::new(of("qr", Function::Qr, 0, [4, 3]))),
         ("qr, r", Box::new(of("qr", Function::Qr, 1, [4, 3]))),
         ("svd, u", Box::new(of("svd", Function::Svd, 0, [4, 3]))),
@@ -527,6 +537,31 @@ fn loops_and_branches_have_the_slopes_of_differences() -> Result<()> {
         )?;
         after[0].try_add(&after[1])
     };
+    // No state is kept: each turn is undone, with a table that both ways read.
+    let undone = |x: &Array| -> Result<Array> {
+        let limits = session.array(&[0, 1, 30, 7, 2, 12, 9])?;
+        let values = table(x)?;
+        let push = |place: &Array, count: &Array| {
+            let found = values.gather(&count.try_rem(7)?, None)?;
+            place.sin()?.try_mul(&found)?.try_mul(0.05)
+        };
+        let states = [x.try_mul(1.0)?, x.try_mul(0.5)?, session.full(DType::I32, 0, 1)?];
+        let after = session.while_loop_invertible(
+            &states,
+            |s| s[2].lt(&limits),
+            |s| {
+                let speed = s[1].try_sub(&push(&s[0], &s[2])?)?;
+                let place = s[0].try_add(&speed.try_mul(0.05)?)?;
+                Ok::<_, Error>(vec![place, speed, s[2].try_add(1)?])
+            },
+            |s| {
+                let (place, count) = (s[0].try_sub(&s[1].try_mul(0.05)?)?, s[2].try_sub(1)?);
+                let speed = s[1].try_add(&push(&place, &count)?)?;
+                Ok(vec![place, speed, count])
+            },
+        )?;
+        after[0].try_add(&after[1])
+    };
     let branches = |x: &Array| -> Result<Array> {
         let after = session.if_then(
             &x.gt(0.5)?,
@@ -563,10 +598,11 @@ fn loops_and_branches_have_the_slopes_of_differences() -> Result<()> {
         })?;
         Ok(after[0].clone())
     };
-    let functions: [(&str, &Whole<'_>); 6] = [
+    let functions: [(&str, &Whole<'_>); 7] = [
         ("powers", &powers),
         ("gathers", &gathers),
         ("pendulum", &pendulum),
+        ("undone", &undone),
         ("branches", &branches),
         ("branches in a loop", &both),
         ("dispatch", &dispatched),

@@ -81,6 +81,8 @@ TALL = [[1.0, 2.0], [0.5, -1.0], [2.0, 0.3]]
 SQUARES = {
     "inv(a)": jnp.linalg.inv,
     "det(a)": jnp.linalg.det,
+    "lu(a)[1]": lambda a: jax.scipy.linalg.lu(a)[1],
+    "lu(a)[2]": lambda a: jax.scipy.linalg.lu(a)[2],
     "slogdet(a)[1]": lambda a: jnp.linalg.slogdet(a)[1],
     "solve(a, b)": lambda a: jnp.linalg.solve(a, jnp.array(TALL)),
     "cholesky(a @ a.T)": lambda a: jnp.linalg.cholesky(a @ a.T),
@@ -105,7 +107,29 @@ TALLS = {
     "svd(a)[1]": lambda a: jnp.linalg.svd(a, full_matrices=False)[1],
     "pinv(a)": jnp.linalg.pinv,
     "lstsq(a, c)": lambda a: jnp.linalg.lstsq(a, jnp.array([1.0, 2.0, -1.0]))[0],
+    "lu(a)[1]": lambda a: jax.scipy.linalg.lu(a)[1],
+    "lu(a)[2]": lambda a: jax.scipy.linalg.lu(a)[2],
     "a.T @ a": lambda a: a.T @ a,
+}
+# Of one of rank 2: first derivatives.
+SINGULAR = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
+# Of a complex matrix, SQUARE + i a.T of it: what does not depend on phases, to real numbers.
+COMPLEX = {
+    "abs(det(z))": lambda z: jnp.abs(jnp.linalg.det(z)),
+    "slogdet(z)[0].real": lambda z: jnp.linalg.slogdet(z)[0].real,
+    "slogdet(z)[1]": lambda z: jnp.linalg.slogdet(z)[1],
+    "abs(inv(z))": lambda z: jnp.abs(jnp.linalg.inv(z)),
+    "abs(qr(z)[0])": lambda z: jnp.abs(jnp.linalg.qr(z)[0]),
+    "abs(qr(z)[1])": lambda z: jnp.abs(jnp.linalg.qr(z)[1]),
+    "svd(z)[1]": lambda z: jnp.linalg.svd(z)[1],
+    "abs(svd(z)[0])": lambda z: jnp.abs(jnp.linalg.svd(z)[0]),
+    "abs(svd(z)[2])": lambda z: jnp.abs(jnp.linalg.svd(z)[2]),
+    "abs(svd(z)[0] @ svd(z)[2])": lambda z: jnp.abs(jnp.linalg.svd(z)[0] @ jnp.linalg.svd(z)[2]),
+    "lu(z)[1].imag": lambda z: jax.scipy.linalg.lu(z)[1].imag,
+    "lu(z)[2].imag": lambda z: jax.scipy.linalg.lu(z)[2].imag,
+    "cholesky(z @ z.H).imag": lambda z: jnp.linalg.cholesky(z @ z.T.conj()).imag,
+    "eigh(z @ z.H)[0]": lambda z: jnp.linalg.eigh(z @ z.T.conj())[0],
+    "expm(z).imag": lambda z: jax.scipy.linalg.expm(z).imag,
 }
 
 
@@ -152,7 +176,13 @@ def main():
         ]:
             texts.append(text)
             expected.append(np.array(value))
-    for functions, matrix in [(SQUARES, SQUARE), (TALLS, TALL)]:
+    x = f"TensorXdC({json.dumps(SINGULAR)})"
+    texts.append(f"grad(|a| det(a), {x}).ravel()")
+    expected.append(np.array(jax.grad(jnp.linalg.det)(jnp.array(SINGULAR))).ravel())
+    complex_ones = {
+        name.replace("z", "TensorXzC(a, a.T)"): lambda a, f=f: f(a + 1j * a.T) for name, f in COMPLEX.items()
+    }
+    for functions, matrix in [(SQUARES, SQUARE), (TALLS, TALL), (complex_ones, SQUARE)]:
         a = jnp.array(matrix)
         for name, function in functions.items():
             def weighed(a, function=function):
@@ -163,7 +193,10 @@ def main():
             x = f"TensorXdC({json.dumps(matrix)})"
             f = f.replace("b)", f"TensorXdC({json.dumps(TALL)}))").replace("c)", "TensorXdC([1, 2, -1]))")
             texts.append(f"grad({f}, {x}).ravel()")
-            expected.append(np.array(jax.grad(weighed)(a)).ravel())
+            gradient = np.array(jax.grad(weighed)(a))
+            expected.append(gradient.ravel())
+            texts.append(f"[jvp({f}, {x}, {x})[1][0]]")
+            expected.append(np.array([np.sum(gradient * matrix)]))
             texts.append(f"grad(|a| hsum(grad({f}, a) * {x}), {x}).ravel()")
             second = jax.grad(lambda a: jnp.sum(jax.grad(weighed)(a) * jnp.array(matrix)))
             expected.append(np.array(second(a)).ravel())

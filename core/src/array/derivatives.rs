@@ -150,26 +150,10 @@ impl Array {
     /// As [`Array::backward`]; what the front end says.
     pub fn backward_asking(&self, asked: &mut dyn Ask) -> Result<()> {
         self.check_tracked("backward")?;
-        let (session, id) = (self.session(), self.id());
-        let mut held = Held::new(session);
-        let (mut way, marks) = held.record(|recorder| {
-            let cone = recorder.cone(Way::Back, &[id], None)?;
-            let marks = recorder.marks_of(&cone);
-            let cotangent = recorder.seed(id);
-            Ok((recorder.begin_pull(cone, &[(id, cotangent)], &marks)?, marks))
-        })?;
-        session.no_grad(|| {
-            held.pull(&mut way, asked)?;
-            held.record(|recorder| {
-                let gradients = recorder.end_pull(&way, &marks)?;
-                for (&mark, gradient) in marks.iter().zip(gradients) {
-                    if let Some(gradient) = gradient {
-                        recorder.add_to_gradient(mark, gradient, id)?;
-                    }
-                }
-                Ok(())
-            })
-        })
+        let id = self.id();
+        let mut held = Held::new(self.session());
+        let cotangent = held.record(|recorder| Ok(recorder.seed(id)))?;
+        held.pull_to_marks(&[(id, cotangent)], Some(id), asked)
     }
 
     /// Gives it the direction 1, or its gradient if that was set: [`Array::gradient`] of what is computed from it then is

@@ -9,7 +9,7 @@ use crate::ir::composite::Composite;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
-use crate::trace::derive::{PullBack, PushForward, Turn};
+use crate::trace::derive::{PullBack, PushForward, Turn, Way};
 
 /// What is recorded on a way through the trace, with pauses in which the table is not lent.
 pub(super) struct Held<'s> {
@@ -32,6 +32,38 @@ impl<'s> Held<'s> {
             // Regions, and what is in them, are held by the values behind them.
             self.ids.append(&mut recorder.into_owned_values());
             result
+        })
+    }
+
+    /// Holds what comes with an external reference.
+    pub(super) fn adopt(&mut self, ids: impl IntoIterator<Item = VarId>) {
+        self.ids.extend(ids);
+    }
+
+    /// Goes back from variables, each with its cotangent, to all marks, and adds to their gradients. That of an output which
+    /// is a mark itself was its cotangent.
+    pub(super) fn pull_to_marks(
+        &mut self,
+        pairs: &[(VarId, VarId)],
+        output: Option<VarId>,
+        asked: &mut dyn Ask,
+    ) -> Result<()> {
+        let (mut way, marks) = self.record(|recorder| {
+            let outputs: Vec<VarId> = pairs.iter().map(|&(id, _)| id).collect();
+            let cone = recorder.cone(Way::Back, &outputs, None)?;
+            let marks = recorder.marks_of(&cone);
+            Ok((recorder.begin_pull(cone, pairs, &marks)?, marks))
+        })?;
+        self.session.no_grad(|| {
+            self.pull(&mut way, asked)?;
+            self.record(|recorder| {
+                let gradients = recorder.end_pull(&way, &marks)?;
+                let parts = marks.iter().zip(gradients).filter_map(|(&m, part)| Some((m, part?)));
+                for (mark, part) in parts {
+                    recorder.add_to_gradient(mark, part, output)?;
+                }
+                Ok(())
+            })
         })
     }
 

@@ -5,6 +5,7 @@ mod derivatives;
 mod groups;
 mod held;
 mod horizontal;
+pub(crate) mod isolation;
 pub(crate) mod operand;
 pub(crate) mod operators;
 mod rearrange;

@@ -18,7 +18,7 @@ use crate::array::Array;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
-use crate::ir::var::VarId;
+use crate::ir::var::{Kind, Undone, VarId, Variable};
 use crate::session::Session;
 use crate::session::flags::RECORD_LOOPS;
 use crate::trace::broadcast_size;
@@ -124,12 +124,38 @@ impl Session {
         mut condition: impl FnMut(&[Array]) -> Result<Array, E>,
         mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
     ) -> Result<Vec<Array>, E> {
+        self.repeated(states, &mut condition, &mut body, None)
+    }
+
+    /// [`Session::while_loop`] with a function that undoes a turn: from the states at its end it gives those at its
+    /// beginning. Backwards (S29) no states are kept then; they are as exact as what it gives. It is not asked where the
+    /// body writes arrays or has loops inside.
+    ///
+    /// # Errors
+    /// As [`Session::while_loop`]; `Argument` if the function returns another number or type of values.
+    pub fn while_loop_invertible<E: From<Error>>(
+        &self,
+        states: &[Array],
+        mut condition: impl FnMut(&[Array]) -> Result<Array, E>,
+        mut body: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+        mut inverse: impl FnMut(&[Array]) -> Result<Vec<Array>, E>,
+    ) -> Result<Vec<Array>, E> {
+        self.repeated(states, &mut condition, &mut body, Some(&mut inverse))
+    }
+
+    fn repeated<E: From<Error>>(
+        &self,
+        states: &[Array],
+        condition: &mut Condition<'_, E>,
+        body: &mut Body<'_, E>,
+        inverse: Option<&mut Body<'_, E>>,
+    ) -> Result<Vec<Array>, E> {
         let op = "while_loop";
         if let Some((home, states)) = self.moved(op, states.iter())? {
-            return home.while_loop(&states, condition, body);
+            return home.repeated(&states, condition, body, inverse);
         }
         let way = self.way();
-        match self.record_loop(op, states, &mut condition, &mut body) {
+        match self.record_loop(op, states, condition, body, inverse) {
             Ok((results, form)) if way == Way::Recorded || way == Way::Steps && form.in_order => {
                 Ok(results)
             }
@@ -138,7 +164,7 @@ impl Session {
             recorded => {
                 self.show_steps(way);
                 let form = recorded.ok().map(|(_, form)| form);
-                self.step_by_step(op, states, form.as_ref(), &mut condition, &mut body)
+                self.step_by_step(op, states, form.as_ref(), condition, body)
             }
         }
     }
@@ -181,6 +207,7 @@ impl Session {
         states: &[Array],
         condition: &mut Condition<'_, E>,
         body: &mut Body<'_, E>,
+        inverse: Option<&mut Body<'_, E>>,
     ) -> Result<(Vec<Array>, Form), E> {
         let mut recording = Recording::open(self, op)?;
         let inside = recording.states(states)?;
@@ -194,8 +221,48 @@ impl Session {
             next: next.id(),
         };
         let changes: Vec<Change> = inside.iter().zip(&next).map(change).collect();
-        let states: Vec<Option<VarId>> = inside.iter().map(|state| Some(state.id())).collect();
-        Ok(recording.close(true, &states, &changes)?)
+        let ids: Vec<Option<VarId>> = inside.iter().map(|state| Some(state.id())).collect();
+        let closed = recording.close(true, &ids, &changes)?;
+        if let Some(inverse) = inverse {
+            self.record_inverse(op, states, &inside, &closed.0, inverse)?;
+        }
+        Ok(closed)
+    }
+
+    /// Records how a turn of a loop is undone: the body of a loop that never runs.
+    fn record_inverse<E: From<Error>>(
+        &self,
+        op: &'static str,
+        states: &[Array],
+        inside: &[Array],
+        results: &[Array],
+        inverse: &mut Body<'_, E>,
+    ) -> Result<(), E> {
+        let recording = Recording::open(self, op)?;
+        let after = recording.states(states)?;
+        let before = inverse(&after)?;
+        check_count(op, states.len(), before.len())?;
+        let mut undone = Vec::with_capacity(states.len());
+        for ((state, after), before) in inside.iter().zip(&after).zip(&before) {
+            let (expected, got) = (state.dtype().script_name(), before.dtype().script_name());
+            if expected != got {
+                let what = format!("what undoes a turn gives {got} for a {expected}");
+                return Err(Error::Argument { op, what }.into());
+            }
+            undone.push(Undone { state: state.id(), after: after.id(), before: before.id() });
+        }
+        self.with_table(|table| {
+            let made_by = |result: &Array| match table.get(result.id()) {
+                Variable { kind: Kind::Result { .. }, operands: [Some(region), ..], .. } => {
+                    Some(*region)
+                }
+                _ => None,
+            };
+            if let Some(region) = results.iter().find_map(made_by) {
+                table.set_undone(region, undone);
+            }
+        });
+        Ok(())
     }
 
     /// Steps show by themselves what their recording only notes.

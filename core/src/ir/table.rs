@@ -25,6 +25,7 @@ use crate::ir::display;
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
 pub(crate) use open_regions::OpenRegion;
+pub(crate) use tracking::Isolated;
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
@@ -57,6 +58,8 @@ pub struct Table {
     pub(crate) recording_failure: Option<Error>,
     /// How many functions are being differentiated, one in the other.
     pub(crate) differentiated: usize,
+    /// What is gone through on its own of what is tracked.
+    pub(crate) isolated: Option<Isolated>,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -81,6 +84,7 @@ impl Table {
             recorded_functions: 0,
             recording_failure: None,
             differentiated: 0,
+            isolated: None,
             log,
         }
     }

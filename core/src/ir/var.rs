@@ -230,6 +230,26 @@ pub struct Region {
     pub results: Vec<(VarId, u32)>,
     /// Whether lanes read what others wrote: then all that it writes is written, wanted or not.
     pub fetches: bool,
+    /// How a turn of a loop is undone, if that is known, with an internal reference to each variable.
+    pub(crate) undone: Vec<Undone>,
+}
+
+/// How a state of a loop is at the beginning of a turn, from those at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Undone {
+    /// Its phi.
+    pub(crate) state: VarId,
+    /// What stands for the state at the end.
+    pub(crate) after: VarId,
+    /// The state at the beginning.
+    pub(crate) before: VarId,
+}
+
+impl Undone {
+    /// What the loop has references to for this.
+    pub(crate) fn held(&self) -> [VarId; 2] {
+        [self.after, self.before]
+    }
 }
 
 impl Region {

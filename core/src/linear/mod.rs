@@ -1,6 +1,7 @@
 //! Linear algebra of one matrix on the host, through faer: in double precision, by one thread, so that the bits of a matrix
 //! depend on the machine alone.
 
+mod factors;
 pub mod fourier;
 
 use std::ops::{Add, Div, Mul, Sub};
@@ -10,6 +11,8 @@ use std::thread;
 use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
 use faer::traits::ComplexField;
 use faer::{Mat, MatRef, Par, Side, c64};
+
+use factors::{cofactors, determinant, lu, pivots, qr, svd};
 
 /// A function of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub enum Function {
     Condition,
     /// The sum of the powers, each divided by its factorial.
     Exponential,
+    /// The slopes of the determinant by the entries.
+    Cofactors,
 }
 
 impl Function {
@@ -82,7 +87,8 @@ impl Function {
             | Self::SignAndLog
             | Self::Rank
             | Self::Condition
-            | Self::Exponential => return None,
+            | Self::Exponential
+            | Self::Cofactors => return None,
         })
     }
 
@@ -172,8 +178,10 @@ pub(crate) fn run(
 ) -> Result<Vec<Matrix>, Failure> {
     let exponent = a.exponent();
     // The product of pivots overflows where the determinant does; an exponential scales by itself.
-    let is_scaled =
-        !matches!(function, Function::Determinant | Function::SignAndLog | Function::Exponential);
+    let is_scaled = !matches!(
+        function,
+        Function::Determinant | Function::SignAndLog | Function::Exponential | Function::Cofactors
+    );
     if exponent.abs() > LARGE && is_scaled {
         // Even, so that it has a root.
         let exponent = exponent / 2 * 2;
@@ -340,6 +348,7 @@ fn of_type<T: Entry>(
             | Function::SignAndLog
             | Function::Lu
             | Function::Qr
+            | Function::Cofactors
     );
     if iterates && !a.is_finite() {
         return Err(Failure::NotFinite);
@@ -366,10 +375,7 @@ fn of_type<T: Entry>(
             };
             vec![Matrix::of(solution.as_ref())]
         }
-        Function::Determinant => {
-            let (sign, pivots) = pivots(&matrix);
-            vec![Matrix::number(pivots.into_iter().fold(T::of(sign, 0.0), Mul::mul))]
-        }
+        Function::Determinant => vec![Matrix::number(determinant(&matrix))],
         Function::SignAndLog => {
             let (sign, pivots) = pivots(&matrix);
             let mut sign = T::of(sign, 0.0);
@@ -400,10 +406,8 @@ fn of_type<T: Entry>(
                 }
             }
         }
-        Function::Qr => {
-            let qr = matrix.qr();
-            vec![Matrix::of(qr.compute_thin_Q().as_ref()), Matrix::of(qr.thin_R())]
-        }
+        Function::Qr => qr(&matrix).map(|factor| Matrix::of(factor.as_ref())).into(),
+        Function::Cofactors => vec![Matrix::of(cofactors(&matrix)?.as_ref())],
         Function::Svd => {
             let ([u, v], s) = svd(&matrix)?;
             vec![
@@ -484,7 +488,7 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
             let one = Mat::from_fn(m, m, |i, j| number(f64::from(u8::from(i == j))));
             vec![Matrix::of(one.as_ref()), zeros(m, 0), zeros(0, n)]
         }
-        Function::Cholesky | Function::Exponential => vec![zeros(n, n)],
+        Function::Cholesky | Function::Exponential | Function::Cofactors => vec![zeros(n, n)],
         Function::Qr => vec![zeros(m, 0), zeros(0, n)],
         Function::Svd => vec![zeros(m, 0), Matrix::row(Vec::new()), zeros(0, n)],
         Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
@@ -492,83 +496,6 @@ fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) ->
         Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
         Function::Rank | Function::Condition => vec![Matrix::row(vec![0.0])],
     }
-}
-
-/// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
-fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
-    let (m, n) = (matrix.nrows(), matrix.ncols());
-    let lu = matrix.partial_piv_lu();
-    let is_zero = |i: usize| lu.U()[(i, i)].length() == 0.0;
-    let (order, l, u) = if (0..m.min(n)).any(is_zero) {
-        eliminated(matrix)
-    } else {
-        (lu.P().arrays().0.to_vec(), lu.L().to_owned(), lu.U().to_owned())
-    };
-    let one = |is_one: bool| T::of(f64::from(u8::from(is_one)), 0.0);
-    let p = Mat::from_fn(m, m, |i, j| one(order[j] == i));
-    [p, l, u].iter().map(|factor| Matrix::of(factor.as_ref())).collect()
-}
-
-/// The rows in the order of their pivots, and both triangles.
-fn eliminated<T: Entry>(matrix: &Mat<T>) -> (Vec<usize>, Mat<T>, Mat<T>) {
-    let (m, n) = (matrix.nrows(), matrix.ncols());
-    let (mut order, mut rest): (Vec<usize>, Mat<T>) = ((0..m).collect(), matrix.clone());
-    let zero = T::of(0.0, 0.0);
-    for k in 0..m.min(n) {
-        let longest = |&i: &usize, &j: &usize| {
-            rest[(i, k)].length().total_cmp(&rest[(j, k)].length()).then(j.cmp(&i))
-        };
-        let Some(pivot) = (k..m).max_by(longest) else { break };
-        order.swap(k, pivot);
-        for j in 0..n {
-            (rest[(k, j)], rest[(pivot, j)]) = (rest[(pivot, j)], rest[(k, j)]);
-        }
-        if rest[(k, k)].length() == 0.0 {
-            continue;
-        }
-        for i in k + 1..m {
-            let factor = rest[(i, k)] / rest[(k, k)];
-            rest[(i, k)] = factor;
-            for j in k + 1..n {
-                rest[(i, j)] = rest[(i, j)] - factor * rest[(k, j)];
-            }
-        }
-    }
-    let side = m.min(n);
-    let lower = |i: usize, j: usize| match i.cmp(&j) {
-        std::cmp::Ordering::Greater => rest[(i, j)],
-        std::cmp::Ordering::Equal => T::of(1.0, 0.0),
-        std::cmp::Ordering::Less => zero,
-    };
-    let upper = |i: usize, j: usize| if i <= j { rest[(i, j)] } else { zero };
-    (order, Mat::from_fn(m, side, lower), Mat::from_fn(side, n, upper))
-}
-
-/// The sign of the permutation, and the pivots.
-fn pivots<T: Entry>(matrix: &Mat<T>) -> (f64, Vec<T>) {
-    let lu = matrix.partial_piv_lu();
-    let n = matrix.nrows();
-    let mut seen = vec![false; n];
-    let forward = lu.P().arrays().0;
-    let mut sign = 1.0;
-    for start in 0..n {
-        let (mut i, mut length) = (start, 0);
-        while !seen[i] {
-            seen[i] = true;
-            i = forward[i];
-            length += 1;
-        }
-        if length > 0 && length % 2 == 0 {
-            sign = -sign;
-        }
-    }
-    let u = lu.U();
-    let mut pivots: Vec<T> = (0..n).map(|i| u[(i, i)]).collect();
-    // What comes behind a pivot of 0 is divided by it.
-    if let Some(first) = pivots.iter().position(|pivot| pivot.length() == 0.0) {
-        pivots.truncate(first + 1);
-    }
-    (sign, pivots)
 }
 
 /// Coefficients of the numerator of Padé's approximation of exp with two polynomials of degree 13.
@@ -624,10 +551,4 @@ fn exponential<T: Entry>(matrix: &Mat<T>) -> Mat<T> {
     let (odd, even) = (&a * &half(1), half(0));
     let quotient = (&even - &odd).partial_piv_lu().solve(&even + &odd);
     (0..steps).fold(quotient, |power, _| &power * &power)
-}
-
-fn svd<T: Entry>(matrix: &Mat<T>) -> Result<([Mat<T>; 2], Vec<f64>), Failure> {
-    let svd = matrix.thin_svd().map_err(|_| Failure::NoConvergence)?;
-    let s = svd.S().column_vector().iter().map(|value| value.real()).collect();
-    Ok(([svd.U().to_owned(), svd.V().to_owned()], s))
 }

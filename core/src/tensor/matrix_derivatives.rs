@@ -2,8 +2,9 @@
 //!
 //! With the convention that the gradient by a complex entry has the derivatives by its parts as parts, cotangents go
 //! through adjoints: `Y = A⁻¹` has `-Yᴴ Ȳ Yᴴ`. Formulas: M. Giles, "An extended collection of matrix derivative results
-//! for forward and reverse mode algorithmic differentiation" (2008); for QR and SVD S. Walter (2012) and J. Townsend (2016).
+//! for forward and reverse mode algorithmic differentiation" (2008).
 
+use super::factor_derivatives::{pull_lu, pull_qr, pull_svd, push_lu, push_qr, push_svd};
 use super::{Shape, Tensor};
 use crate::array::Array;
 use crate::array::rules::Derivative;
@@ -28,7 +29,7 @@ struct OfMatrices {
 /// The results of a function of matrices, which know their derivatives if the matrices are tracked.
 ///
 /// # Errors
-/// `Argument` for functions without a derivative.
+/// As [`Array::with_derivative`].
 pub(super) fn with_derivatives(
     op: &'static str,
     function: Function,
@@ -39,22 +40,14 @@ pub(super) fn with_derivatives(
     if !entries.iter().flatten().any(Array::is_followed) || function == Function::Rank {
         return Ok(results);
     }
-    let is_complex = inputs.iter().any(|input| input.is_complex());
-    let is_known = match function {
-        Function::Lu => false,
-        Function::Qr => !is_complex && inputs[0].shape().extents().iter().rev().is_sorted(),
-        Function::Svd | Function::SignAndLog => !is_complex,
-        _ => true,
-    };
-    if !is_known {
-        let of = if function == Function::Lu { "" } else { " of complex or wide matrices" };
-        let what = format!("has no derivative{of}; detach(a) takes them without");
-        return Err(Error::Argument { op, what });
-    }
     let all: Vec<Array> = entries.into_iter().flatten().chain(kept(&results)).collect();
     let all: Vec<&Array> = all.iter().collect();
     let shape = |tensor: &Tensor| (tensor.shape().clone(), tensor.parts.len());
     let with = |i: usize, result: &Tensor| {
+        // The order of rows is no smooth function.
+        if function == Function::Lu && i == 0 {
+            return Ok(result.clone());
+        }
         let part = |part: usize| {
             let rule = OfMatrices {
                 op,
@@ -157,27 +150,29 @@ impl OfMatrices {
                 vec![right.dot(&y.h()?)?.minus()?, right]
             }
             Function::Determinant => {
-                let factor = v.times(&y.conjugate()?)?.expand(-1)?.expand(-1)?;
-                vec![a.inverse(self.op)?.h()?.times(&factor)?]
+                let cofactors = a.linear(self.op, Function::Cofactors)?.swap_remove(0);
+                vec![cofactors.conjugate()?.times(&v.of_matrices()?)?]
             }
-            Function::SignAndLog if self.result == 1 => {
-                vec![a.inverse(self.op)?.h()?.times(&v.expand(-1)?.expand(-1)?)?]
+            Function::SignAndLog => {
+                let factor = match self.result {
+                    0 => y.conjugate()?.times(v)?.turn()?,
+                    _ => v.clone(),
+                };
+                vec![a.inverse(self.op)?.h()?.times(&factor.of_matrices()?)?]
+            }
+            Function::Cofactors => {
+                let (inverse, conjugate) = (a.inverse(self.op)?.h()?, y.conjugate()?);
+                let all = conjugate.times(v)?.sum_of_matrices()?.of_matrices()?;
+                let crossed = conjugate.dot(&v.matrix_transpose()?)?.dot(&inverse)?;
+                vec![inverse.times(&all)?.less(&crossed)?]
             }
             Function::Cholesky => {
                 let inverse = y.inverse(self.op)?;
                 let inner = y.h()?.dot(v)?.lower_half()?;
                 vec![inverse.h()?.dot(&inner.dot(&inverse)?)?.symmetric()?]
             }
-            Function::Qr => {
-                let (q, r) = (&results[0], &results[1]);
-                let inner = match self.result {
-                    0 => v.h()?.dot(q)?.minus()?,
-                    _ => r.dot(&v.h()?)?,
-                };
-                let inner = q.dot(&inner.mirrored()?)?;
-                let inner = if self.result == 0 { v.plus(&inner)? } else { inner };
-                vec![inner.dot(&r.inverse(self.op)?.h()?)?]
-            }
+            Function::Lu => vec![pull_lu(results, self.result, v)?],
+            Function::Qr => vec![pull_qr(results, self.result, v)?],
             Function::EigenSymmetric => {
                 let (w, vectors) = (&results[0], &results[1]);
                 let inner = match self.result {
@@ -210,7 +205,10 @@ impl OfMatrices {
                 vec![pull_pseudo_inverse(a, &p, &of_inverse)?, p.h()?.dot(v)?]
             }
             Function::Exponential => vec![a.h()?.exponential_along(v)?],
-            _ => return Err(self.none()),
+            Function::Rank
+            | Function::Condition
+            | Function::SingularValues
+            | Function::EigenvaluesSymmetric => return Err(self.none()),
         })
     }
 
@@ -221,29 +219,26 @@ impl OfMatrices {
             Function::Inverse => y.dot(&t_a.dot(y)?)?.minus()?,
             Function::Solve => a.solved(self.op, Function::Solve, &t[1].less(&t_a.dot(y)?)?)?,
             Function::Determinant => {
-                let inner = a.inverse(self.op)?.matrix_transpose()?.times(t_a)?;
-                y.times(&inner.sum_of_matrices()?)?
+                let cofactors = a.linear(self.op, Function::Cofactors)?.swap_remove(0);
+                cofactors.times(t_a)?.sum_of_matrices()?
             }
-            Function::SignAndLog if self.result == 1 => {
-                a.inverse(self.op)?.matrix_transpose()?.times(t_a)?.sum_of_matrices()?
+            Function::SignAndLog => {
+                let along = a.inverse(self.op)?.matrix_transpose()?.times(t_a)?;
+                let along = along.sum_of_matrices()?;
+                if self.result == 0 { y.times(&along.turn()?)? } else { along.part(0) }
             }
-            Function::SignAndLog => y.less(y)?,
+            Function::Cofactors => {
+                let inverse = a.inverse(self.op)?.matrix_transpose()?;
+                let all = inverse.times(t_a)?.sum_of_matrices()?.of_matrices()?;
+                y.times(&all)?.less(&inverse.dot(&t_a.matrix_transpose()?)?.dot(y)?)?
+            }
             Function::Cholesky => {
                 let inverse = y.inverse(self.op)?;
                 let inner = inverse.dot(&t_a.symmetric()?)?.dot(&inverse.h()?)?;
                 y.dot(&inner.lower_half()?)?
             }
-            Function::Qr => {
-                let (q, r) = (&results[0], &results[1]);
-                let x = t_a.dot(&r.inverse(self.op)?)?;
-                let inner = q.h()?.dot(&x)?;
-                let lower = inner.triangle(self.op, Op::Le, -1)?;
-                let turn = lower.less(&lower.h()?)?;
-                match self.result {
-                    0 => x.plus(&q.dot(&turn.less(&inner)?)?)?,
-                    _ => inner.less(&turn)?.dot(r)?,
-                }
-            }
+            Function::Lu => push_lu(results, self.result, t_a)?,
+            Function::Qr => push_qr(results, self.result, t_a)?,
             Function::EigenSymmetric => {
                 let (w, vectors) = (&results[0], &results[1]);
                 let inner = vectors.h()?.dot(&t_a.symmetric()?)?.dot(vectors)?;
@@ -270,7 +265,10 @@ impl OfMatrices {
                 push_pseudo_inverse(a, &p, t_a)?.dot(&inputs[1])?.plus(&p.dot(&t[1])?)?
             }
             Function::Exponential => a.exponential_along(t_a)?,
-            _ => return Err(self.none()),
+            Function::Rank
+            | Function::Condition
+            | Function::SingularValues
+            | Function::EigenvaluesSymmetric => return Err(self.none()),
         })
     }
 
@@ -280,51 +278,6 @@ impl OfMatrices {
             what: "has no derivative; detach(x) takes it without".into(),
         }
     }
-}
-
-/// Of U, s and Vᴴ; for vectors that singular values tell apart.
-fn pull_svd(results: &[Tensor], result: usize, v: &Tensor) -> Result<Tensor> {
-    let [u, s, vh] = results else { unreachable!("internal error: three factors") };
-    let row = s.expand(-2)?;
-    if result == 1 {
-        return u.times(&v.expand(-2)?)?.dot(vh);
-    }
-    let gaps = s.times(s)?.gaps()?;
-    let inverse = row.reciprocal()?;
-    if result == 0 {
-        let inner = u.h()?.dot(v)?;
-        let turn = inner.times(&gaps)?;
-        let turn = turn.plus(&turn.h()?)?.times(&row)?;
-        let outside = v.less(&u.dot(&inner)?)?.times(&inverse)?;
-        return u.dot(&turn)?.plus(&outside)?.dot(vh);
-    }
-    let inner = vh.dot(&v.h()?)?;
-    let turn = inner.times(&gaps)?;
-    let turn = turn.plus(&turn.h()?)?.times(&s.expand(-1)?)?;
-    let outside = v.less(&inner.h()?.dot(vh)?)?;
-    u.dot(&turn.dot(vh)?)?.plus(&u.times(&inverse)?.dot(&outside)?)
-}
-
-fn push_svd(results: &[Tensor], result: usize, t: &Tensor) -> Result<Tensor> {
-    let [u, s, vh] = results else { unreachable!("internal error: three factors") };
-    let (row, column) = (s.expand(-2)?, s.expand(-1)?);
-    let inner = u.h()?.dot(t)?.dot(&vh.h()?)?;
-    if result == 1 {
-        return inner.diagonal_of_each();
-    }
-    let gaps = s.times(s)?.gaps()?;
-    if result == 0 {
-        let scaled = inner.times(&row)?;
-        let turn = scaled.plus(&scaled.h()?)?.times(&gaps)?;
-        let moved = t.dot(&vh.h()?)?;
-        let outside = moved.less(&u.dot(&inner)?)?.times(&row.reciprocal()?)?;
-        return u.dot(&turn)?.plus(&outside);
-    }
-    let scaled = inner.times(&column)?;
-    let turn = scaled.plus(&scaled.h()?)?.times(&gaps)?;
-    let moved = u.h()?.dot(t)?;
-    let outside = moved.less(&inner.dot(vh)?)?.times(&column.reciprocal()?)?;
-    turn.h()?.dot(vh)?.plus(&outside)
 }
 
 fn pull_pseudo_inverse(a: &Tensor, p: &Tensor, v: &Tensor) -> Result<Tensor> {
@@ -356,36 +309,36 @@ impl Tensor {
         }
     }
 
-    fn plus(&self, other: &Self) -> Result<Self> {
+    pub(super) fn plus(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Add, &[self, other])
     }
 
-    fn less(&self, other: &Self) -> Result<Self> {
+    pub(super) fn less(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Sub, &[self, other])
     }
 
-    fn times(&self, other: &Self) -> Result<Self> {
+    pub(super) fn times(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Mul, &[self, other])
     }
 
-    fn minus(&self) -> Result<Self> {
+    pub(super) fn minus(&self) -> Result<Self> {
         Self::elementwise(Op::Neg, &[self])
     }
 
-    fn dot(&self, other: &Self) -> Result<Self> {
+    pub(super) fn dot(&self, other: &Self) -> Result<Self> {
         self.matmul(other)
     }
 
     /// The conjugate transpose.
-    fn h(&self) -> Result<Self> {
+    pub(super) fn h(&self) -> Result<Self> {
         self.matrix_transpose()?.conjugate()
     }
 
-    fn inverse(&self, op: &'static str) -> Result<Self> {
+    pub(super) fn inverse(&self, op: &'static str) -> Result<Self> {
         Ok(self.linear(op, Function::Inverse)?.swap_remove(0))
     }
 
-    fn reciprocal(&self) -> Result<Self> {
+    pub(super) fn reciprocal(&self) -> Result<Self> {
         self.number(1.0)?.divided_by(self)
     }
 
@@ -410,13 +363,13 @@ impl Tensor {
     }
 
     /// The lower triangle, and its adjoint above.
-    fn mirrored(&self) -> Result<Self> {
+    pub(super) fn mirrored(&self) -> Result<Self> {
         let below = self.triangle("tril", Op::Le, -1)?;
         below.plus(&below.h()?)?.plus(&self.on_diagonal()?)
     }
 
     /// The real parts of the diagonals; the other entries are 0.
-    fn on_diagonal(&self) -> Result<Self> {
+    pub(super) fn on_diagonal(&self) -> Result<Self> {
         let real = self.part(0);
         real.triangle("tril", Op::Le, 0)?.triangle("triu", Op::Ge, 0)
     }
@@ -427,7 +380,7 @@ impl Tensor {
     }
 
     /// The diagonals.
-    fn diagonal_of_each(&self) -> Result<Self> {
+    pub(super) fn diagonal_of_each(&self) -> Result<Self> {
         let parts = (0..self.parts.len()).map(|part| {
             let rows = self.part(part).real_diagonal()?.squeeze(-2)?;
             Ok(rows.entries()?.swap_remove(0))
@@ -437,20 +390,34 @@ impl Tensor {
         Self::of(&parts, Shape::new("diag", &extents[..extents.len() - 1])?)
     }
 
+    /// Numbers, one for each matrix, as matrices of one entry.
+    fn of_matrices(&self) -> Result<Self> {
+        self.expand(-1)?.expand(-1)
+    }
+
+    /// Numbers without their real parts; zeros of real ones.
+    pub(super) fn turn(&self) -> Result<Self> {
+        let lanes = match self.parts() {
+            [real, _] => vec![real.try_sub(real)?, self.entries()?.swap_remove(1)],
+            _ => return self.less(self),
+        };
+        Self::of(&lanes, self.shape().clone())
+    }
+
     /// The sums over matrices.
     fn sum_of_matrices(&self) -> Result<Self> {
         self.reduce(crate::ir::op::ReduceOp::Sum, Some(&[-2, -1]), false)
     }
 
     /// `1 / (w[j] - w[i])` for each i and j, and 0 for i = j.
-    fn gaps(&self) -> Result<Self> {
+    pub(super) fn gaps(&self) -> Result<Self> {
         let gaps = self.expand(-2)?.less(&self.expand(-1)?)?;
         let one = gaps.less(&gaps)?.on_diagonal_ones()?;
         gaps.plus(&one)?.reciprocal()?.less(&one)
     }
 
     /// Ones on the diagonals of matrices, zeros elsewhere.
-    fn on_diagonal_ones(&self) -> Result<Self> {
+    pub(super) fn on_diagonal_ones(&self) -> Result<Self> {
         let part = &self.parts[0];
         let ones = part.session().full(part.dtype(), 1, self.shape().n_entries())?;
         Self::of(&[ones], self.shape().clone())?.on_diagonal()

@@ -25,6 +25,7 @@
 
 mod choose;
 mod contract;
+mod factor_derivatives;
 mod fourier_derivatives;
 mod linear;
 mod matrix_derivatives;

@@ -269,7 +269,7 @@ impl Tensor {
         Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
-    fn extent(&self, op: &'static str, axis: i64) -> Result<u64> {
+    pub(super) fn extent(&self, op: &'static str, axis: i64) -> Result<u64> {
         Ok(self.shape().extents()[self.shape().axis(op, axis)?])
     }
 

@@ -36,6 +36,8 @@ pub(super) struct Copy {
     pub(super) sources: Of<VarId>,
     /// Values behind copied regions.
     pub(super) results: Of<Vec<VarId>>,
+    /// The lanes that enter, in the place of those that entered the region.
+    pub(super) entering: Option<VarId>,
 }
 
 impl Copy {
@@ -50,7 +52,8 @@ impl Copy {
     }
 
     fn of(copied: Copied) -> Self {
-        Self { copied, of: Of::default(), sources: Of::default(), results: Of::default() }
+        let (of, sources, results) = (Of::default(), Of::default(), Of::default());
+        Self { copied, of, sources, results, entering: None }
     }
 
     /// What is known to stand for a variable: itself, if it is from outside.
@@ -119,7 +122,7 @@ impl Recorder<'_> {
         let size = match kind {
             // A state that nothing stands for never changes.
             Kind::Phi { .. } => return Ok(operands[0]),
-            Kind::ActiveMask => return self.entering(operands.first().copied()),
+            Kind::ActiveMask => return self.entering(copy.entering.or(operands.first().copied())),
             Kind::RunningMask => return self.same(Op::And, &operands),
             Kind::Gather { .. } | Kind::Fetch => {
                 operands[0] = source.unwrap_or(operands[0]);

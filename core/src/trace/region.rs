@@ -209,8 +209,9 @@ impl Recorder<'_> {
         region.scope = outer_scope;
         let changed = values.iter().copied().filter(|(state, next)| state != next).collect();
         let fetches = uses.fetches;
+        let (results, undone) = (Vec::new(), Vec::new());
         region.cold_mut().region =
-            Some(Region { scope, running, values: changed, results: Vec::new(), fetches });
+            Some(Region { scope, running, values: changed, results, fetches, undone });
         let region = self.add(region);
         let results = self.results(region, repeat, &values, &tables)?;
         Ok((results, Form { lanes, roles, in_order: uses.in_order }))

@@ -33,7 +33,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
          the loop then runs step by step too, beside the kernel, and what else the body does, to variables of the \
          script or files, it does there again. set_flag(\"record_loops\", false) runs all step by \
-         step, and lanes can be read. #{max_iterations: n} ends it after n turns in any case.\n\n\
+         step, and lanes can be read. #{max_iterations: n} ends it after n turns in any case. #{invertible: f}, where f gives the \
+         states at the beginning of a turn from those at its end, saves the memory that gradients take for them.\n\n\
          >> r = while_loop([UInt32C([1, 7, 10]), UInt32C(0)], |x, n| x > 1, |x, n| [select(x % 2 == 0, x >> 1, 3*x + 1), n + 1]); r[1]\n\
          [0, 16, 6]\n\
          >> while_loop(#{x: FloatC([1, 5]), n: 0}, |s| s.x < 40, |s| { s.x *= 2; s.n += 1; s }).n\n\
@@ -218,7 +219,8 @@ fn while_loop(
 ) -> Result<Dynamic> {
     let op = "while_loop";
     let (condition, body) = (function(op, "condition", args[1])?, function(op, "body", args[2])?);
-    let most = args.get(3).map(|options| max_iterations(op, options)).transpose()?.flatten();
+    let options = args.get(3).map(|options| Options::new(op, options)).transpose()?;
+    let Options { most, inverse } = options.unwrap_or_default();
     let states = Parts::new(context, op, args[0], None)?;
     let results = with_shown(context, || {
         let holds = |arrays: &[Array]| {
@@ -229,33 +231,59 @@ fn while_loop(
             let next = invoke(call, &body, states.arguments(arrays))?;
             returned(context, op, &next, &states).map_err(Thrown)
         };
-        match most {
-            Some(most) => context.session.while_loop_at_most(most, &states.arrays, holds, turn),
-            None => context.session.while_loop(&states.arrays, holds, turn),
+        let (session, arrays) = (&context.session, &states.arrays);
+        match (most, &inverse) {
+            (Some(most), _) => session.while_loop_at_most(most, arrays, holds, turn),
+            (None, None) => session.while_loop(arrays, holds, turn),
+            (None, Some(inverse)) => session.while_loop_invertible(arrays, holds, turn, |arrays| {
+                let before = invoke(call, inverse, states.arguments(arrays))?;
+                returned(context, op, &before, &states).map_err(Thrown)
+            }),
         }
     })?;
     Ok(states.list(&results))
 }
 
-/// The largest number of turns that options name.
-fn max_iterations(op: &str, options: &Dynamic) -> Result<Option<u32>> {
-    let hint = "the only one is max_iterations: #{max_iterations: 100}";
-    let Some(options) = options.read_lock::<rhai::Map>() else {
-        let got = value::type_name(options);
-        return Err(fault_with_hint(format!("{op}: got {got} as options, expected a map"), hint));
-    };
-    if let Some(key) = options.keys().find(|key| *key != "max_iterations") {
-        return Err(fault_with_hint(format!("{op}: no option `{key}`"), hint));
+/// What else is said of a loop.
+#[derive(Default)]
+struct Options {
+    /// The largest number of turns.
+    most: Option<u32>,
+    /// What undoes a turn.
+    inverse: Option<FnPtr>,
+}
+
+impl Options {
+    fn new(op: &str, options: &Dynamic) -> Result<Self> {
+        let hint = "there are #{max_iterations: 100} and #{invertible: |x, ..| [..]}";
+        let Some(options) = options.read_lock::<rhai::Map>() else {
+            let got = value::type_name(options);
+            let message = format!("{op}: got {got} as options, expected a map");
+            return Err(fault_with_hint(message, hint));
+        };
+        let known = ["max_iterations", "invertible"];
+        if let Some(key) = options.keys().find(|key| !known.contains(&key.as_str())) {
+            return Err(fault_with_hint(format!("{op}: no option `{key}`"), hint));
+        }
+        if options.len() > 1 {
+            let message = format!("{op}: got both options, expected one");
+            return Err(fault_with_hint(message, "a number of turns can be part of the condition"));
+        }
+        let most = options.get("max_iterations").map(|most| {
+            let number = scalar(most);
+            let n = match number {
+                Some(Scalar::Int(n)) => u32::try_from(n).ok(),
+                _ => None,
+            };
+            n.ok_or_else(|| {
+                let got = number.map_or_else(|| value::type_name(most), |n| n.to_string());
+                let most = u32::MAX;
+                fault(format!("{op}: max_iterations is {got}, expected a number from 0 to {most}"))
+            })
+        });
+        let inverse = options.get("invertible").map(|f| function(op, "invertible", f));
+        Ok(Self { most: most.transpose()?, inverse: inverse.transpose()? })
     }
-    let number = |value: &Dynamic| match scalar(value) {
-        Some(Scalar::Int(n)) => u32::try_from(n).ok(),
-        _ => None,
-    };
-    let Some(most) = options.get("max_iterations") else { return Ok(None) };
-    number(most).map(Some).ok_or_else(|| {
-        let got = scalar(most).map_or_else(|| value::type_name(most), |n| n.to_string());
-        fault(format!("{op}: max_iterations is {got}, expected a number from 0 to {}", u32::MAX))
-    })
 }
 
 /// Names of values that come in a map, in order.

@@ -20,9 +20,12 @@ use crate::value::{ArrayRef, scalar, type_name};
 const CALL: &str = "call_custom";
 
 /// An argument without its arrays.
+#[derive(Clone)]
 enum Given {
     Value(Skeleton),
     Number(Scalar),
+    /// One of the others that the function is kept with, by number.
+    Other(usize),
 }
 
 /// What is kept with a call.
@@ -59,7 +62,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let (eval, backward, forward) = (of("eval")?, of("backward")?, of("forward")?);
         match (eval, &backward, &forward) {
             (Some(eval), Some(_), _) | (Some(eval), _, Some(_)) => {
-                Ok(known(context, Custom { op: "custom", eval, backward, forward }))
+                let others = Vec::new();
+                Ok(known(context, Custom { op: "custom", eval, backward, forward, others }))
             }
             _ => Err(fault("custom: the map needs eval, and backward or forward")),
         }
@@ -73,10 +77,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     );
     registry.any("checkpoint", 1, |context, _, args| {
         let eval = of_function("checkpoint", args[0])?;
-        Ok(known(context, Custom { op: "checkpoint", eval, backward: None, forward: None }))
+        let (backward, forward, others) = (None, None, Vec::new());
+        Ok(known(context, Custom { op: "checkpoint", eval, backward, forward, others }))
     });
     registry.callable(CALL, 0..=MOST_ARGUMENTS, |context, call, custom: &CustomRef, args| {
-        called(context, call, custom.clone(), args).map(Dynamic::from)
+        called(context, call, custom.clone(), args)
     });
 }
 
@@ -91,38 +96,89 @@ fn called(
     call: &NativeCallContext<'_>,
     function: CustomRef,
     args: &[&mut Dynamic],
-) -> Result<ArrayRef> {
+) -> Result<Dynamic> {
     let custom = context.customs.borrow().get(&function);
-    let op = custom.op;
-    let (mut given, mut arrays, mut untracked) = (Vec::new(), Vec::new(), Vec::new());
-    for arg in args {
-        if let Some(number) = scalar(arg) {
-            given.push(Given::Number(number));
-            untracked.push((**arg).clone());
-            continue;
+    let arguments = Arguments::new(custom.op, args.iter().map(|arg| &**arg))?;
+    let value = custom.eval.call_within_context::<Dynamic>(call, arguments.untracked.clone())?;
+    arguments.result(context, function, &value)
+}
+
+/// The arguments of a call whose derivative is told.
+pub(super) struct Arguments {
+    given: Vec<Given>,
+    others: Vec<Dynamic>,
+    arrays: Vec<Array>,
+    /// The same without what they are made of.
+    pub(super) untracked: Vec<Dynamic>,
+}
+
+impl Arguments {
+    pub(super) fn new<'d>(
+        op: &'static str,
+        args: impl Iterator<Item = &'d Dynamic>,
+    ) -> Result<Self> {
+        let (given, others, arrays, untracked) = Default::default();
+        let mut arguments = Self { given, others, arrays, untracked };
+        for arg in args {
+            arguments.push(op, arg)?;
         }
-        let value = of_array(op, arg)?.to_value();
-        given.push(Given::Value(Skeleton::of(&value)));
-        arrays.extend(value.arrays().or_fault()?);
+        Ok(arguments)
+    }
+
+    fn push(&mut self, op: &'static str, arg: &Dynamic) -> Result<()> {
+        let (given, untracked) = if let Some(number) = scalar(arg) {
+            (Given::Number(number), arg.clone())
+        } else if arg.is::<ArrayRef>() {
+            let value = of_array(op, arg)?.to_value();
+            self.arrays.extend(value.arrays().or_fault()?);
+            let untracked = value.each_array(&mut |array| array.detach()).or_fault()?;
+            (Given::Value(Skeleton::of(&value)), Dynamic::from(ArrayRef::from(untracked)))
+        } else {
+            self.others.push(arg.clone());
+            (Given::Other(self.others.len() - 1), arg.clone())
+        };
+        self.given.push(given);
+        self.untracked.push(untracked);
+        Ok(())
+    }
+
+    pub(super) fn are_tracked(&self) -> bool {
+        self.arrays.iter().any(Array::is_tracked)
+    }
+
+    /// What the function gave, which knows its derivative.
+    pub(super) fn result(
+        &self,
+        context: &Context,
+        function: CustomRef,
+        value: &Dynamic,
+    ) -> Result<Dynamic> {
+        let custom = context.customs.borrow().get(&function);
+        let op = custom.op;
+        let value = of_array(op, value)?.to_value();
+        if value.is_tracked() && context.session.follows() {
+            let message =
+                format!("{op}: the function uses a marked array that is no argument of it");
+            return Err(fault_with_hint(message, "pass it: |x, w| x * w; or detach(w)"));
+        }
+        let function = if self.others.is_empty() {
+            function
+        } else {
+            let custom = Custom { others: self.others.clone(), ..(*custom).clone() };
+            context.customs.borrow_mut().add(custom)
+        };
         let value = value.each_array(&mut |array| array.detach()).or_fault()?;
-        untracked.push(Dynamic::from(ArrayRef::from(value)));
+        let call =
+            Arc::new(Called { function, args: self.given.clone(), value: Skeleton::of(&value) });
+        let arrays: Vec<&Array> = self.arrays.iter().collect();
+        let mut place = 0;
+        let tracked = value.each_array(&mut |array| {
+            let told = Told { place, call: call.clone() };
+            place += 1;
+            array.with_told_derivative(op, &arrays, told)
+        });
+        tracked.map(|value| Dynamic::from(ArrayRef::from(value))).or_fault()
     }
-    let value = custom.eval.call_within_context::<Dynamic>(call, untracked)?;
-    let value = of_array(op, &value)?.to_value();
-    if value.is_tracked() && context.session.follows() {
-        let message = format!("{op}: the function uses a marked array that is no argument of it");
-        return Err(fault_with_hint(message, "pass it: |x, w| x * w; or detach(w)"));
-    }
-    let value = value.each_array(&mut |array| array.detach()).or_fault()?;
-    let call = Arc::new(Called { function, args: given, value: Skeleton::of(&value) });
-    let arrays: Vec<&Array> = arrays.iter().collect();
-    let mut place = 0;
-    let tracked = value.each_array(&mut |array| {
-        let told = Told { place, call: call.clone() };
-        place += 1;
-        array.with_told_derivative(op, &arrays, told)
-    });
-    tracked.map(ArrayRef::from).or_fault()
 }
 
 /// Asks core for derivatives; those of functions of scripts are asked of them, whose errors are told.
@@ -181,7 +237,7 @@ impl Closures<'_, '_> {
                 "custom: the function has no backward, which grad and backward need",
             ));
         };
-        let mut values = called.arguments(args)?;
+        let mut values = called.arguments(&custom, args)?;
         values.insert(0, Dynamic::from(v));
         let found = backward.call_within_context::<Dynamic>(self.call, values)?;
         called.parts(custom.op, found)
@@ -197,8 +253,8 @@ impl Closures<'_, '_> {
         let moves = moves.collect::<Result<Vec<_>>>()?;
         let value = match &custom.forward {
             Some(forward) => {
-                let mut values = called.arguments(args)?;
-                let mut moves = called.arguments(&moves)?;
+                let mut values = called.arguments(&custom, args)?;
+                let mut moves = called.arguments(&custom, &moves)?;
                 values
                     .insert(0, if moves.len() == 1 { moves.swap_remove(0) } else { moves.into() });
                 forward.call_within_context::<Dynamic>(self.call, values)?
@@ -226,7 +282,7 @@ impl Closures<'_, '_> {
                 false => Ok(vec![arg.clone()]),
             });
             let marks = marks.collect::<CoreResult<Vec<_>>>().or_fault()?.concat();
-            let values = called.arguments(&marks)?;
+            let values = called.arguments(custom, &marks)?;
             let value = custom.eval.call_within_context::<Dynamic>(self.call, values)?;
             let outputs = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
             Ok((marks, outputs))
@@ -288,10 +344,11 @@ fn of_call(told: &Told) -> &Called {
 
 impl Called {
     /// The arguments with these arrays.
-    fn arguments(&self, arrays: &[Array]) -> Result<Vec<Dynamic>> {
+    fn arguments(&self, custom: &Custom, arrays: &[Array]) -> Result<Vec<Dynamic>> {
         let mut arrays = arrays.iter().cloned();
         let arguments = self.args.iter().map(|given| match given {
             Given::Number(number) => Ok(crate::value::dynamic(*number)),
+            Given::Other(place) => Ok(custom.others[*place].clone()),
             Given::Value(form) => {
                 let value = form.with(&mut arrays).or_fault()?;
                 Ok(Dynamic::from(ArrayRef::from(value)))

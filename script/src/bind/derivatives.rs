@@ -50,7 +50,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     gradients(registry);
     directions(registry);
     matrices(registry);
-    no_grad(registry);
+    scopes(registry);
 }
 
 /// `FloatD`, `Vector3fD`: as the types that end in C, with a mark.
@@ -264,51 +264,91 @@ fn matrices(registry: &mut Registry<'_>) {
         "jacobian",
         "(f)",
         "The function that gives the derivatives of each entry of f(x) by each entry of x, an array or tensor: a tensor \
-         with the axes of f(x), then those of x; f(x) of one lane adds none. As many directions are followed as there are \
-         lanes on the shorter side. jacobian(f, x) calls it at once.\n\n\
-         >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]",
+         with the axes of f(x), then those of x; f(x) of one lane adds none. Several arguments have a list of them; lists and \
+         maps of arrays, as arguments or as f(x), have theirs in the same form. As many directions are followed as there are \
+         lanes on the shorter side. jacobian(f, x, ..) calls it at once.\n\n\
+         >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]\n\
+         >> jacobian(|x, y| x * y, FloatC([1, 2]), FloatC(3))\n[[[3, 0],\n  [0, 3]], [[1],\n  [2]]]",
     );
     of_functions(registry, "jacobian", "call_jacobian", |context, call, f, args| {
-        derivatives("jacobian", context, call, args, |x| called(context, call, f, vec![x]))
+        derivatives("jacobian", context, call, args, |args| called(context, call, f, args))
     });
     registry.doc(
         "hessian",
         "(f)",
         "The function that gives the second derivatives of f(x), of one lane, by the entries of x: jacobian(grad(f)). \
-         hessian(f, x) calls it at once.\n\n\
+         Several arguments have a list of lists of them. hessian(f, x, ..) calls it at once.\n\n\
          >> hessian(|x| hsum(x ** 3), FloatC([1, 2]))\n[[ 6,  0],\n [ 0, 12]]",
     );
     of_functions(registry, "hessian", "call_hessian", |context, call, f, args| {
-        derivatives("hessian", context, call, args, |mut x| {
-            Ok(gradient_of(context, call, "hessian", f, &[&mut x])?.1)
+        derivatives("hessian", context, call, args, |mut args| {
+            let args: Vec<&mut Dynamic> = args.iter_mut().collect();
+            Ok(gradient_of(context, call, "hessian", f, &args)?.1)
         })
     });
 }
 
-/// The derivatives of what a function makes of its only argument.
+/// The derivatives of what a function makes of its arguments.
 fn derivatives(
     op: &'static str,
     context: &Context,
     call: &NativeCallContext<'_>,
     args: &[&mut Dynamic],
-    of: impl Fn(Dynamic) -> Result<Dynamic>,
+    of: impl Fn(Vec<Dynamic>) -> Result<Dynamic>,
 ) -> Result<Dynamic> {
-    let [x] = args else {
-        return Err(fault(format!("{op}: got {} arguments, expected one array", args.len())));
+    let trees = trees(context, op, args)?;
+    let y = of(trees.iter().map(Tree::value).collect())?;
+    let mut kept = arrays_in(&y);
+    let mut matrix = |y: &ArrayRef, x: &Marked| {
+        let matrix = asking(context, call, |asked| x.jacobian(op, &y.to_value(), asked))?;
+        let matrix = ArrayRef::from(matrix);
+        kept.extend(matrix.leaves());
+        Ok(Dynamic::from(matrix))
     };
-    let tree = Tree::new(context, op, x)?;
-    let Tree::Value(x) = &tree else {
-        return Err(fault(format!("{op}: got {}, expected an array of floats", type_name(x))));
-    };
-    let y = result(op, of(tree.value())?)?;
-    let matrix = asking(context, call, |asked| x.jacobian(op, &y.to_value(), asked))?;
-    let leaves = [y.leaves(), ArrayRef::from(matrix.clone()).leaves()].concat();
-    release(&[&tree], leaves.iter());
-    Ok(Dynamic::from(ArrayRef::from(matrix)))
+    let found = by_each(op, &trees, &y, &mut matrix)?;
+    release(&trees.iter().collect::<Vec<_>>(), kept.iter());
+    Ok(found)
 }
 
-/// `no_grad`.
-fn no_grad(registry: &mut Registry<'_>) {
+/// What a function says of each array in `y` and each mark in the arguments, in the form of both.
+fn by_each(
+    op: &str,
+    trees: &[Tree],
+    y: &Dynamic,
+    said: &mut dyn FnMut(&ArrayRef, &Marked) -> Result<Dynamic>,
+) -> Result<Dynamic> {
+    if let Some(list) = y.read_lock::<rhai::Array>() {
+        let each = list.iter().map(|y| by_each(op, trees, y, said));
+        return each.collect::<Result<_>>().map(Dynamic::from_array);
+    }
+    if let Some(map) = y.read_lock::<rhai::Map>() {
+        let each = map.iter().map(|(key, y)| Ok((key.clone(), by_each(op, trees, y, said)?)));
+        return each.collect::<Result<_>>().map(Dynamic::from_map);
+    }
+    let y = result(op, y.clone())?;
+    let each = trees.iter().map(|tree| tree.each(&mut |mark| said(&y, mark)));
+    Ok(one_or_list(each.collect::<Result<_>>()?))
+}
+
+/// What belongs to the only argument, or a list.
+fn one_or_list(mut each: rhai::Array) -> Dynamic {
+    if each.len() == 1 { each.swap_remove(0) } else { each.into() }
+}
+
+/// Arguments behind marks, of which there is one at least.
+fn trees(context: &Context, op: &'static str, args: &[&mut Dynamic]) -> Result<Vec<Tree>> {
+    let trees = args.iter().map(|arg| Tree::new(context, op, arg)).collect::<Result<Vec<_>>>()?;
+    if trees.iter().flat_map(Tree::marks).next().is_none() {
+        let got = args.iter().map(|arg| type_name(arg)).collect::<Vec<_>>().join(", ");
+        let message = format!("{op}: got {got}, expected arrays of floats to differentiate by");
+        let hint = "integers have no derivatives: write 3.0, or FloatC(x)";
+        return Err(fault_with_hint(message, hint));
+    }
+    Ok(trees)
+}
+
+/// `no_grad` and `isolate_grad`.
+fn scopes(registry: &mut Registry<'_>) {
     registry.doc(
         "no_grad",
         "(f)",
@@ -323,6 +363,21 @@ fn no_grad(registry: &mut Registry<'_>) {
             context.session.no_grad(|| f.call_within_context::<Dynamic>(call, ()))
         });
     }
+    registry.doc(
+        "isolate_grad",
+        "(f)",
+        "Calls a function without arguments; in it backward(y) goes back to what was there before and halts. When the function \
+         has ended all that came together goes on from there, once.\n\n\
+         >> x = FloatD(2); y = x * x\n\
+         >> isolate_grad(|| { for k in 0..3 { backward(y * k) } }); gradient(x)\n[12]",
+    );
+    registry.any("isolate_grad", 1, |context, call, args| {
+        let f = of_function("isolate_grad", args[0])?;
+        let isolation = context.session.isolate_grad();
+        let value = f.call_within_context::<Dynamic>(call, ())?;
+        asking(context, call, |asked| isolation.end_asking(asked))?;
+        Ok(value)
+    });
 }
 
 /// Registers `name(f)`, a function, and `name(f, x, ..)`, what that gives.
@@ -350,16 +405,8 @@ fn gradient_of(
     f: &FnPtr,
     args: &[&mut Dynamic],
 ) -> Result<(Dynamic, Dynamic)> {
-    let trees = args.iter().map(|arg| Tree::new(context, op, arg)).collect::<Result<Vec<_>>>()?;
+    let trees = trees(context, op, args)?;
     let marks: Vec<&Array> = trees.iter().flat_map(Tree::marks).collect();
-    if marks.is_empty() {
-        let got = args.iter().map(|arg| type_name(arg)).collect::<Vec<_>>().join(", ");
-        let message = format!("{op}: got {got}, expected arrays of floats to differentiate by");
-        return Err(fault_with_hint(
-            message,
-            "integers have no derivatives: write 3.0, or FloatC(x)",
-        ));
-    }
     let values: Vec<Dynamic> = trees.iter().map(Tree::value).collect();
     let (y, beside) = with_beside(op, called(context, call, f, values)?)?;
     let outputs = y.to_value().arrays().or_fault()?;
@@ -370,9 +417,8 @@ fn gradient_of(
     let aside: Vec<Array> = beside.iter().flatten().flat_map(arrays_in).collect();
     release(&all, outputs.iter().chain(&aside).chain(&gradients));
     let mut gradients = gradients.into_iter();
-    let mut found =
-        trees.iter().map(|tree| tree.gradients(&mut gradients)).collect::<Result<rhai::Array>>()?;
-    let gradient = if found.len() == 1 { found.swap_remove(0) } else { found.into() };
+    let each = trees.iter().map(|tree| tree.gradients(&mut gradients));
+    let gradient = one_or_list(each.collect::<Result<_>>()?);
     let y = Dynamic::from(y);
     let value = match beside {
         Some(beside) => Dynamic::from_array([y].into_iter().chain(beside).collect()),
@@ -459,6 +505,22 @@ impl Tree {
         }
     }
 
+    /// What a function says of the marks, in the form of the argument; nothing of what has no derivatives.
+    fn each(&self, said: &mut dyn FnMut(&Marked) -> Result<Dynamic>) -> Result<Dynamic> {
+        Ok(match self {
+            Self::Value(marked) => said(marked)?,
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.each(said));
+                Dynamic::from_array(items.collect::<Result<_>>()?)
+            }
+            Self::Map(entries) => {
+                let each = entries.iter().map(|(key, item)| Ok((key.clone(), item.each(said)?)));
+                Dynamic::from_map(each.collect::<Result<_>>()?)
+            }
+            Self::Other(_) => Dynamic::UNIT,
+        })
+    }
+
     fn marks(&self) -> Vec<&Array> {
         match self {
             Self::Value(marked) => marked.marks().iter().collect(),
@@ -479,19 +541,7 @@ impl Tree {
 
     /// Gradients in the form of the argument.
     fn gradients(&self, arrays: &mut dyn Iterator<Item = Array>) -> Result<Dynamic> {
-        Ok(match self {
-            Self::Value(marked) => Dynamic::from(ArrayRef::from(marked.with(arrays).or_fault()?)),
-            Self::List(items) => {
-                let items = items.iter().map(|item| item.gradients(arrays));
-                Dynamic::from_array(items.collect::<Result<_>>()?)
-            }
-            Self::Map(entries) => {
-                let entry =
-                    |(key, item): &(Identifier, Self)| Ok((key.clone(), item.gradients(arrays)?));
-                Dynamic::from_map(entries.iter().map(entry).collect::<Result<_>>()?)
-            }
-            Self::Other(_) => Dynamic::UNIT,
-        })
+        self.each(&mut |marked| Ok(Dynamic::from(ArrayRef::from(marked.with(arrays).or_fault()?))))
     }
 
     /// The arrays of a value that has the argument's form.

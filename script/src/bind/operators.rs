@@ -9,17 +9,20 @@ use porcini_core::engine::{Agenda, Doer, Handle, Input, Member, Row, State};
 use porcini_core::{Array, interrupt};
 use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
+use super::custom::Arguments;
 use super::engine::{MOST_PUSHED, call_function, check_function, nearest};
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Fault, Result, check_interrupt, fault, fault_with_hint};
+use crate::value::custom::{Custom, CustomRef};
 use crate::value::{ArrayRef, Node, type_name};
 
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
 
 /// Keys of what describes an operator.
-const KEYS: [&str; 6] = ["name", "exec", "batched", "signature", "shape", "effects"];
+const KEYS: [&str; 8] =
+    ["name", "exec", "batched", "signature", "shape", "effects", "backward", "forward"];
 /// Keys of the options of an engine.
 const OPTIONS: [&str; 3] = ["threads", "mode", "cap"];
 
@@ -32,6 +35,8 @@ struct Described {
     signature: Option<FnPtr>,
     shape: Option<FnPtr>,
     has_effects: bool,
+    /// The function with its derivative, if that was told.
+    derivative: Option<CustomRef>,
 }
 
 /// The same as scripts hold it.
@@ -101,8 +106,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<EngineRef>("engine");
     registry.engine.register_type_with_name::<HandleRef>("handle");
     documented(registry);
-    registry
-        .any("operator", 1, |_, _, args| operator(args[0]).map(|own| OperatorRef(Rc::new(own))));
+    registry.any("operator", 1, |context, _, args| {
+        operator(context, args[0]).map(|own| OperatorRef(Rc::new(own)))
+    });
     registry.any("engine", 0, |_, _, _| engine(&Map::new()));
     registry.any("engine", 1, |_, _, args| match args[0].as_int() {
         Ok(threads) => engine(&Map::from([("threads".into(), threads.into())])),
@@ -158,7 +164,8 @@ fn documented(registry: &mut Registry<'_>) {
          function of a list with the inputs of each operation that gives the list of results; signature, a function of the inputs \
          that gives the text which operations done together have in common (by default types and sizes of the inputs); shape, a \
          function of the inputs that gives type and size of the result, to be checked; effects: true if it is done though nobody \
-         holds its handle. Operations are done on the thread of the script. Arrays need no operator: what is recorded makes \
+         holds its handle; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
+         recorded has derivatives anyway. Operations are done on the thread of the script. Arrays need no operator: what is recorded makes \
          batches by itself.\n\n\
          >> double = operator(#{name: \"double\", exec: |x| x * 2})\n\
          >> e = engine(); e.get(e.push(double, FloatC([1, 2])))\n[2, 4]",
@@ -207,7 +214,7 @@ fn check_keys(op: &str, map: &Map, known: &[&str]) -> Result<()> {
     }
 }
 
-fn operator(description: &Dynamic) -> Result<Described> {
+fn operator(context: &Context, description: &Dynamic) -> Result<Described> {
     let description = map("operator", description)?;
     check_keys("operator", &description, &KEYS)?;
     let function = |key: &str| match description.get(key) {
@@ -227,9 +234,18 @@ fn operator(description: &Dynamic) -> Result<Described> {
             "operator(#{name: \"double\", exec: |x| x * 2})",
         )
     };
+    let exec = function("exec")?.ok_or_else(|| missing("exec"))?;
+    let (backward, forward) = (function("backward")?, function("forward")?);
+    let is_told = backward.is_some() || forward.is_some();
+    let derivative = is_told.then(|| {
+        let (eval, others) = (exec.clone(), Vec::new());
+        let custom = Custom { op: "operator", eval, backward, forward, others };
+        context.customs.borrow_mut().add(custom)
+    });
     Ok(Described {
         name: name.ok_or_else(|| missing("name"))?,
-        exec: function("exec")?.ok_or_else(|| missing("exec"))?,
+        exec,
+        derivative,
         batched: function("batched")?,
         signature: function("signature")?,
         shape: function("shape")?,
@@ -289,7 +305,7 @@ fn push(
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let line = context.line(call.call_position());
     let name = ImmutableString::from(op.name());
-    let doer = Closures { call, results: Vec::new() };
+    let doer = Closures { context, call, results: Vec::new() };
     let mut agenda = engine.0.borrow_mut("push")?;
     let handle = agenda.push(op, inputs, line, &doer);
     let is_full = agenda.n_waiting() >= engine.0.full;
@@ -339,7 +355,7 @@ impl EngineRef {
         call: &NativeCallContext<'_>,
         wanted: Option<&[Handle]>,
     ) -> Result<()> {
-        let mut doer = Closures { call, results: Vec::new() };
+        let mut doer = Closures { context, call, results: Vec::new() };
         let done = self.0.borrow_mut("flush")?.run(wanted, self.0.most, &mut doer);
         // What stops it is told as what stops any script.
         done.or_else(|_| check_interrupt())?;
@@ -370,8 +386,15 @@ impl std::fmt::Display for HandleRef {
     }
 }
 
+/// The inputs of an operation, and the function that knows its derivative.
+struct Told {
+    function: CustomRef,
+    arguments: Arguments,
+}
+
 /// Does operations by their closures, and functions by their names.
 struct Closures<'c> {
+    context: &'c Context,
     call: &'c NativeCallContext<'c>,
     /// The arrays that were made.
     results: Vec<ArrayRef>,
@@ -389,10 +412,25 @@ impl Closures<'_> {
         }
     }
 
-    fn batch(&self, own: &Described, members: &[Member<Dynamic>]) -> Option<Result<rhai::Array>> {
+    /// The inputs of operations whose operator tells its derivative, where some are tracked.
+    fn told(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Told>>> {
+        let derivative = match op {
+            Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
+            Op::Own(_) | Op::Named(_) => None,
+        };
+        let told = |member: &Member<Dynamic>| {
+            let Some(function) = derivative else { return Ok(None) };
+            let arguments = Arguments::new("operator", member.inputs.iter())?;
+            let function = function.clone();
+            Ok(arguments.are_tracked().then_some(Told { function, arguments }))
+        };
+        members.iter().map(told).collect()
+    }
+
+    fn batch(&self, own: &Described, members: &[&[Dynamic]]) -> Option<Result<rhai::Array>> {
         let batched = own.batched.as_ref()?;
         let inputs: rhai::Array =
-            members.iter().map(|member| Dynamic::from_array(member.inputs.clone())).collect();
+            members.iter().map(|inputs| Dynamic::from_array(inputs.to_vec())).collect();
         let results = self.call_closure(batched, vec![Dynamic::from_array(inputs)]);
         Some(results.and_then(|results| {
             let list = results.read_lock::<rhai::Array>().map(|list| list.clone());
@@ -444,23 +482,42 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
         op: &Op,
         members: &[Member<Dynamic>],
     ) -> Vec<std::result::Result<Dynamic, Fault>> {
+        let told = match self.told(op, members) {
+            Ok(told) => told,
+            Err(error) => {
+                return members.iter().map(|member| Err(named(op, member.line, &error))).collect();
+            }
+        };
+        let inputs: Vec<&[Dynamic]> = members
+            .iter()
+            .zip(&told)
+            .map(|(member, told)| match told {
+                Some(told) => &told.arguments.untracked[..],
+                None => &member.inputs[..],
+            })
+            .collect();
         let batch = match op {
-            Op::Own(own) => self.batch(own, members),
+            Op::Own(own) => self.batch(own, &inputs),
             Op::Named(_) => None,
         };
         let mut settled = Vec::with_capacity(members.len());
         let mut batch = batch.map(|batch| {
             batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))
         });
-        for member in members {
+        for ((member, inputs), told) in members.iter().zip(inputs).zip(&told) {
             let result = match &mut batch {
                 Some(Ok(results)) => Ok(results.next().unwrap_or_default()),
                 Some(Err(fault)) => Err(fault.clone().raised()),
-                None => self.one(op, &member.inputs),
+                None => self.one(op, inputs),
             };
             let result = result.and_then(|result| {
                 self.check(op, member, &result)?;
-                Ok(result)
+                match told {
+                    Some(Told { function, arguments }) => {
+                        arguments.result(self.context, function.clone(), &result)
+                    }
+                    None => Ok(result),
+                }
             });
             if interrupt::is_requested() {
                 // Not a failure of its own: it waits, and those behind it.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
-use rhai::FnPtr;
+use rhai::{Dynamic, FnPtr};
 
 /// A function with a derivative of its own.
+#[derive(Clone, Debug)]
 pub(crate) struct Custom {
     pub(crate) op: &'static str,
     pub(crate) eval: FnPtr,
@@ -14,6 +15,8 @@ pub(crate) struct Custom {
     pub(crate) backward: Option<FnPtr>,
     /// From tangents and arguments to that of the value.
     pub(crate) forward: Option<FnPtr>,
+    /// Of a call, the arguments that are neither arrays nor numbers.
+    pub(crate) others: Vec<Dynamic>,
 }
 
 /// What keeps such a function: scripts that may call it, and traces that may ask for its derivative. Traces may be dropped

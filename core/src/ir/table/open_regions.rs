@@ -5,7 +5,7 @@ use std::thread::{ThreadId, current};
 
 use super::Table;
 use crate::error::Error;
-use crate::ir::var::{Kind, VarId};
+use crate::ir::var::{Kind, Undone, VarId};
 
 /// A region that is being recorded, by one thread.
 pub(crate) struct OpenRegion {
@@ -28,6 +28,14 @@ pub(crate) struct OpenRegion {
 }
 
 impl Table {
+    /// Lets a loop know how its turns are undone.
+    pub(crate) fn set_undone(&mut self, region: VarId, undone: Vec<Undone>) {
+        undone.iter().flat_map(Undone::held).for_each(|id| self.inc_internal(id));
+        if let Some(region) = &mut self.get_mut(region).cold_mut().region {
+            region.undone = undone;
+        }
+    }
+
     /// Opens a region; its scope is above those of all before.
     pub(crate) fn open_region(&mut self, mut region: OpenRegion) -> u32 {
         self.last_scope += 1;

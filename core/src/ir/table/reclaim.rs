@@ -2,7 +2,7 @@
 
 use super::Table;
 use crate::interrupt;
-use crate::ir::var::{MAX_OPERANDS, VarId};
+use crate::ir::var::{MAX_OPERANDS, Undone, VarId};
 
 /// Dead variables freed at once when a handle is dropped: a fraction of a millisecond.
 const FREED_BY_DROP: usize = 1 << 12;
@@ -80,6 +80,8 @@ impl Table {
                 history.for_each(|&operand| self.release(operand));
                 let derivatives = [cold.gradient, cold.tangent];
                 derivatives.into_iter().flatten().for_each(|operand| self.release(operand));
+                let undone = cold.region.iter().flat_map(|region| &region.undone);
+                undone.flat_map(Undone::held).for_each(|operand| self.release(operand));
             }
             self.free.push(id);
         }

@@ -3,13 +3,40 @@
 //! A variable is tracked if it is a float and something it is made of is tracked, or if it was marked. Tracking is a
 //! property of the variable, not of a handle: whatever records an operation knows nothing of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Table;
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 
+/// A part of the tape on its own: what was recorded from a serial on, and the cotangents that variables from before have had
+/// since; the part has an external reference to each of both.
+#[derive(Debug, Default)]
+pub(crate) struct Isolated {
+    pub(crate) from: u64,
+    pub(crate) borders: HashMap<VarId, VarId, Mix>,
+}
+
 impl Table {
+    /// Marks off what is recorded from now on; what this is inside of.
+    pub(crate) fn isolate(&mut self) -> Option<Isolated> {
+        self.isolated.replace(Isolated { from: self.next_serial, ..Isolated::default() })
+    }
+
+    /// The cotangent that a variable from before an isolated part has had.
+    pub(crate) fn border(&self, id: VarId) -> Option<VarId> {
+        self.isolated.as_ref()?.borders.get(&id).copied()
+    }
+
+    /// Gives such a variable another cotangent, in exchange for an external reference to it.
+    pub(crate) fn set_border(&mut self, id: VarId, cotangent: VarId) {
+        let Some(isolated) = &mut self.isolated else { return };
+        match isolated.borders.insert(id, cotangent) {
+            Some(old) => self.dec_external(old),
+            None => self.inc_external(id),
+        }
+    }
+
     /// Whether a variable with tracked operands is tracked. A call may have results of several types.
     #[cold]
     pub(super) fn may_be_tracked(&self, variable: &Variable) -> bool {

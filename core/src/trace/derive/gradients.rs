@@ -1,19 +1,25 @@
 //! What is kept with variables for their derivatives: gradients, directions.
 
-use super::{Cone, Recorder};
+use super::{Cone, Recorder, Way};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
 
 impl Recorder<'_> {
-    /// The marks among what lies behind outputs.
+    /// The marks among what lies behind outputs, and what is before an isolated part of the tape.
     pub(crate) fn marks_of(&self, cone: &Cone) -> Vec<VarId> {
-        let is_mark =
-            |id: VarId| !self.var(id).made_of().iter().any(|&operand| self.var(operand).tracked);
-        cone.order.iter().copied().filter(|&id| is_mark(id)).collect()
+        let from = self.table.isolated.as_ref().map_or(0, |isolated| isolated.from);
+        let ends =
+            |id: VarId| self.is_mark(id) || cone.way == Way::Back && self.var(id).serial < from;
+        cone.order.iter().copied().filter(|&id| ends(id)).collect()
     }
 
-    /// Adds to the gradient of a mark that is not the output itself, whose gradient was its cotangent.
+    fn is_mark(&self, id: VarId) -> bool {
+        !self.var(id).made_of().iter().any(|&operand| self.var(operand).tracked)
+    }
+
+    /// Adds to the gradient of a mark that is not the output itself, whose gradient was its cotangent; or to what is before
+    /// an isolated part.
     ///
     /// # Errors
     /// None at present.
@@ -21,17 +27,26 @@ impl Recorder<'_> {
         &mut self,
         mark: VarId,
         part: VarId,
-        output: VarId,
+        output: Option<VarId>,
     ) -> Result<()> {
+        let is_mark = self.is_mark(mark);
         // Nobody could ask for it.
-        if self.var(mark).external == 0 {
+        if is_mark && self.var(mark).external == 0 {
             return Ok(());
         }
-        let sum = match self.gradient_of(mark) {
-            Some(before) if mark != output => self.same(Op::Add, &[before, part])?,
+        let before = if is_mark { self.gradient_of(mark) } else { self.table.border(mark) };
+        let sum = match before {
+            Some(before) if !is_mark || Some(mark) != output => {
+                self.same(Op::Add, &[before, part])?
+            }
             _ => part,
         };
-        self.keep_gradient(mark, sum);
+        if is_mark {
+            self.keep_gradient(mark, sum);
+        } else {
+            let sum = self.table.detached(sum);
+            self.table.set_border(mark, sum);
+        }
         Ok(())
     }
 

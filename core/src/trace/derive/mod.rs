@@ -86,7 +86,7 @@ struct Place {
 }
 
 impl Recorder<'_> {
-    /// What lies between `inputs` (or, if there are none, all marks) and `outputs`.
+    /// What lies between `inputs` (or, if there are none, all marks, and what is before an isolated part) and `outputs`.
     ///
     /// # Errors
     /// `Interrupted`; `Argument` for what has no derivative.
@@ -98,9 +98,12 @@ impl Recorder<'_> {
     ) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
         let mut cone = Cone { way, order, expanded, regions };
-        // What was recorded before all inputs depends on none.
-        let serials = inputs.iter().flat_map(|ids| ids.iter()).map(|&id| self.var(id).serial);
-        let least = serials.min().unwrap_or(0);
+        // What was recorded before all inputs depends on none; an isolated part of the tape ends where it begins.
+        let least = match (inputs, way) {
+            (Some(inputs), _) => inputs.iter().map(|&id| self.var(id).serial).min().unwrap_or(0),
+            (None, Way::Back) => self.table.isolated.as_ref().map_or(0, |isolated| isolated.from),
+            (None, Way::Forward) => 0,
+        };
         // Whether a variable that was left depends on an input.
         let mut known: Of<bool> = Of::default();
         for &input in inputs.unwrap_or_default() {
@@ -109,6 +112,11 @@ impl Recorder<'_> {
         }
         for &output in outputs {
             if known.contains_key(&output) || !self.var(output).tracked {
+                continue;
+            }
+            if inputs.is_none() && self.var(output).serial < least {
+                known.insert(output, true);
+                cone.order.push(output);
                 continue;
             }
             let mut path = vec![self.place(&mut cone, output)?];
@@ -130,7 +138,13 @@ impl Recorder<'_> {
                 place.next += 1;
                 match known.get(&operand) {
                     Some(&reaches) => place.reaches |= reaches,
-                    None if self.var(operand).serial < least => {}
+                    None if self.var(operand).serial < least => {
+                        if inputs.is_none() {
+                            place.reaches = true;
+                            known.insert(operand, true);
+                            cone.order.push(operand);
+                        }
+                    }
                     None => path.push(self.place(&mut cone, operand)?),
                 }
             }

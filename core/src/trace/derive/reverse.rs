@@ -108,6 +108,10 @@ impl Recorder<'_> {
                     self.run_back(way, id, &kept)?;
                     continue;
                 }
+                if let Some(kept) = self.keep_ends(id)? {
+                    self.run_back(way, id, &kept)?;
+                    continue;
+                }
                 let nest = self.nest_of(id)?;
                 let turns = self.turns_of(&nest)?;
                 return Ok(Turn::Counts { region: id, turns });

@@ -92,9 +92,14 @@ impl Recorder<'_> {
             let turn = kept.turn(recorder, changes[0].next)?;
             let place = recorder.place_of(turn, lanes)?;
             let mut states = Vec::new();
-            for (&(state, _), kept) in values.iter().zip(&kept.states) {
-                let Some(kept) = *kept else { continue };
-                let value = recorder.pick(kept, place, None)?;
+            let (befores, undone) = recorder.undo(region, kept, &values, scope, running_back)?;
+            changes.extend(undone);
+            for (i, (&(state, _), kept)) in values.iter().zip(&kept.states).enumerate() {
+                let value = match (befores.get(i), *kept) {
+                    (Some(&before), _) => before,
+                    (None, Some(kept)) => recorder.pick(kept, place, None)?,
+                    (None, None) => continue,
+                };
                 let value = if recorder.is_moving(state) {
                     let value = recorder.followed(|recorder| recorder.alias(value));
                     states.push(value);
@@ -154,7 +159,8 @@ impl Recorder<'_> {
             let all: Vec<Option<VarId>> = changes.iter().map(|change| change.state).collect();
             Ok(recorder.close_region(true, running_back, &all, &changes)?.0)
         })?;
-        let mut results = results.into_iter().skip(1);
+        let n_undone = kept.ends.as_ref().map_or(0, Vec::len);
+        let mut results = results.into_iter().skip(1 + n_undone);
         for (&(state, _), seed) in values.iter().zip(&seeds) {
             if let (Some(_), Some(result)) = (seed, seed.and_then(|_| results.next())) {
                 let first = self.first_of(state);
@@ -177,6 +183,44 @@ impl Recorder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The states at the beginning of a turn that is undone, and what becomes of those at its end; none if they are kept.
+    fn undo(
+        &mut self,
+        region: VarId,
+        kept: &Kept,
+        values: &[(VarId, VarId)],
+        scope: u32,
+        running: VarId,
+    ) -> Result<(Vec<VarId>, Vec<Change>)> {
+        let Some(ends) = &kept.ends else { return Ok((Vec::new(), Vec::new())) };
+        let known = self.var(region).region().map(|known| (known.undone.clone(), known.scope));
+        let (undone, own) = known.expect("internal error: a region without a body");
+        let mut copy = Copy::of_scope(own);
+        copy.entering = Some(running);
+        let mut changed = Vec::new();
+        for undone in &undone {
+            let place = values.iter().position(|&(state, _)| state == undone.state);
+            let after = match place {
+                Some(place) => {
+                    let after = self.state(scope, ends[place]);
+                    changed.push((place, after, undone.before));
+                    after
+                }
+                None => self.first_of(undone.state),
+            };
+            copy.of.insert(undone.after, after);
+        }
+        changed.sort_by_key(|&(place, ..)| place);
+        let mut befores = Vec::new();
+        let mut changes = Vec::new();
+        for (_, after, before) in changed {
+            let before = self.copied(&mut copy, before)?;
+            befores.push(before);
+            changes.push(Change::of(after, before));
+        }
+        Ok((befores, changes))
     }
 
     /// What is from outside a loop and has a derivative on the way, with what stands for it in the body.

@@ -37,8 +37,10 @@ impl Nest {
 /// What is kept of a loop.
 #[derive(Clone)]
 pub(super) struct Kept {
-    /// Of each state its values, but for arrays that it writes.
+    /// Of each state its values, but for arrays that it writes, and where turns are undone.
     pub(super) states: Vec<Option<VarId>>,
+    /// Where turns are undone, the states behind the loop.
+    pub(super) ends: Option<Vec<VarId>>,
     /// Of such arrays the turn and lane whose value each entry has in the end.
     pub(super) writers: Vec<Option<VarId>>,
     /// How many turns each lane takes.
@@ -234,6 +236,36 @@ impl Recorder<'_> {
         Ok(kept(nest, rooms, count))
     }
 
+    /// What is kept of a loop whose turns can be undone: where it ends, and after how many.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(super) fn keep_ends(&mut self, region: VarId) -> Result<Option<Kept>> {
+        let is_undone = self.var(region).region().is_some_and(|known| !known.undone.is_empty());
+        if !is_undone || self.table.open_region_mut().is_some() {
+            return Ok(None);
+        }
+        let nest = self.nest_of(region)?;
+        let n = nest.shape.values.len();
+        if !nest.inner.is_empty()
+            || nest.shape.values.iter().any(|&(state, _)| self.is_written(state))
+        {
+            return Ok(None);
+        }
+        let none = || vec![None; n];
+        let mut rooms = Rooms {
+            states: none(),
+            writers: none(),
+            turns: 1,
+            in_all: u32::MAX.into(),
+            inner: Vec::new(),
+        };
+        let mut copy = Copy::of_scope(nest.shape.scope);
+        let count = self.filled(&mut copy, &nest, &mut rooms, None)?;
+        let ends = copy.results.remove(&region);
+        Ok(Some(Kept { ends, ..kept(&nest, rooms, count) }))
+    }
+
     /// An array that nobody wrote.
     pub(super) fn nobody(&mut self, dtype: DType, size: u64) -> VarId {
         self.literal(dtype, u64::MAX >> (64 - dtype.bits()), size)
@@ -372,7 +404,7 @@ fn kept(nest: &Nest, rooms: Rooms, count: VarId) -> Kept {
     let inner = inner.map(|(inner, (counts, rooms))| (inner.region, kept(inner, rooms, counts)));
     let inner = inner.collect();
     let Rooms { states, writers, turns, .. } = rooms;
-    Kept { states, writers, count, around: None, turns, inner }
+    Kept { states, ends: None, writers, count, around: None, turns, inner }
 }
 
 impl Kept {

@@ -1,0 +1,147 @@
+//! Factors of one matrix, and what is made of them.
+
+use std::ops::Mul;
+
+use faer::Mat;
+use faer::linalg::solvers::DenseSolveCore;
+
+use super::{Entry, Failure, Matrix};
+
+/// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
+pub(super) fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
+    let (m, n) = (matrix.nrows(), matrix.ncols());
+    let lu = matrix.partial_piv_lu();
+    let is_zero = |i: usize| lu.U()[(i, i)].length() == 0.0;
+    let (order, l, u) = if (0..m.min(n)).any(is_zero) {
+        eliminated(matrix)
+    } else {
+        (lu.P().arrays().0.to_vec(), lu.L().to_owned(), lu.U().to_owned())
+    };
+    let one = |is_one: bool| T::of(f64::from(u8::from(is_one)), 0.0);
+    let p = Mat::from_fn(m, m, |i, j| one(order[j] == i));
+    [p, l, u].iter().map(|factor| Matrix::of(factor.as_ref())).collect()
+}
+
+/// The rows in the order of their pivots, and both triangles.
+fn eliminated<T: Entry>(matrix: &Mat<T>) -> (Vec<usize>, Mat<T>, Mat<T>) {
+    let (m, n) = (matrix.nrows(), matrix.ncols());
+    let (mut order, mut rest): (Vec<usize>, Mat<T>) = ((0..m).collect(), matrix.clone());
+    let zero = T::of(0.0, 0.0);
+    for k in 0..m.min(n) {
+        let longest = |&i: &usize, &j: &usize| {
+            rest[(i, k)].length().total_cmp(&rest[(j, k)].length()).then(j.cmp(&i))
+        };
+        let Some(pivot) = (k..m).max_by(longest) else { break };
+        order.swap(k, pivot);
+        for j in 0..n {
+            (rest[(k, j)], rest[(pivot, j)]) = (rest[(pivot, j)], rest[(k, j)]);
+        }
+        if rest[(k, k)].length() == 0.0 {
+            continue;
+        }
+        for i in k + 1..m {
+            let factor = rest[(i, k)] / rest[(k, k)];
+            rest[(i, k)] = factor;
+            for j in k + 1..n {
+                rest[(i, j)] = rest[(i, j)] - factor * rest[(k, j)];
+            }
+        }
+    }
+    let side = m.min(n);
+    let lower = |i: usize, j: usize| match i.cmp(&j) {
+        std::cmp::Ordering::Greater => rest[(i, j)],
+        std::cmp::Ordering::Equal => T::of(1.0, 0.0),
+        std::cmp::Ordering::Less => zero,
+    };
+    let upper = |i: usize, j: usize| if i <= j { rest[(i, j)] } else { zero };
+    (order, Mat::from_fn(m, side, lower), Mat::from_fn(side, n, upper))
+}
+
+/// The sign of the permutation, and the pivots.
+pub(super) fn pivots<T: Entry>(matrix: &Mat<T>) -> (f64, Vec<T>) {
+    let lu = matrix.partial_piv_lu();
+    let n = matrix.nrows();
+    let mut seen = vec![false; n];
+    let forward = lu.P().arrays().0;
+    let mut sign = 1.0;
+    for start in 0..n {
+        let (mut i, mut length) = (start, 0);
+        while !seen[i] {
+            seen[i] = true;
+            i = forward[i];
+            length += 1;
+        }
+        if length > 0 && length % 2 == 0 {
+            sign = -sign;
+        }
+    }
+    let u = lu.U();
+    let mut pivots: Vec<T> = (0..n).map(|i| u[(i, i)]).collect();
+    // What comes behind a pivot of 0 is divided by it.
+    if let Some(first) = pivots.iter().position(|pivot| pivot.length() == 0.0) {
+        pivots.truncate(first + 1);
+    }
+    (sign, pivots)
+}
+
+/// Q and R, whose diagonal is real.
+pub(super) fn qr<T: Entry>(matrix: &Mat<T>) -> [Mat<T>; 2] {
+    let qr = matrix.qr();
+    let (q, r) = (qr.compute_thin_Q(), qr.thin_R());
+    let phase = |i: usize| {
+        let entry = r[(i, i)];
+        let length = entry.real().signum() * entry.length();
+        // Exact of real ones.
+        if entry.imag().is_none() || length == 0.0 {
+            return [T::of(1.0, 0.0); 2];
+        }
+        let [real, imag] = [entry.real() / length, entry.imag().unwrap_or(0.0) / length];
+        [T::of(real, imag), T::of(real, -imag)]
+    };
+    let turned_r = |i: usize, j: usize| {
+        let entry = r[(i, j)] * phase(i)[1];
+        if i == j { T::of(entry.real(), 0.0) } else { entry }
+    };
+    [
+        Mat::from_fn(q.nrows(), q.ncols(), |i, j| q[(i, j)] * phase(j)[0]),
+        Mat::from_fn(r.nrows(), r.ncols(), turned_r),
+    ]
+}
+
+/// The product of the pivots.
+pub(super) fn determinant<T: Entry>(matrix: &Mat<T>) -> T {
+    let (sign, pivots) = pivots(matrix);
+    pivots.into_iter().fold(T::of(sign, 0.0), Mul::mul)
+}
+
+/// Pivots whose shortest is longer than this part of the longest are divided by.
+const PIVOTS: f64 = 1e-6;
+
+/// The determinant times the inverse, transposed; of matrices that have none, or nearly, by singular values, of whose
+/// products each leaves one out.
+pub(super) fn cofactors<T: Entry>(matrix: &Mat<T>) -> Result<Mat<T>, Failure> {
+    let n = matrix.nrows();
+    let (_, pivots) = pivots(matrix);
+    let lengths = || pivots.iter().map(|pivot| pivot.length());
+    let (longest, shortest) = (lengths().fold(0.0, f64::max), lengths().fold(f64::MAX, f64::min));
+    if !longest.is_finite() {
+        return Ok(Mat::from_fn(n, n, |_, _| T::of(f64::NAN, 0.0)));
+    }
+    if shortest > PIVOTS * longest {
+        let (inverse, det) = (matrix.partial_piv_lu().inverse(), determinant(matrix));
+        return Ok(Mat::from_fn(n, n, |i, j| inverse[(j, i)] * det));
+    }
+    let ([u, v], s) = svd(matrix)?;
+    let vh = v.adjoint().to_owned();
+    let factor = determinant(&u) * determinant(&vh);
+    let others = |i: usize| (0..n).filter(|&j| j != i).map(|j| s[j]).product::<f64>();
+    let scaled = Mat::from_fn(n, n, |i, j| v[(i, j)] * T::of(others(j), 0.0) * factor);
+    let adjugate = scaled * u.adjoint();
+    Ok(adjugate.transpose().to_owned())
+}
+
+pub(super) fn svd<T: Entry>(matrix: &Mat<T>) -> Result<([Mat<T>; 2], Vec<f64>), Failure> {
+    let svd = matrix.thin_svd().map_err(|_| Failure::NoConvergence)?;
+    let s = svd.S().column_vector().iter().map(|value| value.real()).collect();
+    Ok(([svd.U().to_owned(), svd.V().to_owned()], s))
+}
