@@ -69,6 +69,11 @@ fn threads_for_any_work() {
 }
 
 #[test]
+fn threads_share_scatters() {
+    check(&CpuOptions { scattered_from: 0, ..CpuOptions::default() });
+}
+
+#[test]
 fn threads_scatter_in_order() {
     let run = |runtime: &Arc<Runtime>, dtype: DType, op: ScatterOp, n: u64| {
         let session = Session::builder().runtime(runtime.clone()).build().unwrap();

@@ -43,6 +43,7 @@ mod queue;
 mod random_texts;
 mod references;
 mod samples;
+mod scatters;
 mod seeding;
 mod short_memory;
 mod streams;

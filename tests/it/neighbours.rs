@@ -119,3 +119,8 @@ fn in_every_style_of_code() {
 fn where_32_bits_are_too_few() {
     check(&CpuOptions { near: 0, ..CpuOptions::default() }, &INDICES[..2]);
 }
+
+#[test]
+fn where_threads_share_scatters() {
+    check(&CpuOptions { scattered_from: 0, ..CpuOptions::default() }, &INDICES);
+}

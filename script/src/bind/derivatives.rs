@@ -268,7 +268,7 @@ fn matrices(registry: &mut Registry<'_>) {
          maps of arrays, as arguments or as f(x), have theirs in the same form. As many directions are followed as there are \
          lanes on the shorter side. jacobian(f, x, ..) calls it at once.\n\n\
          >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]\n\
-         >> jacobian(|x, y| x * y, FloatC([1, 2]), FloatC(3))\n[[[3, 0],\n  [0, 3]], [[1],\n  [2]]]",
+         >> jacobian(|x, y| x * y, FloatC([1, 2]), FloatC(3))\n[[[3, 0],\n  [0, 3]],\n [[1],\n  [2]]]",
     );
     of_functions(registry, "jacobian", "call_jacobian", |context, call, f, args| {
         derivatives("jacobian", context, call, args, |args| called(context, call, f, args))

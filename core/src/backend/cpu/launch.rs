@@ -13,6 +13,7 @@ use super::machine::Style;
 use super::native::Native;
 use super::options::CpuOptions;
 use super::program::{Frame, Packet, Reduction};
+use super::scattered::{Spare, Ways};
 use super::split::{Split, split};
 use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
@@ -57,6 +58,8 @@ pub(super) struct Shared {
     pub(super) arena: Arc<Arena>,
     /// Runs what finds no executable memory.
     pub(super) interp: Interp,
+    /// For scatters that threads share.
+    pub(super) spare: Spare,
 }
 
 /// Machine code in memory, with what a launch must know of it.
@@ -186,6 +189,8 @@ pub(super) struct Loaded {
     in_order: bool,
     /// For threads, if lanes must write in order and it pays.
     halves: OnceLock<Option<Halves>>,
+    /// The same for threads that share the writing.
+    ways: Ways,
     /// Nanoseconds that a lane took in the last launch, as the bits of an f64, if there are loops.
     measured: AtomicU64,
     /// Bytes that a lane reads and writes.
@@ -230,6 +235,7 @@ impl Loaded {
             n_accesses: kernel.accesses.len(),
             in_order: kernel.lanes_meet(),
             halves: OnceLock::new(),
+            ways: Ways::new(),
             measured: AtomicU64::new(0),
             lane_bytes,
         }))
@@ -267,7 +273,7 @@ impl Loaded {
         if !large || !self.lane_buffers.iter().filter(|buffer| buffer.written).all(aligned) {
             return (self.code.clone(), None);
         }
-        let trial = self.tuning.pick(bytes / options.tuned_from.max(1));
+        let trial = self.tuning.trials.pick(bytes / options.tuned_from.max(1));
         if trial.style == 0 {
             return (self.code.clone(), Some(trial));
         }
@@ -305,7 +311,7 @@ impl Loaded {
     fn measure(&self, trial: Option<Trial>, time: Option<Duration>, n: u64) {
         if let (Some(trial), Some(time)) = (trial, time) {
             let bytes = n.saturating_mul(self.lane_bytes as u64);
-            self.tuning.record(trial, bytes, time);
+            self.tuning.trials.record(trial, bytes, time);
         }
     }
 
@@ -336,6 +342,18 @@ impl Executable for Loaded {
         } else {
             self.choose(&params, n)
         };
+        let mut way = None;
+        if self.in_order
+            && !far
+            && !params.in_place
+            && let Some(source) = &self.source
+        {
+            let (launched, other) = self.ways.launch(source, &params, n, &self.shared)?;
+            if let Some(launched) = launched {
+                return Ok(launched);
+            }
+            way = other;
+        }
         let mut walk = Walk { code, lane_buffers: self.lane_buffers.clone() };
         // A launch that works in place runs to its end.
         let never = std::ptr::from_ref(&NEVER).expose_provenance() as u64;
@@ -403,7 +421,10 @@ impl Executable for Loaded {
                 let lane_time = time.as_nanos() as f64 * threads as f64 / n.max(1) as f64;
                 self.measured.store(lane_time.to_bits(), Ordering::Relaxed);
             }
-            launch.finish(alone).inspect(|_| self.measure(trial, time, n))
+            launch.finish(alone).inspect(|_| {
+                self.measure(trial, time, n);
+                way.iter().for_each(|way| self.ways.measure(way, n));
+            })
         };
         if done == n_claims || launch.stopped.load(Ordering::Relaxed) {
             return end(&launch, 1);

@@ -21,6 +21,7 @@ mod operands;
 mod options;
 mod program;
 mod regions;
+mod scattered;
 mod split;
 mod target;
 mod tuning;
@@ -35,6 +36,7 @@ use self::launch::{Loaded, Shared};
 use self::machine::Machine;
 use self::native::Native;
 pub use self::options::CpuOptions;
+use self::scattered::Spare;
 use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;
@@ -82,7 +84,14 @@ impl Cpu {
         let arena = Arena::new(options.mappings.clone(), options.code_bytes);
         let interp = Interp::with_pool(isa, pool.clone());
         Self {
-            shared: Arc::new(Shared { target, options, pool, arena, interp }),
+            shared: Arc::new(Shared {
+                target,
+                options,
+                pool,
+                arena,
+                interp,
+                spare: Spare::default(),
+            }),
             memory: HostMemory,
         }
     }

@@ -24,6 +24,8 @@ pub struct CpuOptions {
     pub tuned_from: u64,
     /// Nanoseconds of work from which on a second thread pays: waking it costs some.
     pub threaded_from: u32,
+    /// Lanes from which on it is measured whether threads share what they scatter; from 0 on they do.
+    pub scattered_from: u64,
 }
 
 impl Default for CpuOptions {
@@ -40,6 +42,7 @@ impl Default for CpuOptions {
             tile_bytes: caches.second,
             tuned_from: 4 * caches.second as u64,
             threaded_from: 40_000,
+            scattered_from: 1 << 15,
         }
     }
 }

@@ -41,19 +41,35 @@ const LONG: Duration = Duration::from_millis(2);
 /// Sizes told apart, each four times the one before.
 const CLASSES: usize = 8;
 
-/// What was measured of a kernel.
+/// What was measured of the styles of a kernel.
 pub(super) struct Tuning {
     pub(super) styles: Styles,
-    classes: [Class; CLASSES],
+    pub(super) trials: Trials<STYLES>,
 }
 
-#[derive(Default)]
-struct Class {
+/// What was measured of N styles.
+pub(super) struct Trials<const N: usize> {
+    classes: [Class<N>; CLASSES],
+}
+
+struct Class<const N: usize> {
     launches: AtomicUsize,
     /// Whether launches are long.
     long: AtomicBool,
     /// Times of each style in femtoseconds a byte; 0 where none counted.
-    times: [[AtomicU64; ROUNDS]; STYLES],
+    times: [[AtomicU64; ROUNDS]; N],
+}
+
+impl<const N: usize> Default for Trials<N> {
+    fn default() -> Self {
+        let times = || std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0)));
+        let class = |_| Class {
+            launches: AtomicUsize::new(0),
+            long: AtomicBool::new(false),
+            times: times(),
+        };
+        Self { classes: std::array::from_fn(class) }
+    }
 }
 
 /// A style that a launch runs.
@@ -70,9 +86,11 @@ impl Tuning {
     pub(super) fn new(kernel: &Kernel, target: &Target) -> Self {
         let gathers = kernel.insts.iter().any(|inst| matches!(inst.code, Code::Gather { .. }));
         let styles = if gathers && target.scalar_gather_pays { GATHERING } else { WALKING };
-        Self { styles, classes: Default::default() }
+        Self { styles, trials: Trials::default() }
     }
+}
 
+impl<const N: usize> Trials<N> {
     /// The style for a launch that moves `times` as many bytes as the smallest that is measured.
     pub(super) fn pick(&self, times: u64) -> Trial {
         let class = (times.max(1).ilog2() as usize / 2).min(CLASSES - 1);
@@ -80,10 +98,10 @@ impl Tuning {
         let launch = launches.fetch_add(1, Ordering::Relaxed);
         let rounds = if long.load(Ordering::Relaxed) { 1 } else { ROUNDS };
         let style = launch.saturating_sub(1) / rounds;
-        if style < STYLES {
+        if style < N {
             return Trial { style, class, number: launch.checked_sub(1) };
         }
-        let style = (0..STYLES).min_by_key(|&style| median(&times[style])).unwrap_or(0);
+        let style = (0..N).min_by_key(|&style| median(&times[style])).unwrap_or(0);
         Trial { style, class, number: None }
     }
 
@@ -117,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_fastest_style_stays() {
-        let tuning = Tuning { styles: WALKING, classes: Default::default() };
+        let tuning = Trials::<STYLES>::default();
         for launch in 0..20 {
             let trial = tuning.pick(5);
             // The first launch in a style finds other caches, one more is lucky.

@@ -15,6 +15,7 @@ mod quicksort;
 mod scan;
 #[cfg(target_arch = "x86_64")]
 mod scan_vectors;
+mod scatter;
 mod sort;
 mod true_lanes;
 mod turned;
@@ -26,6 +27,7 @@ use std::sync::{Arc, Mutex};
 use self::lanes::Lanes;
 use self::pieces::{WORTH_A_THREAD, Workers, lock};
 use super::Memory as _;
+use super::OutOfBounds;
 use super::host::HostMemory;
 use super::isa::Isa;
 use super::pool::Pool;
@@ -38,6 +40,7 @@ use crate::memory::alloc::Bytes;
 use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
+pub(in crate::backend) use scatter::{OfLanes, Scatter};
 
 /// Runs calls of one primitive, whose operands and results have the same sizes and types.
 ///
@@ -58,6 +61,19 @@ pub(super) fn run_all(
         return run_side_by_side(&Workers { pool, isa, room }, calls);
     }
     calls.iter().try_for_each(|call| run(pool, isa, call, room))
+}
+
+/// Runs a scatter whose target is cut into windows, by all threads; the lowest lane whose index is out of bounds.
+///
+/// # Errors
+/// `OutOfMemory`, and nothing is written; `Interrupted`, and the target is undefined then.
+pub(super) fn scatter_by_windows(
+    pool: &Pool,
+    isa: Isa,
+    scatter: &Scatter,
+    room: Room<'_>,
+) -> Result<Option<OutOfBounds>> {
+    scatter::write(&Workers { pool, isa, room }, scatter)
 }
 
 /// Calls for each thread from which on threads share calls, not what is in them.
@@ -100,13 +116,21 @@ const LANES_AT_ONCE: usize = 1 << 14;
 /// a time.
 fn room_of_the_heap(bytes: u64) -> Result<Buffer> {
     let bytes = exactly::<usize>(bytes).max(1);
-    let address = HostMemory.alloc_raw(bytes).ok_or_else(|| Error::OutOfMemory {
+    let address = block_of_the_heap(bytes)?;
+    Ok(Buffer::new(address, bytes, bytes, Arc::new(OfTheHeap)))
+}
+
+/// The address of so many bytes, which nobody counts.
+///
+/// # Errors
+/// `OutOfMemory`.
+pub(super) fn block_of_the_heap(bytes: usize) -> Result<u64> {
+    HostMemory.alloc_raw(bytes).ok_or_else(|| Error::OutOfMemory {
         requested: Bytes(bytes as u64).to_string(),
         used: "the rest".into(),
         limit: "the memory of the host".into(),
         largest: String::new(),
-    })?;
-    Ok(Buffer::new(address, bytes, bytes, Arc::new(OfTheHeap)))
+    })
 }
 
 /// Gives blocks of the heap back.

@@ -1,0 +1,101 @@
+//! Scatters that threads share give the bits of those that one thread does: every operation, type and index, elements that
+//! few or many lanes meet in, targets smaller and larger than what a thread writes at a time.
+
+use std::sync::Arc;
+
+use porcini_core::backend::cpu::{Cpu, CpuOptions};
+use porcini_core::backend::isa::Isa;
+use porcini_core::ir::op::{Class, ScatterOp};
+use porcini_core::{Array, DType, Runtime, Session};
+
+const LANES: i64 = (1 << 16) + 3;
+const TARGETS: [i64; 4] = [1, 10, 5000, 70_000];
+
+fn session(threads: usize, scattered_from: u64) -> Session {
+    let isa = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap();
+    let options = CpuOptions { scattered_from, ..CpuOptions::default() };
+    let cpu = Cpu::with_options(isa, threads, options);
+    Session::builder().runtime(Runtime::on(Arc::new(cpu), None)).build().unwrap()
+}
+
+fn array(session: &Session, n: i64, dtype: DType, lane: impl Fn(i64) -> i64) -> Array {
+    let lanes = session.array(&(0..n).map(lane).collect::<Vec<_>>()).unwrap();
+    let lanes = match dtype {
+        DType::Mask => lanes.gt(0).unwrap(),
+        _ if dtype.is_float() => lanes.cast(dtype).unwrap().try_mul(0.3).unwrap(),
+        _ => lanes.cast(dtype).unwrap(),
+    };
+    lanes.eval().unwrap();
+    lanes
+}
+
+/// What is there after a scatter, with the error of what was out of bounds.
+fn written(
+    session: &Session,
+    op: ScatterOp,
+    [dtype, index]: [DType; 2],
+    elements: i64,
+    is_masked: bool,
+) -> (Vec<u8>, String) {
+    let number = |lane: i64| match lane % 1000 {
+        998 => elements + lane,
+        _ => (lane * 7919 + lane / 3) % elements,
+    };
+    let at = array(session, LANES, index, number);
+    let value = array(session, LANES, dtype, |lane| lane * 31 % 120 - 60);
+    let active = array(session, LANES, DType::Mask, |lane| lane % 3);
+    let mut target = array(session, elements, dtype, |element| element % 5 - 2);
+    target.scatter(op, &value, &at, is_masked.then_some(&active)).unwrap();
+    target.eval().unwrap();
+    let error = session.sync().err().map(|error| error.to_string()).unwrap_or_default();
+    (target.read_bytes(0..target.size()).unwrap(), error)
+}
+
+fn takes(op: ScatterOp, dtype: DType) -> bool {
+    match op.class() {
+        Class::Any => true,
+        Class::Bits => !dtype.is_float(),
+        _ => dtype != DType::Mask,
+    }
+}
+
+#[test]
+fn threads_write_what_one_writes() {
+    let (alone, shared) = (session(1, u64::MAX), session(4, 0));
+    for (i, dtype) in DType::ALL.into_iter().enumerate() {
+        for op in ScatterOp::ALL.into_iter().filter(|&op| takes(op, dtype)) {
+            let index = [DType::U32, DType::I32, DType::I64, DType::U64][(i + op as usize) % 4];
+            for elements in TARGETS {
+                for is_masked in [false, true] {
+                    let types = [dtype, index];
+                    let want = written(&alone, op, types, elements, is_masked);
+                    let got = written(&shared, op, types, elements, is_masked);
+                    assert!(got == want, "{} of {dtype} by {index} into {elements}", op.name());
+                    assert!(want.1.contains("out of bounds"), "{}", want.1);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_are_computed_or_all_the_same() {
+    let sums = |session: &Session| {
+        let x = array(session, LANES, DType::F32, |lane| lane % 1009);
+        let at = array(session, LANES, DType::U32, |lane| lane * 7919 % 3000);
+        let mut target = array(session, 3000, DType::F32, |_| 1);
+        target.scatter(ScatterOp::Add, 0.1, &at, None).unwrap();
+        target.eval().unwrap();
+        // Two scatters and a sum of one kernel, whose indices are computed too.
+        let y = x.sin().unwrap().try_mul(&x).unwrap();
+        let turned = at.try_mul(7).unwrap().try_rem(3000).unwrap();
+        let mut other = target.try_mul(1.0).unwrap();
+        other.eval().unwrap();
+        other.scatter(ScatterOp::Add, &y, &turned, Some(&x.lt(200.0).unwrap())).unwrap();
+        target.scatter(ScatterOp::Add, &y, &at, None).unwrap();
+        let sum = y.hsum().unwrap();
+        session.eval(&[&target, &other, &sum]).unwrap();
+        [target, other, sum].map(|array| array.read_bytes(0..array.size()).unwrap())
+    };
+    assert!(sums(&session(1, u64::MAX)) == sums(&session(4, 0)));
+}
