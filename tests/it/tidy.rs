@@ -31,6 +31,7 @@ const UNSAFE: [(&str, &str); 29] = [
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
     ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
+    ("core/src/backend/primitive/scatter/picked.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),
     ("core/src/interop/dlpack.rs", "tensors by pointer"),

@@ -2,20 +2,26 @@
 //!
 //! A job is a number of chunks and a function that takes chunks until none is left. The caller always
 //! works; workers join while chunks are left, so a late worker costs nothing. Workers start with the first job that
-//! wants them, spin briefly after a job and then sleep. Where no job has chunks left, they do what waits for anybody
-//! ([`Background`]).
+//! wants them, spin after a job, longer where the next one came soon, and then sleep; those who wake wake others. Where no
+//! job has chunks left, they do what waits for anybody ([`Background`]).
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-/// How long an idle worker looks for work before it sleeps.
+use crate::convert::exactly;
+
+/// How long an idle worker looks for work before it sleeps, at least and at most.
 const SPIN: Duration = Duration::from_micros(30);
+const LONGEST_SPIN: Duration = Duration::from_micros(300);
+/// Workers that whoever has work wakes, and each of them again: waking one takes some microseconds.
+const WOKEN_AT_ONCE: usize = 4;
 
 /// The function of a job: called once by each thread that joins, which takes chunks until none is left.
-pub type Work = Arc<dyn Fn(&Claims) + Send + Sync>;
+pub type Work = Arc<dyn Fn(&Claims<'_>) + Send + Sync>;
 
 /// What workers do when no job has chunks left.
 pub trait Background: Send + Sync {
@@ -23,36 +29,88 @@ pub trait Background: Send + Sync {
     fn work(&self, worker: usize) -> bool;
 }
 
-/// The unclaimed chunks of a job.
-pub struct Claims {
-    n_chunks: u64,
-    next: AtomicU64,
+thread_local! {
+    /// The number of a worker; 0 of other threads.
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-impl Claims {
-    /// The chunks `0..n_chunks`.
-    pub fn new(n_chunks: u64) -> Self {
-        Self { n_chunks, next: AtomicU64::new(0) }
+/// Chunks of a job that threads claim, in parts: a thread begins with its own part, so that it finds the lanes of a launch
+/// where it left them in the one before, and goes on with those of others.
+pub struct Chunks {
+    parts: Box<[Part]>,
+    /// Whether somebody found that none is left.
+    exhausted: AtomicBool,
+}
+
+/// A run of chunks, on cache lines of its own.
+#[repr(align(128))]
+struct Part {
+    next: AtomicU64,
+    end: u64,
+}
+
+/// A thread's way through the chunks.
+pub struct Claims<'c> {
+    chunks: &'c Chunks,
+    /// The part that it claims of.
+    part: Cell<usize>,
+}
+
+impl Chunks {
+    /// The chunks `0..n`, claimed in order.
+    pub fn new(n: u64) -> Self {
+        Self::in_parts(n, 1)
     }
 
+    fn in_parts(n: u64, parts: u64) -> Self {
+        let (length, longer) = (n / parts, n % parts);
+        let start = |part: u64| part * length + part.min(longer);
+        let part = |part: u64| Part { next: AtomicU64::new(start(part)), end: start(part + 1) };
+        Self { parts: (0..parts).map(part).collect(), exhausted: AtomicBool::new(n == 0) }
+    }
+
+    /// Claims of a thread of this number.
+    pub fn claims(&self, thread: usize) -> Claims<'_> {
+        Claims { chunks: self, part: Cell::new(thread % self.parts.len()) }
+    }
+
+    /// Leaves unclaimed chunks undone.
+    fn stop(&self) {
+        self.exhausted.store(true, Ordering::Release);
+        for part in &self.parts {
+            // Whoever takes from here on finds none, and whoever took before is known to be at work.
+            part.next.fetch_max(part.end, Ordering::AcqRel);
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.exhausted.load(Ordering::Acquire)
+    }
+}
+
+impl Claims<'_> {
     /// Claims a chunk.
     pub fn take(&self) -> Option<u64> {
-        // Looking first keeps the counter from growing without end.
-        if self.is_empty() {
-            return None;
+        let parts = &self.chunks.parts;
+        for _ in 0..parts.len() {
+            let Part { next, end } = &parts[self.part.get()];
+            // Looking first keeps the counter from growing without end.
+            if next.load(Ordering::Acquire) < *end {
+                // Whoever sees the last claim also sees that earlier claimants have joined, see `Job::work`.
+                let chunk = next.fetch_add(1, Ordering::AcqRel);
+                if chunk < *end {
+                    return Some(chunk);
+                }
+            }
+            self.part.set((self.part.get() + 1) % parts.len());
         }
-        // Whoever sees the last claim also sees that earlier claimants have joined, see `Job::work`.
-        let chunk = self.next.fetch_add(1, Ordering::AcqRel);
-        (chunk < self.n_chunks).then_some(chunk)
+        self.chunks.exhausted.store(true, Ordering::Release);
+        None
     }
 
     /// Leaves unclaimed chunks undone.
     pub fn stop(&self) {
-        self.next.fetch_max(self.n_chunks, Ordering::AcqRel);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.next.load(Ordering::Acquire) >= self.n_chunks
+        self.chunks.stop();
     }
 }
 
@@ -65,9 +123,14 @@ pub struct Pool {
 
 #[derive(Default)]
 struct Shared {
-    jobs: Mutex<VecDeque<Arc<Job>>>,
-    /// Number of jobs ever queued; spinning workers watch it without taking the lock.
+    /// Many read at once, when a job comes.
+    jobs: RwLock<VecDeque<Arc<Job>>>,
+    /// How often something came; spinning workers watch it without taking a lock.
     arrivals: AtomicUsize,
+    /// How many threads sleep, or are about to.
+    asleep: AtomicUsize,
+    /// Held by who is about to sleep.
+    sleep: Mutex<()>,
     wake: Condvar,
     stop: AtomicBool,
     background: OnceLock<Weak<dyn Background>>,
@@ -75,7 +138,7 @@ struct Shared {
 
 struct Job {
     work: Work,
-    claims: Claims,
+    chunks: Chunks,
     /// Threads at work; each joins before its first claim.
     active: AtomicUsize,
     panicked: AtomicBool,
@@ -85,9 +148,10 @@ impl Job {
     /// Does this thread's share.
     fn work(&self) {
         self.active.fetch_add(1, Ordering::Relaxed);
-        if catch_unwind(AssertUnwindSafe(|| (self.work)(&self.claims))).is_err() {
+        let claims = self.chunks.claims(NUMBER.get());
+        if catch_unwind(AssertUnwindSafe(|| (self.work)(&claims))).is_err() {
             self.panicked.store(true, Ordering::Relaxed);
-            self.claims.stop();
+            claims.stop();
         }
         self.active.fetch_sub(1, Ordering::Release);
     }
@@ -110,25 +174,34 @@ impl Pool {
     /// # Panics
     /// If `work` panicked.
     pub fn run(&self, n_chunks: u64, work: Work) {
+        let parts = n_chunks.clamp(1, self.threads as u64);
+        self.run_chunks(n_chunks, Chunks::in_parts(n_chunks, parts), work);
+    }
+
+    /// The same where a chunk may wait for those before it: they are claimed in order.
+    ///
+    /// # Panics
+    /// If `work` panicked.
+    pub fn run_in_order(&self, n_chunks: u64, work: Work) {
+        self.run_chunks(n_chunks, Chunks::new(n_chunks), work);
+    }
+
+    fn run_chunks(&self, n_chunks: u64, chunks: Chunks, work: Work) {
         let job = Arc::new(Job {
             work,
-            claims: Claims::new(n_chunks),
+            chunks,
             active: AtomicUsize::new(0),
             panicked: AtomicBool::new(false),
         });
         let shared = self.threads > 1 && n_chunks > 1;
         if shared {
             self.workers.get_or_init(|| self.start());
-            let mut jobs = self.shared.lock();
-            jobs.push_back(job.clone());
-            // Under the lock: a worker that found nothing is either asleep or looks again.
-            self.shared.arrivals.fetch_add(1, Ordering::Release);
-            drop(jobs);
-            self.shared.wake.notify_all();
+            self.shared.change(|jobs| jobs.push_back(job.clone()));
+            self.shared.arrive(exactly(n_chunks.min(WOKEN_AT_ONCE as u64 + 1) - 1));
         }
         job.work();
         // A worker that joins from now on finds no chunk.
-        job.claims.stop();
+        job.chunks.stop();
         // A worker that joined may have lost its processor to another process: waiting must not keep it.
         let waiting = Instant::now();
         while job.active.load(Ordering::Acquire) > 0 {
@@ -140,7 +213,7 @@ impl Pool {
         }
         if shared {
             // What the job holds must not live until the next one comes.
-            self.shared.lock().retain(|other| !Arc::ptr_eq(other, &job));
+            self.shared.change(|jobs| jobs.retain(|other| !Arc::ptr_eq(other, &job)));
         }
         assert!(!job.panicked.load(Ordering::Relaxed), "internal error: a kernel panicked");
     }
@@ -156,10 +229,7 @@ impl Pool {
         if self.threads > 1 {
             self.workers.get_or_init(|| self.start());
         }
-        let jobs = self.shared.lock();
-        self.shared.arrivals.fetch_add(1, Ordering::Release);
-        drop(jobs);
-        self.shared.wake.notify_all();
+        self.shared.arrive(usize::MAX);
     }
 
     /// How often something came, to be asked before looking for it.
@@ -175,7 +245,7 @@ impl Pool {
 
     /// Waits until something comes, or came since `seen`, or this time is over.
     pub fn rest(&self, seen: usize, time: Duration) {
-        self.shared.rest(seen, Some(time));
+        self.shared.rest(seen, SPIN, Some(time));
     }
 
     fn start(&self) -> Vec<std::thread::JoinHandle<()>> {
@@ -190,49 +260,94 @@ impl Pool {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Job>>> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn change(&self, change: impl FnOnce(&mut VecDeque<Arc<Job>>)) {
+        change(&mut self.jobs.write().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// The first job with chunks left.
     fn take(&self) -> Option<Arc<Job>> {
-        self.lock().iter().find(|job| !job.claims.is_empty()).cloned()
+        let jobs = self.jobs.read().unwrap_or_else(PoisonError::into_inner);
+        jobs.iter().find(|job| !job.chunks.is_empty()).cloned()
+    }
+
+    /// Tells those who spin that something came, and wakes so many of those who sleep.
+    fn arrive(&self, n: usize) {
+        // Whoever is not counted as asleep looks at the number of arrivals after this.
+        self.arrivals.fetch_add(1, Ordering::SeqCst);
+        self.rouse(n);
+    }
+
+    /// Wakes so many of those who sleep.
+    fn rouse(&self, n: usize) {
+        let asleep = self.asleep.load(Ordering::SeqCst);
+        if asleep == 0 {
+            return;
+        }
+        // Who found nothing is asleep when the lock is free.
+        drop(self.sleep.lock().unwrap_or_else(PoisonError::into_inner));
+        if n >= asleep {
+            self.wake.notify_all();
+        } else {
+            (0..n).for_each(|_| self.wake.notify_one());
+        }
     }
 
     fn serve(&self, worker: usize) {
+        NUMBER.set(worker);
+        let (mut spin, mut has_slept) = (SPIN, false);
         while !self.stop.load(Ordering::Relaxed) {
             let seen = self.arrivals.load(Ordering::Acquire);
             if let Some(job) = self.take() {
+                if std::mem::take(&mut has_slept) {
+                    self.rouse(WOKEN_AT_ONCE);
+                }
                 job.work();
                 continue;
             }
             let background = self.background.get().and_then(Weak::upgrade);
             if !background.is_some_and(|background| background.work(worker)) {
-                self.rest(seen, None);
+                let idle = Instant::now();
+                has_slept = self.rest(seen, spin, None);
+                // What comes again soon is worth waiting for.
+                let idle = idle.elapsed();
+                spin =
+                    if idle < LONGEST_SPIN { (2 * idle).clamp(SPIN, LONGEST_SPIN) } else { SPIN };
+                if has_slept {
+                    self.rouse(WOKEN_AT_ONCE);
+                }
             }
         }
     }
 
-    fn rest(&self, seen: usize, time: Option<Duration>) {
+    /// Waits until something comes, or came since `seen`, or this time is over: spins, then sleeps; whether it slept.
+    fn rest(&self, seen: usize, spin: Duration, time: Option<Duration>) -> bool {
         let idle = Instant::now();
-        while self.arrivals.load(Ordering::Acquire) == seen && idle.elapsed() < SPIN {
+        while self.arrivals.load(Ordering::Acquire) == seen && idle.elapsed() < spin {
             std::hint::spin_loop();
         }
-        let jobs = self.lock();
-        if self.arrivals.load(Ordering::Acquire) == seen && !self.stop.load(Ordering::Relaxed) {
+        if self.arrivals.load(Ordering::Acquire) != seen {
+            return false;
+        }
+        let sleep = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+        self.asleep.fetch_add(1, Ordering::SeqCst);
+        let sleeps =
+            self.arrivals.load(Ordering::SeqCst) == seen && !self.stop.load(Ordering::Relaxed);
+        if sleeps {
             match time {
-                Some(time) => drop(self.wake.wait_timeout(jobs, time)),
-                None => drop(self.wake.wait(jobs)),
+                Some(time) => drop(self.wake.wait_timeout(sleep, time)),
+                None => drop(self.wake.wait(sleep)),
             }
         }
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
+        sleeps
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let jobs = self.shared.lock();
+        let sleep = self.shared.sleep.lock().unwrap_or_else(PoisonError::into_inner);
         self.shared.stop.store(true, Ordering::Relaxed);
-        drop(jobs);
+        drop(sleep);
         self.shared.wake.notify_all();
         for worker in self.workers.take().into_iter().flatten() {
             // A worker may be the last to hold its own pool; it ends by itself.
@@ -261,7 +376,7 @@ mod tests {
     fn every_chunk_runs_once_on_any_number_of_threads() {
         for threads in [1, 2, 5] {
             let pool = Pool::new(threads);
-            for n_chunks in [0, 1, 2, 1000] {
+            for n_chunks in [0, 1, 2, 7, 1000] {
                 let counts: Arc<Vec<AtomicUsize>> =
                     Arc::new((0..n_chunks).map(|_| AtomicUsize::new(0)).collect());
                 let seen = counts.clone();

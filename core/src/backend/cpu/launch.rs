@@ -19,7 +19,7 @@ use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
 use super::work::{Batch, Launch, Part};
 use crate::backend::interp::Interp;
-use crate::backend::pool::{Claims, Pool};
+use crate::backend::pool::{Chunks, Claims, Pool};
 use crate::backend::reduce::{ACCUMULATORS, CHUNK, Finish, finish_step};
 use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched, Origin};
 use crate::error::Result;
@@ -414,7 +414,8 @@ impl Executable for Loaded {
             stopped: AtomicBool::new(false),
         };
         launch.run_prologues();
-        let done = if at_once { 0 } else { launch.work(&Claims::new(n_claims), 0, deadline) };
+        let done =
+            if at_once { 0 } else { launch.work(&Chunks::new(n_claims).claims(0), 0, deadline) };
         let end = |launch: &Launch, threads: usize| {
             let time = started.map(|started| started.elapsed());
             if let (Some(time), true) = (time, repeats) {
@@ -431,10 +432,14 @@ impl Executable for Loaded {
         }
         let launch = Arc::new(launch);
         let shared = launch.clone();
-        let work = move |claims: &Claims| {
+        let work = move |claims: &Claims<'_>| {
             shared.work(claims, done, None);
         };
-        self.shared.pool.run(n_claims - done, Arc::new(work));
+        if launch.scatter.is_some() {
+            self.shared.pool.run_in_order(n_claims - done, Arc::new(work));
+        } else {
+            self.shared.pool.run(n_claims - done, Arc::new(work));
+        }
         end(&launch, threads)
     }
 
@@ -480,7 +485,7 @@ impl Executable for Loaded {
             let shared = batch.clone();
             self.shared.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         } else {
-            batch.work(&Claims::new(n_claims));
+            batch.work(&Chunks::new(n_claims).claims(0));
         }
         batch.finish()
     }

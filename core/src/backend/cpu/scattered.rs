@@ -27,8 +27,10 @@ const MOST_KEPT: u64 = 1 << 28;
 const MOST_SPARE: usize = 1 << 26;
 /// Nanoseconds of a lane on one thread, into targets of at most so many bytes, about.
 const ALONE: [(u64, f64); 3] = [(1 << 20, 0.8), (1 << 25, 1.5), (u64::MAX, 10.0)];
-/// Nanoseconds of a lane that is put in order first, and of threads that wait for each other.
-const IN_ORDER: f64 = 4.5;
+/// Nanoseconds of a lane that every thread looks at, and of one that one of them writes.
+const LOOKED_AT: f64 = 0.2;
+const WRITTEN: f64 = 4.0;
+/// Nanoseconds that threads wait for each other.
 const WAITING: f64 = 40_000.0;
 /// How much slower the way that is expected to be the slower one may be, to be tried.
 const DOUBT: f64 = 4.0;
@@ -233,12 +235,14 @@ fn merge(failures: &mut Failures, access: u32, outside: crate::backend::OutOfBou
 /// The two ways of a kernel whose lanes write in order, and what is measured of them.
 pub(super) struct Ways {
     scattered: OnceLock<Option<Scattered>>,
-    trials: Trials<2>,
+    /// By the row of [`ALONE`] that the targets belong to.
+    trials: [Trials<2>; ALONE.len()],
 }
 
 /// A launch that may go either way.
 pub(super) struct Choice {
     trial: Trial,
+    row: usize,
     /// Whether all threads scatter.
     by_all: bool,
     started: Instant,
@@ -246,7 +250,7 @@ pub(super) struct Choice {
 
 impl Ways {
     pub(super) fn new() -> Self {
-        Self { scattered: OnceLock::new(), trials: Trials::default() }
+        Self { scattered: OnceLock::new(), trials: Default::default() }
     }
 
     /// The way for a launch into targets of at most so many bytes; `None` where there is only one.
@@ -255,22 +259,22 @@ impl Ways {
         if n < from {
             return None;
         }
-        let row = ALONE.iter().find(|(most, _)| bytes <= *most);
-        let alone = row.map_or(0.0, |(_, time)| time * n as f64);
-        let by_all = IN_ORDER * n as f64 / threads as f64 + WAITING;
+        let row = ALONE.iter().position(|(most, _)| bytes <= *most).unwrap_or(ALONE.len() - 1);
+        let alone = ALONE[row].1 * n as f64;
+        let by_all = (LOOKED_AT + WRITTEN / threads as f64) * n as f64 + WAITING;
         if by_all > DOUBT * alone && from > 0 {
             return None;
         }
         // What is expected to be faster is tried first.
         let is_first = by_all <= alone;
-        let trial = self.trials.pick(n / from.max(1));
+        let trial = self.trials[row].pick(n / from.max(1));
         let by_all = (trial.style == 0) == is_first || from == 0;
-        Some(Choice { trial, by_all, started: Instant::now() })
+        Some(Choice { trial, row, by_all, started: Instant::now() })
     }
 
     /// Notes how long a launch took.
     pub(super) fn measure(&self, choice: &Choice, n: u64) {
-        self.trials.record(choice.trial, n, choice.started.elapsed());
+        self.trials[choice.row].record(choice.trial, n, choice.started.elapsed());
     }
 
     /// Runs a launch whose scatters all threads share, if that is its way; else its other way, to be measured.

@@ -79,7 +79,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// One thread's share.
-    pub(super) fn work(&self, claims: &Claims) {
+    pub(super) fn work(&self, claims: &Claims<'_>) {
         let _others = OnPanic(&self.stopped);
         // Made once a thread, and only by a thread that finds something to do.
         let mut hand = None;
@@ -273,7 +273,7 @@ impl Launch {
 
     /// One thread's share: claims, counted from `first`, until none is left, it is late or an interrupt was requested.
     /// How many it took.
-    pub(super) fn work(&self, claims: &Claims, first: u64, deadline: Option<Instant>) -> u64 {
+    pub(super) fn work(&self, claims: &Claims<'_>, first: u64, deadline: Option<Instant>) -> u64 {
         let _others = OnPanic(&self.stopped);
         // Made once a thread, and only by a thread that finds something to do.
         let mut hands = None;

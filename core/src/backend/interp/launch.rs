@@ -7,7 +7,7 @@ use super::block::{Shared, Worker};
 use super::lower::{Action, Program};
 use super::memory_steps::Failure;
 use crate::backend::host::HostMemory;
-use crate::backend::pool::{Claims, Pool};
+use crate::backend::pool::{Chunks, Claims, Pool};
 use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
 use crate::backend::{Alone, CodeStatistics, Executable, Launched, Origin};
 use crate::convert::exactly;
@@ -73,7 +73,7 @@ impl Executable for Loaded {
             program,
         });
         if threads == 1 {
-            launch.work(&Claims::new(n_claims));
+            launch.work(&Chunks::new(n_claims).claims(0));
         } else {
             let shared = launch.clone();
             self.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
@@ -96,7 +96,7 @@ impl Executable for Loaded {
 
 impl Launch {
     /// One thread's share: claims until none is left or an interrupt was requested.
-    fn work(&self, claims: &Claims) {
+    fn work(&self, claims: &Claims<'_>) {
         // Made once a thread, and only by a thread that finds something to do.
         let mut worker = None;
         while let Some(claim) = claims.take() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Room;
 use super::lanes::Lanes;
 use crate::backend::isa::Isa;
-use crate::backend::pool::{Claims, Pool};
+use crate::backend::pool::{Chunks, Claims, Pool};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -52,7 +52,7 @@ impl Workers<'_> {
     ) -> Result<()> {
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = stopped.clone();
-        let work = move |claims: &Claims| {
+        let work = move |claims: &Claims<'_>| {
             let goes_on = || {
                 if interrupt::is_requested() {
                     stop.store(true, Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl Workers<'_> {
         if is_worth {
             self.pool.run(n as u64, Arc::new(work));
         } else {
-            work(&Claims::new(n as u64));
+            work(&Chunks::new(n as u64).claims(0));
         }
         if stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
@@ -88,7 +88,7 @@ impl Workers<'_> {
         let n_pieces = n.div_ceil(length);
         let stopped = Arc::new(AtomicBool::new(false));
         let stop = stopped.clone();
-        let work = move |claims: &Claims| {
+        let work = move |claims: &Claims<'_>| {
             while let Some(number) = claims.take() {
                 if interrupt::is_requested() {
                     stop.store(true, Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Workers<'_> {
             }
         };
         if n < WORTH_A_THREAD {
-            work(&Claims::new(n_pieces as u64));
+            work(&Chunks::new(n_pieces as u64).claims(0));
         } else {
             self.pool.run(n_pieces as u64, Arc::new(work));
         }

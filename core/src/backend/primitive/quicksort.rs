@@ -13,7 +13,7 @@ use super::lanes::Lanes;
 use super::pieces::{WORTH_A_THREAD, Workers};
 use super::sort::{Key, key_of, lane_of};
 use super::vectors::{Stay, VectorKey, Vectors};
-use crate::backend::pool::Claims;
+use crate::backend::pool::{Chunks, Claims};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -140,13 +140,13 @@ fn quicksort<K: QuickKey>(
         shares: threads > 1,
     });
     let shared = sorter.clone();
-    let work = move |claims: &Claims| {
+    let work = move |claims: &Claims<'_>| {
         while claims.take().is_some() {
             shared.work();
         }
     };
     if threads == 1 {
-        work(&Claims::new(1));
+        work(&Chunks::new(1).claims(0));
     } else {
         workers.pool.run(threads as u64, Arc::new(work));
     }

@@ -43,6 +43,9 @@ struct Shared {
     state: Mutex<State>,
     /// How many works are not done, and blocks lost, for those who need no more.
     n_open: AtomicUsize,
+    /// How many works a worker may find, less those who are about to take one: all that come at once need not take the
+    /// lock to see that others were faster.
+    n_to_take: AtomicUsize,
     /// How many wait for a work to be done.
     n_waiters: AtomicUsize,
     pool: Weak<Pool>,
@@ -95,11 +98,11 @@ impl Workers {
     pub(super) fn add(&self, work: Boxed, uses: Vec<Use>, load: Load) {
         let mut state = self.shared.lock();
         state.works.push(work, uses, load);
-        self.shared.count(&state);
         heap::receive(std::mem::take(&mut state.given_back));
         if !interrupt::is_requested() {
             state.is_paused = false;
         }
+        self.shared.count(&state);
         // One that waits for others is found by whoever does the last of them.
         let is_worth = load.is_wide && state.n_running == 0 || state.works.len() >= WORTH_WAKING;
         let is_worth = is_worth && state.n_running + 1 < self.pool.threads();
@@ -112,7 +115,9 @@ impl Workers {
     /// Sees to it that what waits begins.
     pub(super) fn nudge(&self) {
         if !interrupt::is_requested() {
-            self.shared.lock().is_paused = false;
+            let mut state = self.shared.lock();
+            state.is_paused = false;
+            self.shared.count(&state);
         }
         self.pool.wake();
     }
@@ -193,17 +198,22 @@ impl Drop for Workers {
 
 impl Background for Shared {
     fn work(&self, worker: usize) -> bool {
-        let mut state = self.lock();
-        let with_wide = !state.is_wide;
-        if state.is_paused {
+        let one_less = |n: usize| n.checked_sub(1);
+        if self.n_to_take.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less).is_err() {
             return false;
         }
-        match state.works.take(with_wide) {
+        let mut state = self.lock();
+        let with_wide = !state.is_wide;
+        let taken = if state.is_paused { None } else { state.works.take(with_wide) };
+        match taken {
             Some(taken) => {
                 drop(self.run(state, taken, worker));
                 true
             }
-            None => false,
+            None => {
+                self.count(&state);
+                false
+            }
         }
     }
 }
@@ -213,8 +223,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells those who have no lock what there is, whenever that changed.
     fn count(&self, state: &State) {
         self.n_open.store(state.works.n_open(), Ordering::Release);
+        let n_to_take = if state.is_paused { 0 } else { state.works.n_ready(!state.is_wide) };
+        self.n_to_take.store(n_to_take, Ordering::Release);
     }
 
     fn run<'s>(
@@ -227,6 +240,7 @@ impl Shared {
         let lost = state.works.lost(number);
         state.n_running += 1;
         state.is_wide |= is_wide;
+        self.count(&state);
         drop(state);
         let result = match lost {
             Some(error) => Err(error),
@@ -249,6 +263,7 @@ impl Shared {
         if result == Err(Error::Interrupted) {
             state.works.put_back(taken);
             state.is_paused = true;
+            self.count(&state);
         } else {
             state.works.finish(number, result);
             self.count(&state);
@@ -260,7 +275,7 @@ impl Shared {
             state.given_back += given_back;
         }
         // Who ran it looks for the next one itself.
-        let n_ready = state.works.n_ready();
+        let n_ready = state.works.n_ready(true);
         if n_ready > 1 || self.n_waiters.load(Ordering::Relaxed) > 0 {
             drop(state);
             if let Some(pool) = self.pool.upgrade() {
@@ -307,6 +322,7 @@ impl Shared {
                 drop(self.run(state, taken, 0));
                 continue;
             }
+            self.count(&state);
             drop(state);
             if was_paused {
                 pool.wake();

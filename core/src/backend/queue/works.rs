@@ -119,8 +119,8 @@ impl<W> Works<W> {
     }
 
     /// How many can be taken, at most.
-    pub(super) fn n_ready(&self) -> usize {
-        self.ready[0].len() + self.ready[1].len()
+    pub(super) fn n_ready(&self, with_wide: bool) -> usize {
+        self.ready[0].len() + if with_wide { self.ready[1].len() } else { 0 }
     }
 
     /// Whether memory is left for a work that touches so many blocks. Tables grow by what they hold, which may be more

@@ -1,25 +1,23 @@
-//! Scatters by all threads, with the bits of one: what is written is first put in the order of where it goes.
+//! Scatters of lanes that are put in the order of where they go first.
 //!
-//! Lanes may meet in an element, and then their order shows (S12). The target is cut into windows, each written by one
-//! thread at a time: pieces of lanes are counted by window, then put in the order of windows, and of lanes within one, and
-//! each window takes what is for it. A window stays in a thread's cache, and no two threads write to one line.
+//! Pieces of lanes are counted by window, then put in the order of windows, and of lanes within one; each window takes what
+//! is for it. A window stays in a thread's cache.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::MemoryArray;
-use super::lanes::Lanes;
-use super::pieces::Workers;
+use super::super::MemoryArray;
+use super::super::lanes::Lanes;
+use super::super::pieces::Workers;
+use super::hits::{Apply, Hits, Index, OfLanes, Scatter, Sorted, apply_of, on_own_lines};
 use crate::backend::OutOfBounds;
 use crate::backend::pool::Claims;
 use crate::convert::exactly;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::op::{Op, ScatterOp};
-use crate::ir::scalar::{Lane, with_lane};
 
 /// Bytes of a window: what stays in a second cache beside what comes to it.
 const WINDOW_BYTES: usize = 1 << 19;
@@ -27,8 +25,6 @@ const WINDOW_BYTES: usize = 1 << 19;
 const MAX_WINDOWS: usize = 256;
 /// Windows for each thread, which even out how much is for each.
 const WINDOWS_PER_THREAD: usize = 2;
-/// Bytes of a window at least: a line, which two threads would write in turns.
-const LEAST_WINDOW_BYTES: usize = 64;
 /// Lanes that are put in order at a time: they stay in a cache.
 const BLOCK: usize = 1 << 22;
 /// The same where the target does not: each time all of it is gone through.
@@ -41,42 +37,7 @@ const MOST_PIECE: usize = 1 << 16;
 /// How long a thread looks whether others are done before it lets them run.
 const SPIN: Duration = Duration::from_micros(30);
 
-/// What lanes give.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::backend) enum OfLanes {
-    /// Their elements of an array, by the address of lane 0.
-    Array(u64),
-    /// The same bits each.
-    Bits(u64),
-}
-
-/// A scatter of lanes in host memory.
-#[derive(Clone, Debug)]
-pub(in crate::backend) struct Scatter {
-    pub(in crate::backend) op: ScatterOp,
-    pub(in crate::backend) target: MemoryArray,
-    pub(in crate::backend) lanes: u64,
-    /// Address and type of the indices: i32, u32, i64 or u64.
-    pub(in crate::backend) index: u64,
-    pub(in crate::backend) index_type: DType,
-    pub(in crate::backend) value: OfLanes,
-    /// The address of which lanes write, as bytes 0 and 1; all if absent.
-    pub(in crate::backend) active: Option<u64>,
-}
-
-impl Scatter {
-    /// The index of a lane, extended.
-    fn index_at(&self, lane: usize) -> u64 {
-        let at = self.index;
-        match self.index_type {
-            DType::I32 => Lanes::<i32>::at(at, lane + 1).get(lane).extended(),
-            DType::U32 => Lanes::<u32>::at(at, lane + 1).get(lane).extended(),
-            _ => Lanes::<u64>::at(at, lane + 1).get(lane),
-        }
-    }
-}
-
-/// Writes; the lowest lane whose index is out of bounds, which wrote nothing.
+/// As [`super::write`].
 ///
 /// # Errors
 /// `OutOfMemory`, and nothing is written; `Interrupted`, and the target is undefined then.
@@ -120,17 +81,7 @@ fn write_in_order<V: Element>(
     if job.phases.stopped.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let lane = job.lowest.load(Ordering::Relaxed);
-    let outside = |lane| OutOfBounds { lane, index: scatter.index_at(exactly(lane)) };
-    Ok((lane != u64::MAX).then(|| outside(lane)))
-}
-
-/// A lane's value, with the number of its element in a window.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-struct Sorted<V> {
-    element: u32,
-    value: V,
+    Ok(scatter.outside(job.lowest.load(Ordering::Relaxed)))
 }
 
 /// How lanes and elements are cut.
@@ -155,7 +106,6 @@ impl Layout {
         let bytes = width * elements;
         let wanted = bytes.div_ceil(WINDOW_BYTES).max(WINDOWS_PER_THREAD * threads);
         let window = elements.div_ceil(wanted.min(MAX_WINDOWS)).next_power_of_two();
-        let window = window.max(LEAST_WINDOW_BYTES / width);
         let block = lanes.min(if bytes >= LARGE { LARGE_BLOCK } else { BLOCK });
         let piece = (block / (4 * threads)).clamp(LEAST_PIECE, MOST_PIECE);
         let (shift, windows) = (window.ilog2(), elements.div_ceil(window));
@@ -173,9 +123,6 @@ impl Layout {
 
 /// What is done with a piece of lanes of this number.
 type PieceFn<V> = fn(&Job<V>, number: usize, lanes: Range<usize>);
-
-/// Lets so many sorted lanes, from an address on, write to elements.
-type Apply = fn(elements: MemoryArray, sorted: u64, n: usize);
 
 /// Steps of each block: counting, putting in order, writing.
 const PHASES: usize = 3;
@@ -199,7 +146,7 @@ struct Job<V> {
 
 impl<V: Element> Job<V> {
     /// One thread's share.
-    fn work(&self, claims: &Claims) {
+    fn work(&self, claims: &Claims<'_>) {
         let _others = OnPanic(&self.phases.stopped);
         // Whoever comes late finds nothing left of the first blocks.
         let all_done = (0..self.layout.blocks()).all(|block| self.work_on(block));
@@ -249,7 +196,9 @@ impl<V: Element> Job<V> {
         let dtype = self.scatter.target.dtype;
         let address = self.scatter.target.address + (first * dtype.bytes()) as u64;
         let sorted = self.sorted.range(start, n).address();
-        (self.apply)(MemoryArray { address, size, dtype }, sorted, n);
+        on_own_lines(MemoryArray { address, size, dtype }, |elements| {
+            (self.apply)(elements, Hits::Together(sorted), n);
+        });
     }
 }
 
@@ -315,79 +264,6 @@ fn fill<I: Index, V: Element>(job: &Job<V>, number: usize, lanes: Range<usize>) 
             let value = V::from_bits64(bits);
             each_element::<I, V>(job, &lanes, |_, element| put(element, value), |_| ());
         }
-    }
-}
-
-/// What combines values of a type with the elements there.
-fn apply_of(op: ScatterOp, dtype: DType) -> Apply {
-    match op {
-        ScatterOp::Set => match dtype.bytes() {
-            1 => set::<u8>,
-            2 => set::<u16>,
-            4 => set::<u32>,
-            _ => set::<u64>,
-        },
-        ScatterOp::Add => combining::<{ Op::Add as u8 }>(dtype),
-        ScatterOp::Min => combining::<{ Op::Min as u8 }>(dtype),
-        ScatterOp::Max => combining::<{ Op::Max as u8 }>(dtype),
-        ScatterOp::And => combining::<{ Op::And as u8 }>(dtype),
-        ScatterOp::Or => combining::<{ Op::Or as u8 }>(dtype),
-    }
-}
-
-fn combining<const OP: u8>(dtype: DType) -> Apply {
-    with_lane!(dtype, T => combine::<T, OP>, mask => combine::<bool, OP>)
-}
-
-fn set<T: Copy>(elements: MemoryArray, sorted: u64, n: usize) {
-    let elements = Lanes::<T>::of(elements);
-    let elements = elements.slice_mut(0, elements.len());
-    for lane in Lanes::<Sorted<T>>::at(sorted, n).slice(0, n) {
-        elements[lane.element as usize] = lane.value;
-    }
-}
-
-fn combine<T: Lane, const OP: u8>(elements: MemoryArray, sorted: u64, n: usize) {
-    let op = const { Op::from_number(OP) };
-    let elements = Lanes::<T>::of(elements);
-    let elements = elements.slice_mut(0, elements.len());
-    for lane in Lanes::<Sorted<T>>::at(sorted, n).slice(0, n) {
-        let element = &mut elements[lane.element as usize];
-        *element = T::apply(op, *element, lane.value, lane.value);
-    }
-}
-
-/// A type of indices.
-trait Index: Copy {
-    /// It in 64 bits, with its sign if it has one: a negative one is beyond all bounds.
-    fn extended(self) -> u64;
-}
-
-impl Index for u32 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-impl Index for i32 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        i64::from(self).cast_unsigned()
-    }
-}
-
-impl Index for u64 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        self
-    }
-}
-
-impl Index for i64 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        self.cast_unsigned()
     }
 }
 
