@@ -545,19 +545,21 @@ fn loops_and_branches_have_the_slopes_of_differences() -> Result<()> {
             let found = values.gather(&count.try_rem(7)?, None)?;
             place.sin()?.try_mul(&found)?.try_mul(0.05)
         };
-        let states = [x.try_mul(1.0)?, x.try_mul(0.5)?, session.full(DType::I32, 0, 1)?];
+        // The last one nobody uses.
+        let unused = session.array(&[7.0])?;
+        let states = [x.try_mul(1.0)?, x.try_mul(0.5)?, session.full(DType::I32, 0, 1)?, unused];
         let after = session.while_loop_invertible(
             &states,
             |s| s[2].lt(&limits),
             |s| {
                 let speed = s[1].try_sub(&push(&s[0], &s[2])?)?;
                 let place = s[0].try_add(&speed.try_mul(0.05)?)?;
-                Ok::<_, Error>(vec![place, speed, s[2].try_add(1)?])
+                Ok::<_, Error>(vec![place, speed, s[2].try_add(1)?, s[3].clone()])
             },
             |s| {
                 let (place, count) = (s[0].try_sub(&s[1].try_mul(0.05)?)?, s[2].try_sub(1)?);
                 let speed = s[1].try_add(&push(&place, &count)?)?;
-                Ok(vec![place, speed, count])
+                Ok(vec![place, speed, count, s[3].clone()])
             },
         )?;
         after[0].try_add(&after[1])

@@ -104,3 +104,20 @@ fn values_are_computed_or_all_the_same() {
     assert!(sums(&session(4, 0)) == want);
     assert!(sums(&session(8, 0)) == want);
 }
+
+#[test]
+fn an_empty_target_beside_another_takes_nothing() {
+    for threads in [4, 8] {
+        let session = session(threads, 0);
+        let x = array(&session, LANES, DType::F32, |lane| lane % 7);
+        let at = array(&session, LANES, DType::U32, |lane| lane % 3000);
+        let mut target = array(&session, 3000, DType::F32, |_| 1);
+        let mut empty = array(&session, 0, DType::F32, |_| 1);
+        let y = x.sin().unwrap();
+        target.scatter(ScatterOp::Add, &y, &at, None).unwrap();
+        empty.scatter(ScatterOp::Add, &y, &at, None).unwrap();
+        session.eval(&[&target, &empty]).unwrap();
+        assert!(session.sync().unwrap_err().to_string().contains("out of bounds"));
+        assert!(target.to_vec::<f32>().unwrap().iter().all(|sum| sum.is_finite()));
+    }
+}

@@ -7,7 +7,8 @@ use crate::ir::table::{Isolated, Table};
 use crate::ir::var::VarId;
 use crate::session::Session;
 
-/// While it lives, [`Array::backward`] goes to what was recorded before it and halts there; [`Isolation::end`] goes on.
+/// While it lives, [`Array::backward`] goes to what was recorded before it and halts there; [`Isolation::end`] goes on. One
+/// that begins in another ends before it.
 #[derive(Debug)]
 pub struct Isolation<'s> {
     session: &'s Session,

@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 
 use crate::convert::exactly;
 
-/// How long an idle worker looks for work before it sleeps, at least and at most.
+/// How long an idle worker looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-const LONGEST_SPIN: Duration = Duration::from_micros(300);
+/// The same where the last work came soon, for many threads that each have a processor: others would take one away.
+const LONG_SPIN: Duration = Duration::from_micros(300);
+/// Threads from which on waking them costs more than to let them look.
+const MANY: usize = 4;
 /// Workers that whoever has work wakes, and each of them again: waking one takes some microseconds.
 const WOKEN_AT_ONCE: usize = 4;
 
@@ -63,6 +66,8 @@ impl Chunks {
     }
 
     fn in_parts(n: u64, parts: u64) -> Self {
+        // No counter comes round.
+        let n = n.min(u64::MAX / 2);
         let (length, longer) = (n / parts, n % parts);
         let start = |part: u64| part * length + part.min(longer);
         let part = |part: u64| Part { next: AtomicU64::new(start(part)), end: start(part + 1) };
@@ -133,6 +138,7 @@ struct Shared {
     sleep: Mutex<()>,
     wake: Condvar,
     stop: AtomicBool,
+    longest_spin: Duration,
     background: OnceLock<Weak<dyn Background>>,
 }
 
@@ -160,7 +166,11 @@ impl Job {
 impl Pool {
     /// A pool of `threads` threads in all, the caller included (at least one).
     pub fn new(threads: usize) -> Self {
-        Self { threads: threads.max(1), shared: Arc::default(), workers: OnceLock::new() }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let is_long = (MANY..=processors).contains(&threads);
+        let longest_spin = if is_long { LONG_SPIN } else { SPIN };
+        let shared = Arc::new(Shared { longest_spin, ..Shared::default() });
+        Self { threads: threads.max(1), shared, workers: OnceLock::new() }
     }
 
     /// Number of threads that may run a chunk, the caller included.
@@ -310,8 +320,11 @@ impl Shared {
                 has_slept = self.rest(seen, spin, None);
                 // What comes again soon is worth waiting for.
                 let idle = idle.elapsed();
-                spin =
-                    if idle < LONGEST_SPIN { (2 * idle).clamp(SPIN, LONGEST_SPIN) } else { SPIN };
+                spin = if idle < self.longest_spin {
+                    (2 * idle).clamp(SPIN, self.longest_spin)
+                } else {
+                    SPIN
+                };
                 if has_slept {
                     self.rouse(WOKEN_AT_ONCE);
                 }

@@ -246,9 +246,9 @@ pub(crate) struct Undone {
 }
 
 impl Undone {
-    /// What the loop has references to for this.
-    pub(crate) fn held(&self) -> [VarId; 2] {
-        [self.after, self.before]
+    /// What the loop has references to for this; it has none to states that it leaves alone.
+    pub(crate) fn held(&self) -> [VarId; 3] {
+        [self.state, self.after, self.before]
     }
 }
 

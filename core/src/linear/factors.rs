@@ -121,12 +121,16 @@ const PIVOTS: f64 = 1e-6;
 /// products each leaves one out.
 pub(super) fn cofactors<T: Entry>(matrix: &Mat<T>) -> Result<Mat<T>, Failure> {
     let n = matrix.nrows();
+    let each = |entry: f64| Mat::from_fn(n, n, |_, _| T::of(entry, 0.0));
+    if n == 1 {
+        return Ok(each(1.0));
+    }
+    if !Matrix::of(matrix.as_ref()).is_finite() {
+        return Ok(each(f64::NAN));
+    }
     let (_, pivots) = pivots(matrix);
     let lengths = || pivots.iter().map(|pivot| pivot.length());
     let (longest, shortest) = (lengths().fold(0.0, f64::max), lengths().fold(f64::MAX, f64::min));
-    if !longest.is_finite() {
-        return Ok(Mat::from_fn(n, n, |_, _| T::of(f64::NAN, 0.0)));
-    }
     if shortest > PIVOTS * longest {
         let (inverse, det) = (matrix.partial_piv_lu().inverse(), determinant(matrix));
         return Ok(Mat::from_fn(n, n, |i, j| inverse[(j, i)] * det));

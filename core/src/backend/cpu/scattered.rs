@@ -295,15 +295,19 @@ impl Ways {
             drop(self.scattered.set(made));
         }
         let Some(Some(scattered)) = self.scattered.get() else { return Ok((None, None)) };
-        let bytes = |inst: &Inst| match inst.code {
+        let bytes = |(_, inst): (usize, &Inst)| match inst.code {
             Code::Scatter { target, .. } => {
                 let length = kernel.length_word(target).map_or(0, |word| params.words()[word]);
-                length.saturating_mul(inst.dtype.bytes() as u64)
+                Some(length.saturating_mul(inst.dtype.bytes() as u64))
             }
-            _ => 0,
+            _ => None,
         };
-        let most = kernel.writes().map(|(_, inst)| bytes(inst)).max().unwrap_or(0);
-        let choice = if most > 0 { self.choose(n, most, shared) } else { None };
+        let sizes = || kernel.writes().filter_map(bytes);
+        // Nothing has a window of an empty target.
+        if sizes().any(|bytes| bytes == 0) {
+            return Ok((None, None));
+        }
+        let choice = self.choose(n, sizes().max().unwrap_or(0), shared);
         match choice {
             Some(choice) if choice.by_all => {
                 let launched = scattered.launch(params, n, shared)?;

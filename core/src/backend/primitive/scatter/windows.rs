@@ -77,7 +77,8 @@ fn write_in_order<V: Element>(
         apply: apply_of(scatter.op, scatter.target.dtype),
     });
     let shared = job.clone();
-    workers.pool.run(u64::MAX, Arc::new(move |claims| shared.work(claims)));
+    let threads = workers.pool.threads() as u64;
+    workers.pool.run(threads, Arc::new(move |claims| shared.work(claims)));
     if job.phases.stopped.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
@@ -147,6 +148,10 @@ struct Job<V> {
 impl<V: Element> Job<V> {
     /// One thread's share.
     fn work(&self, claims: &Claims<'_>) {
+        // Whoever comes when all is over may touch nothing more.
+        if claims.take().is_none() {
+            return;
+        }
         let _others = OnPanic(&self.phases.stopped);
         // Whoever comes late finds nothing left of the first blocks.
         let all_done = (0..self.layout.blocks()).all(|block| self.work_on(block));
@@ -287,6 +292,9 @@ impl Phases {
     fn run(&self, step: usize, n: usize, work: impl Fn(usize), then: impl FnOnce()) -> bool {
         let [claimed, done] = &self.steps[step];
         let mut then = Some(then);
+        if n == 0 {
+            self.ended.fetch_max(step + 1, Ordering::AcqRel);
+        }
         loop {
             let number = claimed.fetch_add(1, Ordering::Relaxed);
             if number >= n as u64 {
@@ -294,6 +302,8 @@ impl Phases {
             }
             if interrupt::is_requested() {
                 self.stopped.store(true, Ordering::Relaxed);
+            }
+            if self.stopped.load(Ordering::Relaxed) {
                 return false;
             }
             work(exactly(number));
