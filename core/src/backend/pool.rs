@@ -88,8 +88,10 @@ impl Chunks {
         }
     }
 
+    /// Whoever joins for nothing keeps others waiting, if it has no processor.
     fn is_empty(&self) -> bool {
-        self.exhausted.load(Ordering::Acquire)
+        let is_done = |part: &Part| part.next.load(Ordering::Acquire) >= part.end;
+        self.exhausted.load(Ordering::Acquire) || self.parts.iter().all(is_done)
     }
 }
 
