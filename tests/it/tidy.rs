@@ -12,7 +12,7 @@ const MAX_LINES: usize = 640;
 const UNSAFE: [(&str, &str); 30] = [
     ("core/src/backend/cpu/arena.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
-    ("core/src/backend/cpu/launch.rs", "machine code as functions"),
+    ("core/src/backend/cpu/compiled.rs", "machine code as functions"),
     ("core/src/backend/cpu/work.rs", "calls of machine code"),
     ("core/src/backend/cuda/cublas.rs", "calls of a library"),
     ("core/src/backend/cuda/driver.rs", "calls of the driver"),

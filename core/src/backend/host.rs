@@ -6,7 +6,8 @@ use std::alloc::{GlobalAlloc as _, Layout, System};
 #[cfg(target_os = "linux")]
 use super::pages;
 use super::{Capacity, Memory, groups, limits};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::memory::alloc::Bytes;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;
@@ -52,6 +53,16 @@ fn fill_elements<const N: usize>(block: &mut [u8], pattern: [u8; 8]) {
     let mut element = [0; N];
     element.copy_from_slice(&pattern[..N]);
     block.as_chunks_mut().0.fill(element);
+}
+
+/// What says that there are not so many bytes left.
+pub(super) fn exhausted(bytes: u64) -> Error {
+    Error::OutOfMemory {
+        requested: Bytes(bytes).to_string(),
+        used: "the rest".into(),
+        limit: "the memory of the host".into(),
+        largest: String::new(),
+    }
 }
 
 impl HostMemory {

@@ -5,6 +5,7 @@ pub mod cpu;
 pub mod cuda;
 mod groups;
 pub mod host;
+mod index;
 mod interface;
 pub mod interp;
 pub mod isa;

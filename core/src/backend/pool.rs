@@ -41,8 +41,6 @@ thread_local! {
 /// where it left them in the one before, and goes on with those of others.
 pub struct Chunks {
     parts: Box<[Part]>,
-    /// Whether somebody found that none is left.
-    exhausted: AtomicBool,
 }
 
 /// A run of chunks, on cache lines of its own.
@@ -50,6 +48,12 @@ pub struct Chunks {
 struct Part {
     next: AtomicU64,
     end: u64,
+}
+
+impl Part {
+    fn is_empty(&self) -> bool {
+        self.next.load(Ordering::Acquire) >= self.end
+    }
 }
 
 /// A thread's way through the chunks.
@@ -71,7 +75,7 @@ impl Chunks {
         let (length, longer) = (n / parts, n % parts);
         let start = |part: u64| part * length + part.min(longer);
         let part = |part: u64| Part { next: AtomicU64::new(start(part)), end: start(part + 1) };
-        Self { parts: (0..parts).map(part).collect(), exhausted: AtomicBool::new(n == 0) }
+        Self { parts: (0..parts).map(part).collect() }
     }
 
     /// Claims of a thread of this number.
@@ -81,17 +85,15 @@ impl Chunks {
 
     /// Leaves unclaimed chunks undone.
     fn stop(&self) {
-        self.exhausted.store(true, Ordering::Release);
         for part in &self.parts {
             // Whoever takes from here on finds none, and whoever took before is known to be at work.
             part.next.fetch_max(part.end, Ordering::AcqRel);
         }
     }
 
-    /// Whoever joins for nothing keeps others waiting, if it has no processor.
+    /// Whether none is left. Whoever joins for nothing keeps others waiting, if it has no processor.
     fn is_empty(&self) -> bool {
-        let is_done = |part: &Part| part.next.load(Ordering::Acquire) >= part.end;
-        self.exhausted.load(Ordering::Acquire) || self.parts.iter().all(is_done)
+        self.parts.iter().all(Part::is_empty)
     }
 }
 
@@ -100,24 +102,46 @@ impl Claims<'_> {
     pub fn take(&self) -> Option<u64> {
         let parts = &self.chunks.parts;
         for _ in 0..parts.len() {
-            let Part { next, end } = &parts[self.part.get()];
+            let part = &parts[self.part.get()];
             // Looking first keeps the counter from growing without end.
-            if next.load(Ordering::Acquire) < *end {
+            if !part.is_empty() {
                 // Whoever sees the last claim also sees that earlier claimants have joined, see `Job::work`.
-                let chunk = next.fetch_add(1, Ordering::AcqRel);
-                if chunk < *end {
+                let chunk = part.next.fetch_add(1, Ordering::AcqRel);
+                if chunk < part.end {
                     return Some(chunk);
                 }
             }
             self.part.set((self.part.get() + 1) % parts.len());
         }
-        self.chunks.exhausted.store(true, Ordering::Release);
         None
     }
 
     /// Leaves unclaimed chunks undone.
     pub fn stop(&self) {
         self.chunks.stop();
+    }
+}
+
+/// Waits for others, who may have lost their processor to another process: waiting must not keep it.
+pub fn wait_until(is_done: impl Fn() -> bool) {
+    let waiting = Instant::now();
+    while !is_done() {
+        if waiting.elapsed() < SPIN {
+            std::hint::spin_loop();
+        } else {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Stops the others if a thread panics: they may wait for it.
+pub struct OnPanic<'s>(pub &'s AtomicBool);
+
+impl Drop for OnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -214,15 +238,7 @@ impl Pool {
         job.work();
         // A worker that joins from now on finds no chunk.
         job.chunks.stop();
-        // A worker that joined may have lost its processor to another process: waiting must not keep it.
-        let waiting = Instant::now();
-        while job.active.load(Ordering::Acquire) > 0 {
-            if waiting.elapsed() < SPIN {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
+        wait_until(|| job.active.load(Ordering::Acquire) == 0);
         if shared {
             // What the job holds must not live until the next one comes.
             self.shared.change(|jobs| jobs.retain(|other| !Arc::ptr_eq(other, &job)));
@@ -322,14 +338,8 @@ impl Shared {
                 has_slept = self.rest(seen, spin, None);
                 // What comes again soon is worth waiting for.
                 let idle = idle.elapsed();
-                spin = if idle < self.longest_spin {
-                    (2 * idle).clamp(SPIN, self.longest_spin)
-                } else {
-                    SPIN
-                };
-                if has_slept {
-                    self.rouse(WOKEN_AT_ONCE);
-                }
+                let is_soon = idle < self.longest_spin;
+                spin = if is_soon { (2 * idle).clamp(SPIN, self.longest_spin) } else { SPIN };
             }
         }
     }
@@ -423,6 +433,24 @@ mod tests {
             }
         });
         assert_eq!(total.load(Ordering::Relaxed), 4 * 50 * 8);
+    }
+
+    #[test]
+    fn workers_without_work_sleep() {
+        const WORKERS: usize = 5;
+        let pool = Pool::new(WORKERS + 1);
+        let are_asleep = || pool.shared.asleep.load(Ordering::SeqCst) == WORKERS;
+        for _ in 0..20 {
+            pool.run(100, chunks(|_| std::thread::sleep(Duration::from_micros(100))));
+            let start = Instant::now();
+            while !are_asleep() {
+                assert!(start.elapsed() < Duration::from_secs(10), "they look for work");
+            }
+        }
+        // One may wake for no reason.
+        let samples = || (0..100).map(|_| std::thread::sleep(Duration::from_micros(200)));
+        let n_asleep = samples().filter(|()| are_asleep()).count();
+        assert!(n_asleep > 90, "they wake each other: {n_asleep} of 100");
     }
 
     #[test]

@@ -87,30 +87,30 @@ pub(super) fn pivots<T: Entry>(matrix: &Mat<T>) -> (f64, Vec<T>) {
 /// Q and R, whose diagonal is real.
 pub(super) fn qr<T: Entry>(matrix: &Mat<T>) -> [Mat<T>; 2] {
     let qr = matrix.qr();
-    let (q, r) = (qr.compute_thin_Q(), qr.thin_R());
-    let phase = |i: usize| {
+    let (mut q, mut r) = (qr.compute_thin_Q(), qr.thin_R().to_owned());
+    for i in 0..q.ncols() {
         let entry = r[(i, i)];
         let length = entry.real().signum() * entry.length();
-        // Exact of real ones.
-        if entry.imag().is_none() || length == 0.0 {
-            return [T::of(1.0, 0.0); 2];
+        let Some(imag) = entry.imag().filter(|_| length != 0.0) else { continue };
+        let [real, imag] = [entry.real() / length, imag / length];
+        for row in 0..q.nrows() {
+            q[(row, i)] *= T::of(real, imag);
         }
-        let [real, imag] = [entry.real() / length, entry.imag().unwrap_or(0.0) / length];
-        [T::of(real, imag), T::of(real, -imag)]
-    };
-    let turned_r = |i: usize, j: usize| {
-        let entry = r[(i, j)] * phase(i)[1];
-        if i == j { T::of(entry.real(), 0.0) } else { entry }
-    };
-    [
-        Mat::from_fn(q.nrows(), q.ncols(), |i, j| q[(i, j)] * phase(j)[0]),
-        Mat::from_fn(r.nrows(), r.ncols(), turned_r),
-    ]
+        for column in i + 1..r.ncols() {
+            r[(i, column)] *= T::of(real, -imag);
+        }
+        r[(i, i)] = T::of(length, 0.0);
+    }
+    [q, r]
 }
 
 /// The product of the pivots.
 pub(super) fn determinant<T: Entry>(matrix: &Mat<T>) -> T {
     let (sign, pivots) = pivots(matrix);
+    product(sign, pivots)
+}
+
+fn product<T: Entry>(sign: f64, pivots: Vec<T>) -> T {
     pivots.into_iter().fold(T::of(sign, 0.0), Mul::mul)
 }
 
@@ -128,11 +128,11 @@ pub(super) fn cofactors<T: Entry>(matrix: &Mat<T>) -> Result<Mat<T>, Failure> {
     if !Matrix::of(matrix.as_ref()).is_finite() {
         return Ok(each(f64::NAN));
     }
-    let (_, pivots) = pivots(matrix);
+    let (sign, pivots) = pivots(matrix);
     let lengths = || pivots.iter().map(|pivot| pivot.length());
     let (longest, shortest) = (lengths().fold(0.0, f64::max), lengths().fold(f64::MAX, f64::min));
     if shortest > PIVOTS * longest {
-        let (inverse, det) = (matrix.partial_piv_lu().inverse(), determinant(matrix));
+        let (inverse, det) = (matrix.partial_piv_lu().inverse(), product(sign, pivots));
         return Ok(Mat::from_fn(n, n, |i, j| inverse[(j, i)] * det));
     }
     let ([u, v], s) = svd(matrix)?;

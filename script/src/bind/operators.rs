@@ -387,7 +387,7 @@ impl std::fmt::Display for HandleRef {
 }
 
 /// The inputs of an operation, and the function that knows its derivative.
-struct Told {
+struct Derived {
     function: CustomRef,
     arguments: Arguments,
 }
@@ -413,7 +413,7 @@ impl Closures<'_> {
     }
 
     /// The inputs of operations whose operator tells its derivative, where some are tracked.
-    fn told(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Told>>> {
+    fn derived(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Derived>>> {
         let derivative = match op {
             Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
             Op::Own(_) | Op::Named(_) => None,
@@ -422,7 +422,7 @@ impl Closures<'_> {
             let Some(function) = derivative else { return Ok(None) };
             let arguments = Arguments::new("operator", member.inputs.iter())?;
             let function = function.clone();
-            Ok(arguments.are_tracked().then_some(Told { function, arguments }))
+            Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
         };
         members.iter().map(told).collect()
     }
@@ -482,7 +482,7 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
         op: &Op,
         members: &[Member<Dynamic>],
     ) -> Vec<std::result::Result<Dynamic, Fault>> {
-        let told = match self.told(op, members) {
+        let told = match self.derived(op, members) {
             Ok(told) => told,
             Err(error) => {
                 return members.iter().map(|member| Err(named(op, member.line, &error))).collect();
@@ -513,7 +513,7 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
             let result = result.and_then(|result| {
                 self.check(op, member, &result)?;
                 match told {
-                    Some(Told { function, arguments }) => {
+                    Some(Derived { function, arguments }) => {
                         arguments.result(self.context, function.clone(), &result)
                     }
                     None => Ok(result),

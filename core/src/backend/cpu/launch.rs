@@ -1,27 +1,20 @@
-//! Kernels as machine code, and their launches: which code, on how many threads, in claims of how many lanes.
-#![expect(unsafe_code, reason = "takes machine code for functions")]
+//! Launches of compiled kernels: which code, on how many threads, in claims of how many lanes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::arena::{Arena, Block};
-use super::assemble::{Assembly, assemble};
+use super::compiled::{Compiled, Shared, Walk, compile};
 use super::lane_buffers::{LaneBuffer, indexed_buffers, lane_buffers};
-use super::lower::{Lowered, lower};
 use super::machine::Style;
-use super::native::Native;
-use super::options::CpuOptions;
-use super::program::{Frame, Packet, Reduction};
-use super::scattered::{Spare, Ways};
+use super::program::Reduction;
+use super::scattered::Ways;
 use super::split::{Split, split};
-use super::target::Target;
 use super::tuning::{STYLES, Trial, Tuning};
 use super::work::{Batch, Launch, Part};
-use crate::backend::interp::Interp;
-use crate::backend::pool::{Chunks, Claims, Pool};
-use crate::backend::reduce::{ACCUMULATORS, CHUNK, Finish, finish_step};
-use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched, Origin};
+use crate::backend::pool::{Chunks, Claims};
+use crate::backend::reduce::CHUNK;
+use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched};
 use crate::error::Result;
 use crate::interrupt;
 use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, ParamBlock, WORD_ABORT};
@@ -30,8 +23,7 @@ use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, ParamBlock, WORD_ABOR
 const WORTH_A_CLAIM: f64 = 10_000.0;
 /// Nanoseconds between two looks at the interrupt flag, about.
 const BLOCK_TIME: f64 = 500_000.0;
-/// Nanoseconds of a machine instruction and of a byte moved, about; only thresholds depend on them.
-const INSTRUCTION_TIME: f64 = 0.3;
+/// Nanoseconds of a byte moved, about; only thresholds depend on it.
 const BYTE_TIME: f64 = 0.05;
 /// Lanes that a thread claims at a time, unless there would be more than [`MAX_CLAIMS`] claims.
 const MAX_CLAIM: u64 = 16 * CHUNK as u64;
@@ -48,117 +40,11 @@ const MEMBER_TIME: f64 = 500.0;
 /// A flag that is never raised.
 static NEVER: u64 = 0;
 
-pub(super) type Function = unsafe extern "C" fn(*const u64, u64, u64, *mut u8, *mut u8);
-
-/// What all kernels of a device share.
-pub(super) struct Shared {
-    pub(super) target: &'static Target,
-    pub(super) options: CpuOptions,
-    pub(super) pool: Arc<Pool>,
-    pub(super) arena: Arc<Arena>,
-    /// Runs what finds no executable memory.
-    pub(super) interp: Interp,
-    /// For scatters that threads share.
-    pub(super) spare: Spare,
-}
-
-/// Machine code in memory, with what a launch must know of it.
-pub(super) struct Compiled {
-    /// Frees the code when dropped.
-    block: Block,
-    pub(super) prologue: Option<usize>,
-    pub(super) body: usize,
-    pub(super) packet: Packet,
-    pub(super) frame: Frame,
-    pub(super) frame_bytes: usize,
-    pub(super) uniform_bytes: usize,
-    pub(super) reductions: Vec<Reduction>,
-    /// How each reduction's accumulators combine, and what they start with.
-    pub(super) finishes: Vec<(Finish, Vec<u8>)>,
-    packet_cost: usize,
-    /// Whether there are loops.
-    repeats: bool,
-    pub(super) tile: usize,
-    pub(super) spill_bytes: usize,
-    statistics: CodeStatistics,
-}
-
-impl Compiled {
-    fn new(assembly: Assembly, lowered: Lowered, shared: &Shared) -> Option<Arc<Self>> {
-        let block = shared.arena.place(&assembly.bytes)?;
-        let finishes = lowered.reductions.iter().map(|r| {
-            let identity = crate::ir::scalar::identity_bits(r.op, r.dtype).to_le_bytes();
-            (finish_step(r.op, r.dtype), identity[..r.dtype.bytes()].repeat(ACCUMULATORS))
-        });
-        Some(Arc::new(Self {
-            block,
-            prologue: assembly.prologue,
-            body: assembly.body,
-            packet: lowered.packet,
-            frame_bytes: assembly.frame_bytes,
-            uniform_bytes: lowered.uniform_bytes as usize,
-            finishes: finishes.collect(),
-            reductions: lowered.reductions,
-            packet_cost: assembly.packet_cost,
-            repeats: lowered.repeats,
-            tile: assembly.tile,
-            spill_bytes: assembly.usage.spill_bytes as usize,
-            statistics: CodeStatistics {
-                bytes: assembly.bytes.len(),
-                registers: assembly.usage.registers,
-                spills: assembly.usage.spills,
-                origin: Origin::Own,
-            },
-            frame: lowered.frame,
-        }))
-    }
-
-    /// Nanoseconds that a lane computes, about.
-    fn lane_time(&self) -> f64 {
-        self.packet_cost as f64 * INSTRUCTION_TIME / self.packet.lanes() as f64
-    }
-
-    pub(super) fn function(&self, offset: usize) -> Function {
-        let code = std::ptr::with_exposed_provenance::<()>(self.block.address() + offset);
-        // SAFETY: the assembler put a function with this signature there.
-        unsafe { std::mem::transmute::<*const (), Function>(code) }
-    }
-}
-
-/// Compiles a kernel; `None` where there is no executable memory.
-fn compile(
-    kernel: &Kernel,
-    mode: LiteralMode,
-    shared: &Shared,
-    far: bool,
-    style: Style,
-) -> Result<Option<Arc<Compiled>>> {
-    let lowered = lower(kernel, mode, shared.target, far)?;
-    let assembly = assemble::<Native>(&lowered, style, &shared.options)?;
-    Ok(assembly.and_then(|assembly| Compiled::new(assembly, lowered, shared)))
-}
-
 /// What runs a kernel over buffers of more than 2^31 elements.
 enum Far {
     Compiled(Arc<Compiled>),
     /// There was no executable memory left.
     Interpreted(Arc<dyn Executable>),
-}
-
-/// Code with the buffers that it walks through.
-#[derive(Clone)]
-pub(super) struct Walk {
-    pub(super) code: Arc<Compiled>,
-    pub(super) lane_buffers: Arc<[LaneBuffer]>,
-}
-
-impl Walk {
-    /// Compiles a kernel; `None` where there is no executable memory.
-    fn new(kernel: &Kernel, mode: LiteralMode, shared: &Shared) -> Result<Option<Self>> {
-        let code = compile(kernel, mode, shared, false, Style::PLAIN)?;
-        let lane_buffers = lane_buffers(kernel).into();
-        Ok(code.map(|code| Self { code, lane_buffers }))
-    }
 }
 
 /// A kernel that scatters as two.

@@ -9,6 +9,7 @@
 mod allocate;
 mod arena;
 mod assemble;
+mod compiled;
 mod frame;
 mod instructions;
 mod lane_buffers;
@@ -32,11 +33,11 @@ use std::sync::Arc;
 
 use self::arena::Arena;
 pub use self::arena::Mapping;
-use self::launch::{Loaded, Shared};
+use self::compiled::Shared;
+use self::launch::Loaded;
 use self::machine::Machine;
 use self::native::Native;
 pub use self::options::CpuOptions;
-use self::scattered::Spare;
 use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;
@@ -47,6 +48,7 @@ use crate::error::Result;
 use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
+use crate::memory::alloc::Allocator;
 
 /// Whether the system gives executable memory in one of the ways to ask for it.
 pub fn gives_executable_memory(options: &CpuOptions) -> bool {
@@ -82,16 +84,10 @@ impl Cpu {
         let target = Native::target(isa).filter(|_| isa.is_available());
         let target = target.unwrap_or_else(|| panic!("no compiler for {isa} here"));
         let arena = Arena::new(options.mappings.clone(), options.code_bytes);
-        let interp = Interp::with_pool(isa, pool.clone());
+        let interp = Arc::new(Interp::with_pool(isa, pool.clone()));
+        let spare = Allocator::new(interp.clone(), None);
         Self {
-            shared: Arc::new(Shared {
-                target,
-                options,
-                pool,
-                arena,
-                interp,
-                spare: Spare::default(),
-            }),
+            shared: Arc::new(Shared { target, options, pool, arena, interp, spare }),
             memory: HostMemory,
         }
     }

@@ -2,29 +2,27 @@
 //!
 //! Which is faster, that or to scatter lane by lane on one thread, is measured: the bits are the same.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use super::launch::{Loaded, Shared};
+use super::compiled::Shared;
+use super::launch::Loaded;
+use super::split::Apart;
 use super::tuning::{Trial, Trials};
-use crate::backend::host::HostMemory;
-use crate::backend::primitive::{
-    MemoryArray, OfLanes, Scatter, block_of_the_heap, scatter_by_windows,
-};
-use crate::backend::{Executable, Failures, Launched, Memory as _};
-use crate::convert::exactly;
+use crate::backend::host::exhausted;
+use crate::backend::primitive::{MemoryArray, OfLanes, Scatter, scatter_by_windows};
+use crate::backend::{Executable, Launched};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{
-    BufferIndex, BufferParam, Code, HEADER_WORDS, Inst, Kernel, LiteralMode, ParamBlock, Reg,
+    BufferIndex, Code, HEADER_WORDS, Inst, Kernel, LiteralMode, ParamBlock, Reg,
 };
 use crate::ir::op::ScatterOp;
-use crate::memory::buffer::{Buffer, Release};
 
 /// Bytes of what is kept for scatters, at most.
 const MOST_KEPT: u64 = 1 << 28;
 /// Bytes of working memory that are kept from launch to launch.
-const MOST_SPARE: usize = 1 << 26;
+const MOST_SPARE: u64 = 1 << 26;
 /// Nanoseconds of a lane on one thread, into targets of at most so many bytes, about.
 const ALONE: [(u64, f64); 3] = [(1 << 20, 0.8), (1 << 25, 1.5), (u64::MAX, 10.0)];
 /// Nanoseconds of a lane that every thread looks at, and of one that one of them writes.
@@ -40,93 +38,57 @@ pub(super) struct Scattered {
     /// What it computes besides, and keeps.
     compute: Option<Box<Loaded>>,
     /// Bytes a lane of what is kept, by buffer.
-    kept: Vec<usize>,
+    kept: Vec<u64>,
     steps: Vec<Step>,
     n_buffers: usize,
     n_accesses: usize,
 }
 
-/// A scatter, by the words of the parameter block with buffers for what is kept.
+/// A scatter of a kernel.
 struct Step {
     op: ScatterOp,
     dtype: DType,
     access: Option<u32>,
-    target: usize,
+    target: BufferIndex,
+    /// The word of the target's length.
     length: usize,
-    index: usize,
+    index: BufferIndex,
     index_type: DType,
     value: Value,
-    active: Option<usize>,
+    active: Option<BufferIndex>,
 }
 
 enum Value {
-    /// The word of an array.
-    Array(usize),
+    Array(BufferIndex),
     /// The word of a literal.
     Word(usize),
     Bits(u64),
 }
 
-/// A kernel taken apart.
-struct Parts {
-    compute: Kernel,
-    kept: Vec<DType>,
-    /// Instructions with the buffers of their arguments, or none for a value that is the same in all lanes.
-    scatters: Vec<(Inst, [Option<BufferIndex>; 3])>,
+impl Value {
+    /// A value that is the same in all lanes and has its own bits as a number, or what is kept of it.
+    fn of(kernel: &Kernel, mode: LiteralMode, value: Reg, apart: &mut Apart) -> Self {
+        let inst = kernel.inst(value);
+        match (inst.code, mode) {
+            _ if inst.dtype.is_narrow() => {}
+            (Code::Constant(bits), _) => return Self::Bits(bits),
+            (Code::Literal(number), LiteralMode::Parameter) => {
+                return Self::Word(kernel.literal_word(number as usize));
+            }
+            (Code::Literal(number), LiteralMode::Embedded) => {
+                return Self::Bits(kernel.literals[number as usize].1);
+            }
+            _ => {}
+        }
+        Self::Array(buffer_of(kernel, value, apart))
+    }
 }
 
-impl Parts {
-    fn of(kernel: &Kernel) -> Option<Self> {
-        let scatters = |inst: &Inst| matches!(inst.code, Code::Scatter { .. });
-        if kernel.lane_insts().iter().any(scatters) {
-            return None;
-        }
-        let mut compute = kernel.clone();
-        compute.insts.retain(|inst| !scatters(inst));
-        let mut parts = Self { compute, kept: Vec::new(), scatters: Vec::new() };
-        let mut found = vec![None; kernel.first_write];
-        for (_, &inst) in kernel.writes() {
-            let Code::Scatter { target, .. } = inst.code else { continue };
-            parts.compute.buffers[target.index()].written = false;
-            let mut buffers = [None; 3];
-            for (position, arg) in inst.args.iter().enumerate() {
-                let Some(arg) = *arg else { continue };
-                let is_number = position == 0 && parts.number(kernel, arg).is_some();
-                if !is_number {
-                    let known = &mut found[arg.index()];
-                    buffers[position] = Some(*known.get_or_insert_with(|| parts.keep(kernel, arg)));
-                }
-            }
-            parts.scatters.push((inst, buffers));
-        }
-        (!parts.scatters.is_empty()).then_some(parts)
-    }
-
-    /// A value that is the same in all lanes, and has its own bits as a literal.
-    fn number(&self, kernel: &Kernel, value: Reg) -> Option<Code> {
-        let inst = kernel.inst(value);
-        let is_number = matches!(inst.code, Code::Literal(_) | Code::Constant(_));
-        (is_number && kernel.is_uniform(value) && !inst.dtype.is_narrow()).then_some(inst.code)
-    }
-
-    /// The buffer of a value: that which it is loaded from, or one to be kept in.
-    fn keep(&mut self, kernel: &Kernel, value: Reg) -> BufferIndex {
-        let inst = *kernel.inst(value);
-        if let (Code::Load(buffer), false) = (inst.code, kernel.is_uniform(value)) {
-            return buffer;
-        }
-        let buffer = BufferIndex(exactly(self.compute.buffers.len()));
-        let dtype = inst.dtype;
-        self.compute.buffers.push(BufferParam {
-            dtype,
-            written: true,
-            length: None,
-            anywhere: false,
-        });
-        self.kept.push(dtype);
-        let args = [Some(value), None, None];
-        self.compute.insts.push(Inst { code: Code::Store(buffer), args, ..inst });
-        buffer
+/// The buffer of a value: that which it is loaded from, or one that it is kept in.
+fn buffer_of(kernel: &Kernel, value: Reg, apart: &mut Apart) -> BufferIndex {
+    match kernel.inst(value).code {
+        Code::Load(buffer) if !kernel.is_uniform(value) => buffer,
+        _ => apart.keep(value),
     }
 }
 
@@ -136,39 +98,33 @@ impl Scattered {
     /// # Errors
     /// `Interrupted`.
     fn new(kernel: &Kernel, mode: LiteralMode, shared: &Arc<Shared>) -> Result<Option<Self>> {
-        let Some(Parts { compute, kept, scatters }) = Parts::of(kernel) else { return Ok(None) };
-        let literal = |number: u32| match mode {
-            LiteralMode::Parameter => Value::Word(compute.literal_word(number as usize)),
-            LiteralMode::Embedded => Value::Bits(compute.literals[number as usize].1),
-        };
-        let step = |(inst, [value, index, active]): &(Inst, [Option<BufferIndex>; 3])| {
-            let Code::Scatter { op, target, access, .. } = inst.code else { return None };
-            let arg = inst.arg(0);
-            Some(Step {
+        let Some(mut apart) = Apart::of(kernel) else { return Ok(None) };
+        let mut steps = Vec::new();
+        for (_, inst) in kernel.writes() {
+            let Code::Scatter { op, target, access, .. } = inst.code else { continue };
+            let length = kernel.length_word(target);
+            steps.push(Step {
                 op,
-                dtype: kernel.dtype(arg),
+                dtype: kernel.dtype(inst.arg(0)),
                 access,
-                target: target.word(),
-                length: compute.length_word(target)?,
-                index: (*index)?.word(),
+                target,
+                length: length.expect("internal error: an accessed buffer has a length"),
+                index: buffer_of(kernel, inst.arg(1), &mut apart),
                 index_type: kernel.dtype(inst.arg(1)),
-                value: match (*value, kernel.inst(arg).code) {
-                    (Some(buffer), _) => Value::Array(buffer.word()),
-                    (None, Code::Literal(number)) => literal(number),
-                    (None, Code::Constant(bits)) => Value::Bits(bits),
-                    (None, _) => return None,
-                },
-                active: active.map(BufferIndex::word),
-            })
-        };
-        let Some(steps) = scatters.iter().map(step).collect() else { return Ok(None) };
+                value: Value::of(kernel, mode, inst.arg(0), &mut apart),
+                active: inst.args[2].map(|active| buffer_of(kernel, active, &mut apart)),
+            });
+        }
+        let Apart { compute, kept, .. } = apart;
         let computes = compute.writes().next().is_some();
+        let compute = if computes { Loaded::new(&compute, mode, shared)? } else { None };
+        // There may be no executable memory.
+        if computes && compute.is_none() {
+            return Ok(None);
+        }
         let (n_buffers, n_accesses) = (kernel.buffers.len(), kernel.accesses.len());
-        let compute =
-            if computes { Loaded::new(&compute, mode, shared)?.map(Box::new) } else { None };
-        let kept = kept.iter().map(|dtype| dtype.bytes()).collect();
-        let scattered = Self { compute, kept, steps, n_buffers, n_accesses };
-        Ok((scattered.compute.is_some() == computes).then_some(scattered))
+        let kept = kept.iter().map(|dtype| dtype.bytes() as u64).collect();
+        Ok(Some(Self { compute: compute.map(Box::new), kept, steps, n_buffers, n_accesses }))
     }
 
     /// Runs the kernel; `None` if there is no memory for that, and nothing was written.
@@ -176,60 +132,56 @@ impl Scattered {
     /// # Errors
     /// `Interrupted`, `OutOfMemory`.
     fn launch(&self, params: &ParamBlock, n: u64, shared: &Shared) -> Result<Option<Launched>> {
-        let bytes: usize = self.kept.iter().sum();
-        if n.saturating_mul(bytes as u64) > MOST_KEPT {
+        if n.saturating_mul(self.kept.iter().sum()) > MOST_KEPT {
             return Ok(None);
         }
-        let room = |bytes: u64| shared.spare.take(exactly(bytes));
-        let mut params = params.clone().with_buffers(self.n_buffers, self.kept.len());
-        let mut held = Vec::with_capacity(self.kept.len());
-        for (number, &bytes) in self.kept.iter().enumerate() {
-            let Ok(memory) = room(n * bytes as u64) else { return Ok(None) };
-            params.set(HEADER_WORDS + self.n_buffers + number, memory.address());
-            held.push(memory);
-        }
+        let room = |bytes: u64| shared.spare.alloc(bytes).map_err(|_| exhausted(bytes));
+        let kept = self.kept.iter().map(|bytes| room(n * bytes)).collect::<Result<Vec<_>>>();
+        let Ok(kept) = kept else { return Ok(None) };
         let mut failures = vec![None; self.n_accesses];
         if let Some(compute) = &self.compute {
-            match compute.launch(params.clone(), n)? {
+            let mut params = params.clone().with_buffers(self.n_buffers, kept.len());
+            for (number, memory) in kept.iter().enumerate() {
+                params.set(HEADER_WORDS + self.n_buffers + number, memory.address());
+            }
+            match compute.launch(params, n)? {
                 Launched::Done { failures: outside, .. } => failures = outside,
                 Launched::Running(_) | Launched::Queued(_) => {
                     unreachable!("internal error: a launch on a processor that waits")
                 }
             }
         }
-        let word = |word: usize| params.words()[word];
+        let words = params.words();
+        let address = |buffer: BufferIndex| match buffer.index().checked_sub(self.n_buffers) {
+            Some(number) => kept[number].address(),
+            None => words[buffer.word()],
+        };
         for (number, step) in self.steps.iter().enumerate() {
-            let (address, size, dtype) = (word(step.target), word(step.length), step.dtype);
+            let (size, dtype) = (words[step.length], step.dtype);
             let scatter = Scatter {
                 op: step.op,
-                target: MemoryArray { address, size, dtype },
+                target: MemoryArray { address: address(step.target), size, dtype },
                 lanes: n,
-                index: word(step.index),
+                index: address(step.index),
                 index_type: step.index_type,
                 value: match step.value {
-                    Value::Array(array) => OfLanes::Array(word(array)),
-                    Value::Word(literal) => OfLanes::Bits(word(literal)),
+                    Value::Array(array) => OfLanes::Array(address(array)),
+                    Value::Word(word) => OfLanes::Bits(words[word]),
                     Value::Bits(bits) => OfLanes::Bits(bits),
                 },
-                active: step.active.map(word),
+                active: step.active.map(address),
             };
-            let outside = match scatter_by_windows(&shared.pool, shared.target.isa, &scatter, &room)
-            {
+            match scatter_by_windows(&shared.pool, shared.target.isa, &scatter, &room) {
                 Err(Error::OutOfMemory { .. }) if number == 0 => return Ok(None),
-                outside => outside?,
-            };
-            if let (Some(access), Some(outside)) = (step.access, outside) {
-                merge(&mut failures, access, outside);
+                outside => {
+                    if let (Some(outside), Some(access)) = (outside?, step.access) {
+                        failures[access as usize] = Some(outside);
+                    }
+                }
             }
         }
         Ok(Some(Launched::Done { failures, alone: None }))
     }
-}
-
-/// Notes the lowest lane out of bounds.
-fn merge(failures: &mut Failures, access: u32, outside: crate::backend::OutOfBounds) {
-    let lowest = &mut failures[access as usize];
-    *lowest = Some(lowest.map_or(outside, |old| old.min(outside)));
 }
 
 /// The two ways of a kernel whose lanes write in order, and what is measured of them.
@@ -256,9 +208,6 @@ impl Ways {
     /// The way for a launch into targets of at most so many bytes; `None` where there is only one.
     fn choose(&self, n: u64, bytes: u64, shared: &Shared) -> Option<Choice> {
         let (from, threads) = (shared.options.scattered_from, shared.pool.threads());
-        if n < from {
-            return None;
-        }
         let row = ALONE.iter().position(|(most, _)| bytes <= *most).unwrap_or(ALONE.len() - 1);
         let alone = ALONE[row].1 * n as f64;
         let by_all = (LOOKED_AT + WRITTEN / threads as f64) * n as f64 + WAITING;
@@ -289,12 +238,6 @@ impl Ways {
         shared: &Arc<Shared>,
     ) -> Result<(Option<Launched>, Option<Choice>)> {
         let (kernel, mode) = source;
-        if self.scattered.get().is_none() {
-            let made = Scattered::new(kernel, *mode, shared)?;
-            // Another thread's is as good.
-            drop(self.scattered.set(made));
-        }
-        let Some(Some(scattered)) = self.scattered.get() else { return Ok((None, None)) };
         let bytes = |(_, inst): (usize, &Inst)| match inst.code {
             Code::Scatter { target, .. } => {
                 let length = kernel.length_word(target).map_or(0, |word| params.words()[word]);
@@ -304,68 +247,27 @@ impl Ways {
         };
         let sizes = || kernel.writes().filter_map(bytes);
         // Nothing has a window of an empty target.
-        if sizes().any(|bytes| bytes == 0) {
+        let most = sizes().max().filter(|_| sizes().all(|bytes| bytes > 0));
+        let Some(most) = most.filter(|_| n >= shared.options.scattered_from) else {
             return Ok((None, None));
+        };
+        if self.scattered.get().is_none() {
+            let made = Scattered::new(kernel, *mode, shared)?;
+            // Another thread's is as good.
+            drop(self.scattered.set(made));
         }
-        let choice = self.choose(n, sizes().max().unwrap_or(0), shared);
+        let Some(Some(scattered)) = self.scattered.get() else { return Ok((None, None)) };
+        let choice = self.choose(n, most, shared);
         match choice {
             Some(choice) if choice.by_all => {
                 let launched = scattered.launch(params, n, shared)?;
                 launched.iter().for_each(|_| self.measure(&choice, n));
+                if shared.spare.info().cached > MOST_SPARE {
+                    shared.spare.trim();
+                }
                 Ok((launched, None))
             }
             choice => Ok((None, choice)),
         }
-    }
-}
-
-/// Working memory that is kept from launch to launch.
-#[derive(Default)]
-pub(super) struct Spare {
-    blocks: Arc<Blocks>,
-}
-
-/// Address and capacity of blocks that nobody uses.
-#[derive(Default)]
-struct Blocks(Mutex<Vec<(u64, usize)>>);
-
-impl Spare {
-    /// A block of at least so many bytes.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    fn take(&self, bytes: usize) -> Result<Buffer> {
-        let bytes = bytes.max(1);
-        let known = {
-            let mut blocks = self.blocks.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let fits = |(_, block): &(usize, &(u64, usize))| (bytes..=4 * bytes).contains(&block.1);
-            let fitting = blocks.iter().enumerate().filter(fits);
-            let place = fitting.min_by_key(|(_, block)| block.1).map(|(place, _)| place);
-            place.map(|place| blocks.swap_remove(place))
-        };
-        let (address, capacity) = match known {
-            Some(block) => block,
-            None => (block_of_the_heap(bytes)?, bytes),
-        };
-        Ok(Buffer::new(address, bytes, capacity, self.blocks.clone()))
-    }
-}
-
-impl Release for Blocks {
-    fn release(&self, address: u64, capacity: usize) {
-        let mut blocks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let spare: usize = blocks.iter().map(|block| block.1).sum();
-        if spare + capacity <= MOST_SPARE {
-            blocks.push((address, capacity));
-        } else {
-            HostMemory.free_raw(address, capacity);
-        }
-    }
-}
-
-impl Drop for Blocks {
-    fn drop(&mut self) {
-        let blocks = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        blocks.drain(..).for_each(|(address, capacity)| HostMemory.free_raw(address, capacity));
     }
 }

@@ -19,16 +19,58 @@ pub(super) struct Split {
     pub(super) kept: Vec<DType>,
 }
 
+/// The part of a kernel that computes, and what that keeps for its scatters.
+pub(super) struct Apart {
+    pub(super) compute: Kernel,
+    /// Types of what is kept, in buffers behind those of the kernel.
+    pub(super) kept: Vec<DType>,
+    /// Where values are kept.
+    found: Vec<Option<BufferIndex>>,
+}
+
+impl Apart {
+    /// The kernel without its scatters, unless it has none, or lanes that compute need them before.
+    pub(super) fn of(kernel: &Kernel) -> Option<Self> {
+        if kernel.lane_insts().iter().any(scatters) || !kernel.has_scatter() {
+            return None;
+        }
+        let mut compute = kernel.clone();
+        for (_, inst) in kernel.writes() {
+            if let Code::Scatter { target, .. } = inst.code {
+                compute.buffers[target.index()].written = false;
+            }
+        }
+        compute.insts.retain(|inst| !scatters(inst));
+        Some(Self { compute, kept: Vec::new(), found: vec![None; kernel.first_write] })
+    }
+
+    /// Keeps a value; the buffer where it is.
+    pub(super) fn keep(&mut self, value: Reg) -> BufferIndex {
+        let Self { compute, kept, found } = self;
+        *found[value.index()].get_or_insert_with(|| {
+            let buffer = BufferIndex(exactly(compute.buffers.len()));
+            let inst = *compute.inst(value);
+            let dtype = inst.dtype;
+            let param = BufferParam { dtype, written: true, length: None, anywhere: false };
+            compute.buffers.push(param);
+            kept.push(dtype);
+            let args = [Some(value), None, None];
+            compute.insts.push(Inst { code: Code::Store(buffer), args, ..inst });
+            buffer
+        })
+    }
+}
+
+fn scatters(inst: &Inst) -> bool {
+    matches!(inst.code, Code::Scatter { .. })
+}
+
 /// Takes a kernel apart, unless it has no scatters behind its values or computes little for them.
 pub(super) fn split(kernel: &Kernel) -> Option<Split> {
-    let scatters = |inst: &Inst| matches!(inst.code, Code::Scatter { .. });
-    if kernel.lane_insts().iter().any(scatters) {
-        return None;
-    }
+    let mut apart = Apart::of(kernel)?;
     let n_scatters = kernel.writes().filter(|(_, inst)| scatters(inst)).count();
     let computes = kernel.lane_insts().iter().filter(|inst| matches!(inst.code, Code::Op(_)));
-    let worth = kernel.has_regions() || computes.count() >= WORTH * n_scatters;
-    if n_scatters == 0 || !worth {
+    if !kernel.has_regions() && computes.count() < WORTH * n_scatters {
         return None;
     }
     let mut scatter = Kernel {
@@ -38,15 +80,10 @@ pub(super) fn split(kernel: &Kernel) -> Option<Split> {
         accesses: kernel.accesses.clone(),
         ..*kernel
     };
-    let mut compute = kernel.clone();
-    compute.insts.retain(|inst| !scatters(inst));
-    let mut kept = Vec::new();
     // Where the second kernel has a value.
     let mut found = vec![None; kernel.first_write];
     let mut writes = Vec::new();
-    for (_, &inst) in kernel.writes() {
-        let Code::Scatter { target, .. } = inst.code else { continue };
-        compute.buffers[target.index()].written = false;
+    for (_, &inst) in kernel.writes().filter(|(_, inst)| scatters(inst)) {
         let mut again = inst;
         for arg in again.args.iter_mut().flatten() {
             if kernel.is_uniform(*arg) {
@@ -54,22 +91,9 @@ pub(super) fn split(kernel: &Kernel) -> Option<Split> {
             }
             let value = *kernel.inst(*arg);
             *arg = *found[arg.index()].get_or_insert_with(|| {
-                let code = if matches!(value.code, Code::Load(_) | Code::Index) {
-                    value.code
-                } else {
-                    let buffer = BufferIndex(exactly(scatter.buffers.len()));
-                    let param = BufferParam {
-                        dtype: value.dtype,
-                        written: true,
-                        length: None,
-                        anywhere: false,
-                    };
-                    compute.buffers.push(param);
-                    scatter.buffers.push(BufferParam { written: false, ..param });
-                    kept.push(value.dtype);
-                    let args = [Some(*arg), None, None];
-                    compute.insts.push(Inst { code: Code::Store(buffer), args, ..value });
-                    Code::Load(buffer)
+                let code = match value.code {
+                    Code::Load(_) | Code::Index => value.code,
+                    _ => Code::Load(apart.keep(*arg)),
                 };
                 scatter.insts.push(Inst { code, args: [None; 3], ..value });
                 Reg(exactly(scatter.insts.len() - 1))
@@ -77,6 +101,9 @@ pub(super) fn split(kernel: &Kernel) -> Option<Split> {
         }
         writes.push(again);
     }
+    let Apart { compute, kept, .. } = apart;
+    let more = compute.buffers[kernel.buffers.len()..].iter();
+    scatter.buffers.extend(more.map(|param| BufferParam { written: false, ..*param }));
     for (_, inst) in kernel.writes() {
         if let Code::Store(buffer) | Code::Reduce { buffer, .. } = inst.code {
             scatter.buffers[buffer.index()].written = false;

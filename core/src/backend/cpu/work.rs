@@ -3,14 +3,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use super::compiled::{Compiled, Function, Walk};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lane_buffers::LaneBuffer;
-use super::launch::{Compiled, Function, Walk};
 use super::program::{ENDED_EARLY, Reduction, SPILL_STRIDE, TILE_LANES};
 use crate::backend::host::HostMemory;
-use crate::backend::pool::Claims;
+use crate::backend::pool::{Claims, OnPanic, wait_until};
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold};
 use crate::backend::{Alone, Failures, Launched, OutOfBounds};
 use crate::convert::exactly;
@@ -18,9 +18,6 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{HEADER_WORDS, NO_ERROR, ParamBlock, WORD_ABORT};
 use crate::ir::op::ReduceOp;
-
-/// How long a thread looks whether it is its turn before it lets others run.
-const SPIN: Duration = Duration::from_micros(30);
 
 /// Code of a launch, with the values that all its lanes share.
 pub(super) struct Part {
@@ -193,17 +190,6 @@ struct Hands<'l> {
     scatter: Option<(Worker<'l>, Aligned)>,
 }
 
-/// Stops the others if a thread panics: they may wait for its turn to end.
-struct OnPanic<'l>(&'l AtomicBool);
-
-impl Drop for OnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 impl Launch {
     pub(super) fn run_prologues(&mut self) {
         let uniforms = self.part.uniforms.pointer();
@@ -336,18 +322,9 @@ impl Launch {
 
     /// Waits until all claims before this one have written; whether they have.
     fn wait_for(&self, claim: u64) -> bool {
-        let waiting = Instant::now();
-        while self.turn.load(Ordering::Acquire) != claim {
-            if self.stopped.load(Ordering::Relaxed) {
-                return false;
-            }
-            if waiting.elapsed() < SPIN {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-        true
+        let is_turn = || self.turn.load(Ordering::Acquire) == claim;
+        wait_until(|| is_turn() || self.stopped.load(Ordering::Relaxed));
+        is_turn()
     }
 
     fn compute(&self, worker: &mut Worker<'_>, claim: u64, start: u64, end: u64) -> bool {

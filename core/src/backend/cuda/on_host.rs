@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::gpu::Gpu;
 use super::order::Use;
-use crate::backend::host::HostMemory;
+use crate::backend::host::{HostMemory, exhausted};
 use crate::backend::interp::Interp;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use crate::convert::exactly;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::kernel::{BufferIndex, Code, Kernel, LiteralMode, ParamBlock};
-use crate::memory::alloc::{Allocator, Bytes};
+use crate::memory::alloc::Allocator;
 
 /// The host beside a GPU.
 pub(super) struct OnHost {
@@ -72,15 +72,6 @@ impl OnHost {
 
 fn bytes_of(array: &MemoryArray) -> usize {
     exactly::<usize>(array.size).saturating_mul(array.dtype.bytes())
-}
-
-fn exhausted(bytes: u64) -> Error {
-    Error::OutOfMemory {
-        requested: Bytes(bytes).to_string(),
-        used: "the rest".into(),
-        limit: "the memory of the host".into(),
-        largest: String::new(),
-    }
 }
 
 /// Blocks of host memory, for as long as this lives.

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::backend::OutOfBounds;
+use crate::backend::index::Index;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::op::{Op, ScatterOp};
@@ -38,23 +39,6 @@ pub(super) type Failure = Mutex<Option<OutOfBounds>>;
 /// Lanes, indices and mask must be valid for `n` lanes of their types, the buffer for `length` elements;
 /// what is written has no other user.
 pub(super) type AccessFn = unsafe fn(&Access<'_>);
-
-/// An index type: its value as a position, huge when negative.
-trait Index: Copy {
-    fn position(self) -> u64;
-}
-
-macro_rules! index {
-    ($($t:ty => |$x:ident| $e:expr;)*) => { $(
-        impl Index for $t { #[inline(always)] fn position(self) -> u64 { let $x = self; $e } }
-    )* };
-}
-index! {
-    i32 => |x| i64::from(x).cast_unsigned();
-    u32 => |x| u64::from(x);
-    i64 => |x| x.cast_unsigned();
-    u64 => |x| x;
-}
 
 impl Access<'_> {
     /// Calls `each` with lane and element of every lane; no element where inactive or out of bounds.

@@ -28,15 +28,14 @@ use self::lanes::Lanes;
 use self::pieces::{WORTH_A_THREAD, Workers, lock};
 use super::Memory as _;
 use super::OutOfBounds;
-use super::host::HostMemory;
+use super::host::{HostMemory, exhausted};
 use super::isa::Isa;
 use super::pool::Pool;
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::primitive::Primitive;
 use crate::ir::scalar::with_lane;
-use crate::memory::alloc::Bytes;
 use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
@@ -116,21 +115,8 @@ const LANES_AT_ONCE: usize = 1 << 14;
 /// a time.
 fn room_of_the_heap(bytes: u64) -> Result<Buffer> {
     let bytes = exactly::<usize>(bytes).max(1);
-    let address = block_of_the_heap(bytes)?;
+    let address = HostMemory.alloc_raw(bytes).ok_or_else(|| exhausted(bytes as u64))?;
     Ok(Buffer::new(address, bytes, bytes, Arc::new(OfTheHeap)))
-}
-
-/// The address of so many bytes, which nobody counts.
-///
-/// # Errors
-/// `OutOfMemory`.
-pub(super) fn block_of_the_heap(bytes: usize) -> Result<u64> {
-    HostMemory.alloc_raw(bytes).ok_or_else(|| Error::OutOfMemory {
-        requested: Bytes(bytes as u64).to_string(),
-        used: "the rest".into(),
-        limit: "the memory of the host".into(),
-        largest: String::new(),
-    })
 }
 
 /// Gives blocks of the heap back.

@@ -1,6 +1,6 @@
 //! What is kept with variables for their derivatives: gradients, directions.
 
-use super::{Cone, Recorder, Way};
+use super::{Cone, Recorder};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::ir::var::VarId;
@@ -8,9 +8,7 @@ use crate::ir::var::VarId;
 impl Recorder<'_> {
     /// The marks among what lies behind outputs, and what is before an isolated part of the tape.
     pub(crate) fn marks_of(&self, cone: &Cone) -> Vec<VarId> {
-        let from = self.table.isolated.as_ref().map_or(0, |isolated| isolated.from);
-        let ends =
-            |id: VarId| self.is_mark(id) || cone.way == Way::Back && self.var(id).serial < from;
+        let ends = |id: VarId| self.is_mark(id) || self.var(id).serial < cone.from;
         cone.order.iter().copied().filter(|&id| ends(id)).collect()
     }
 

@@ -68,6 +68,8 @@ pub(crate) enum Way {
 /// The tracked variables on the way from inputs to outputs.
 pub(crate) struct Cone {
     way: Way,
+    /// What was recorded before is not gone into: an isolated part of the tape begins here.
+    from: u64,
     /// Operands before users.
     order: Vec<VarId>,
     /// Calls of functions without a rule, and what stands for them.
@@ -97,13 +99,13 @@ impl Recorder<'_> {
         inputs: Option<&[VarId]>,
     ) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
-        let mut cone = Cone { way, order, expanded, regions };
-        // What was recorded before all inputs depends on none; an isolated part of the tape ends where it begins.
-        let least = match (inputs, way) {
-            (Some(inputs), _) => inputs.iter().map(|&id| self.var(id).serial).min().unwrap_or(0),
-            (None, Way::Back) => self.table.isolated.as_ref().map_or(0, |isolated| isolated.from),
-            (None, Way::Forward) => 0,
-        };
+        let isolated =
+            self.table.isolated.as_ref().filter(|_| inputs.is_none() && way == Way::Back);
+        let from = isolated.map_or(0, |isolated| isolated.from);
+        let mut cone = Cone { way, from, order, expanded, regions };
+        // What was recorded before all inputs depends on none.
+        let serials = inputs.iter().flat_map(|ids| ids.iter()).map(|&id| self.var(id).serial);
+        let least = serials.min().unwrap_or(0);
         // Whether a variable that was left depends on an input.
         let mut known: Of<bool> = Of::default();
         for &input in inputs.unwrap_or_default() {
@@ -112,11 +114,6 @@ impl Recorder<'_> {
         }
         for &output in outputs {
             if known.contains_key(&output) || !self.var(output).tracked {
-                continue;
-            }
-            if inputs.is_none() && self.var(output).serial < least {
-                known.insert(output, true);
-                cone.order.push(output);
                 continue;
             }
             let mut path = vec![self.place(&mut cone, output)?];
@@ -138,13 +135,7 @@ impl Recorder<'_> {
                 place.next += 1;
                 match known.get(&operand) {
                     Some(&reaches) => place.reaches |= reaches,
-                    None if self.var(operand).serial < least => {
-                        if inputs.is_none() {
-                            place.reaches = true;
-                            known.insert(operand, true);
-                            cone.order.push(operand);
-                        }
-                    }
+                    None if self.var(operand).serial < least => {}
                     None => path.push(self.place(&mut cone, operand)?),
                 }
             }
@@ -154,6 +145,10 @@ impl Recorder<'_> {
 
     /// A variable with its tracked operands; those of a call with a rule are its arguments.
     fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Place> {
+        let (operands, next, reaches) = (SmallVec::new(), 0, false);
+        if self.var(id).serial < cone.from {
+            return Ok(Place { id, operands, next, reaches });
+        }
         let mut operands = match self.complex_rule(id) {
             Some(rule) => self.complex_arguments(rule).into(),
             None if matches!(self.var(id).kind, Kind::Region { .. }) => self.outside_of(id).into(),
@@ -166,7 +161,7 @@ impl Recorder<'_> {
             operands = SmallVec::from_slice(&[expansion]);
             operands.retain(|operand| self.var(*operand).tracked);
         }
-        Ok(Place { id, operands, next: 0, reaches: false })
+        Ok(Place { id, operands, next, reaches })
     }
 
     /// What is recorded in the place of a call without a rule.

@@ -252,18 +252,11 @@ impl Recorder<'_> {
         {
             return Ok(None);
         }
-        let none = || vec![None; n];
-        let mut rooms = Rooms {
-            states: none(),
-            writers: none(),
-            turns: 1,
-            in_all: u32::MAX.into(),
-            inner: Vec::new(),
-        };
         let mut copy = Copy::of_scope(nest.shape.scope);
-        let count = self.filled(&mut copy, &nest, &mut rooms, None)?;
-        let ends = copy.results.remove(&region);
-        Ok(Some(Kept { ends, ..kept(&nest, rooms, count) }))
+        let count = self.counted(&mut copy, &nest)?[0];
+        let (ends, states, writers) = (copy.results.remove(&region), vec![None; n], vec![None; n]);
+        let (around, turns, inner) = (None, 1, Vec::new());
+        Ok(Some(Kept { states, ends, writers, count, around, turns, inner }))
     }
 
     /// An array that nobody wrote.

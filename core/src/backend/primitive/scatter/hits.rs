@@ -3,6 +3,7 @@
 use super::super::MemoryArray;
 use super::super::lanes::Lanes;
 use crate::backend::OutOfBounds;
+use crate::backend::index::Index as _;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::op::{Op, ScatterOp};
@@ -39,8 +40,8 @@ impl Scatter {
     pub(super) fn outside(&self, lane: u64) -> Option<OutOfBounds> {
         let place = usize::try_from(lane).ok().filter(|_| lane < self.lanes)?;
         let index = match self.index_type {
-            DType::I32 => Lanes::<i32>::at(self.index, place + 1).get(place).extended(),
-            DType::U32 => Lanes::<u32>::at(self.index, place + 1).get(place).extended(),
+            DType::I32 => Lanes::<i32>::at(self.index, place + 1).get(place).position(),
+            DType::U32 => Lanes::<u32>::at(self.index, place + 1).get(place).position(),
             _ => Lanes::<u64>::at(self.index, place + 1).get(place),
         };
         Some(OutOfBounds { lane, index })
@@ -129,39 +130,5 @@ fn each_hit<T: Copy>(elements: MemoryArray, hits: Hits, n: usize, write: impl Fn
             let values = Lanes::<T>::at(values, n).slice(0, n);
             places.iter().zip(values).for_each(|(&element, &value)| put(element, value));
         }
-    }
-}
-
-/// A type of indices.
-pub(super) trait Index: Copy {
-    /// It in 64 bits, with its sign if it has one: a negative one is beyond all bounds.
-    fn extended(self) -> u64;
-}
-
-impl Index for u32 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        u64::from(self)
-    }
-}
-
-impl Index for i32 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        i64::from(self).cast_unsigned()
-    }
-}
-
-impl Index for u64 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        self
-    }
-}
-
-impl Index for i64 {
-    #[inline(always)]
-    fn extended(self) -> u64 {
-        self.cast_unsigned()
     }
 }

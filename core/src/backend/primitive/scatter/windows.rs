@@ -6,14 +6,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use super::super::MemoryArray;
 use super::super::lanes::Lanes;
 use super::super::pieces::Workers;
-use super::hits::{Apply, Hits, Index, OfLanes, Scatter, Sorted, apply_of, on_own_lines};
+use super::hits::{Apply, Hits, OfLanes, Scatter, Sorted, apply_of, on_own_lines};
 use crate::backend::OutOfBounds;
-use crate::backend::pool::Claims;
+use crate::backend::index::Index;
+use crate::backend::pool::{Claims, OnPanic, wait_until};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
@@ -34,8 +34,6 @@ const LARGE: usize = 1 << 25;
 /// Lanes of a piece.
 const LEAST_PIECE: usize = 1 << 12;
 const MOST_PIECE: usize = 1 << 16;
-/// How long a thread looks whether others are done before it lets them run.
-const SPIN: Duration = Duration::from_micros(30);
 
 /// As [`super::write`].
 ///
@@ -223,7 +221,7 @@ fn each_element<I: Index, V: Element>(
         if active.is_some_and(|active| active[place] == 0) {
             continue;
         }
-        match usize::try_from(index.extended()) {
+        match usize::try_from(index.position()) {
             Ok(element) if element < elements => each(place, element),
             _ => outside(place),
         }
@@ -312,28 +310,8 @@ impl Phases {
                 self.ended.store(step + 1, Ordering::Release);
             }
         }
-        let waiting = Instant::now();
-        while self.ended.load(Ordering::Acquire) <= step {
-            if self.stopped.load(Ordering::Relaxed) {
-                return false;
-            }
-            if waiting.elapsed() < SPIN {
-                std::hint::spin_loop();
-            } else {
-                std::thread::yield_now();
-            }
-        }
-        true
-    }
-}
-
-/// Stops the others if a thread panics: they wait for it.
-struct OnPanic<'s>(&'s AtomicBool);
-
-impl Drop for OnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
+        let has_ended = || self.ended.load(Ordering::Acquire) > step;
+        wait_until(|| has_ended() || self.stopped.load(Ordering::Relaxed));
+        has_ended()
     }
 }
