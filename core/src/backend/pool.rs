@@ -436,24 +436,6 @@ mod tests {
     }
 
     #[test]
-    fn workers_without_work_sleep() {
-        const WORKERS: usize = 5;
-        let pool = Pool::new(WORKERS + 1);
-        let are_asleep = || pool.shared.asleep.load(Ordering::SeqCst) == WORKERS;
-        for _ in 0..20 {
-            pool.run(100, chunks(|_| std::thread::sleep(Duration::from_micros(100))));
-            let start = Instant::now();
-            while !are_asleep() {
-                assert!(start.elapsed() < Duration::from_secs(10), "they look for work");
-            }
-        }
-        // One may wake for no reason.
-        let samples = || (0..100).map(|_| std::thread::sleep(Duration::from_micros(200)));
-        let n_asleep = samples().filter(|()| are_asleep()).count();
-        assert!(n_asleep > 90, "they wake each other: {n_asleep} of 100");
-    }
-
-    #[test]
     fn a_job_ends_early_and_lets_go_of_what_it_held() {
         for threads in [1, 3] {
             let pool = Pool::new(threads);
