@@ -197,16 +197,7 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
             drop(session.take_error());
             value = record(node, session, n, &mut values);
         }
-        let value = value?;
-        assert_eq!(value.dtype(), node.dtype, "type of {node:?}");
-        // A state that never changes keeps its size.
-        let expected = node.extent.lanes(n) as u64;
-        let value = if value.size() == expected || !matches!(node.step, Step::Loop(..)) {
-            value
-        } else {
-            value.resize(expected)?
-        };
-        assert_eq!(value.size(), expected, "size of {node:?}");
+        let value = sized(value?, node, n)?;
         if mode == Mode::Eager {
             session.eval(&[&value])?;
         }
@@ -221,6 +212,66 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
     let error = early.or(session.take_error().map(|error| error.to_string()));
     let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
     Ok(Outcome { outputs: outputs.collect::<Result<_>>()?, error })
+}
+
+/// The value of a node, with as many lanes as that has.
+fn sized(value: Array, node: &Node, n: usize) -> Result<Array> {
+    assert_eq!(value.dtype(), node.dtype, "type of {node:?}");
+    // A state that never changes keeps its size.
+    let expected = node.extent.lanes(n) as u64;
+    let value = if value.size() == expected || !matches!(node.step, Step::Loop(..)) {
+        value
+    } else {
+        value.resize(expected)?
+    };
+    assert_eq!(value.size(), expected, "size of {node:?}");
+    Ok(value)
+}
+
+/// Records a program as a function of its data, and calls that: with other data, then twice with its own. `None` where a
+/// step reads lanes.
+///
+/// # Errors
+/// As [`run`].
+///
+/// # Panics
+/// If two calls with the same data tell of different errors.
+pub fn run_recorded(program: &Program, session: &Session, n: usize) -> Result<Option<Outcome>> {
+    let mut values: Vec<Option<Array>> = Vec::new();
+    let (mut others, mut own, mut stand_ins) = (Vec::new(), Vec::new(), Vec::new());
+    for node in &program.nodes {
+        let value = match record(node, session, n, &mut values) {
+            Err(Error::StandIn { .. }) => return Ok(None),
+            value => sized(value?, node, n)?,
+        };
+        let Step::Data { values: kind, seed } = node.step else {
+            values.push(Some(value));
+            continue;
+        };
+        let other = Node { step: Step::Data { values: kind, seed: !seed }, ..node.clone() };
+        others.push(record(&other, session, n, &mut values)?);
+        let stand_in = session.stand_ins(&[&value])?.remove(0);
+        own.push(value);
+        stand_ins.push(stand_in.clone());
+        values.push(Some(stand_in));
+    }
+    let outputs: Vec<Array> = program.outputs.iter().filter_map(|&i| values[i].clone()).collect();
+    let [inputs, outputs] = [&stand_ins, &outputs].map(|of| of.iter().collect::<Vec<_>>());
+    let recorded = session.recorded(&inputs, &outputs)?;
+    let call = |data: &[Array]| -> Result<Vec<Array>> {
+        let outputs = recorded.call(&data.iter().collect::<Vec<_>>())?;
+        session.eval(&outputs.iter().collect::<Vec<_>>())?;
+        Ok(outputs)
+    };
+    call(&others)?;
+    drop(session.take_error());
+    call(&own)?;
+    let error = session.take_error().map(|error| error.to_string());
+    let outputs = call(&own)?;
+    let again = session.take_error().map(|error| error.to_string());
+    assert_eq!(error, again, "a second call tells of another error");
+    let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
+    Ok(Some(Outcome { outputs: outputs.collect::<Result<_>>()?, error }))
 }
 
 fn record(node: &Node, session: &Session, n: usize, values: &mut [Option<Array>]) -> Result<Array> {

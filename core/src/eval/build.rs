@@ -1,5 +1,7 @@
 //! Builds the kernel of a group: from its writes back to what is in memory.
 
+use std::sync::Arc;
+
 use super::alike::{Alike, Group};
 use super::draft::{Draft, Finished};
 use super::launches::{Binding, Check, Launch};
@@ -87,6 +89,7 @@ impl<'w, 't> Builder<'w, 't> {
             panic!("internal error: bad kernel: {rule}\n{kernel}");
         }
         let checks = accesses.iter().map(|&id| Check::of(self.table, id)).collect();
+        let kernel = Arc::new(kernel);
         let mut launch = Launch { kernel, size: self.size, bindings, checks, others: Vec::new() };
         if let Some(alike) = group.alike {
             launch.others = alike.members(&launch, &literals, &accesses, self.walk);

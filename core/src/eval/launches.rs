@@ -1,5 +1,7 @@
 //! The result of planning: launches, with the variables that they read and make.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::run::run;
@@ -86,7 +88,7 @@ impl Binding {
 #[derive(Debug)]
 pub struct Launch {
     /// The program.
-    pub kernel: Kernel,
+    pub kernel: Arc<Kernel>,
     /// Number of lanes.
     pub size: u64,
     /// One per buffer of the kernel.
@@ -215,6 +217,18 @@ pub enum Step {
     Kernel(Launch),
     /// A primitive.
     Primitive(PrimitiveLaunch),
+}
+
+impl Step {
+    /// The variables that become data.
+    pub(super) fn results(&self) -> impl Iterator<Item = VarId> {
+        let (kernel, primitive) = match self {
+            Self::Kernel(launch) => (Some(launch), None),
+            Self::Primitive(launch) => (None, Some(launch)),
+        };
+        let kernel = kernel.into_iter().flat_map(Launch::results);
+        kernel.chain(primitive.into_iter().flat_map(PrimitiveLaunch::results))
+    }
 }
 
 /// Everything an evaluation does, in order.

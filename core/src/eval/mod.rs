@@ -17,6 +17,7 @@ mod calls;
 mod draft;
 mod exhausted;
 pub mod history;
+mod known;
 pub mod launches;
 mod primitive;
 mod progress;
@@ -46,6 +47,7 @@ pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
 use exhausted::out_of_memory;
 use history::{History, LaunchRecord};
+use known::Called;
 use launches::{Binding, Keep, Launch, Plan, PrimitiveLaunch, Step};
 use progress::Progress;
 use reuse::Reuse;
@@ -111,8 +113,9 @@ impl Evaluator<'_> {
         let plan = {
             let mut table = lock(self.table);
             progress = Progress::begin(self.progress, table.n_live());
-            let plan = schedule(&mut table, roots, keep, self.target, self.scratch)?;
+            let (plan, between) = self.plan(&mut table, roots, keep)?;
             plan.steps.iter().for_each(|step| hold(&mut table, step));
+            between.into_iter().for_each(|id| table.dec_external(id));
             plan
         };
         let mut n_done = 0;
@@ -124,12 +127,32 @@ impl Evaluator<'_> {
         result
     }
 
+    /// What an evaluation launches. The caller owns external references to what stands for values between its launches.
+    fn plan(
+        &mut self,
+        table: &mut Table,
+        roots: &[VarId],
+        keep: Keep,
+    ) -> Result<(Plan, Vec<VarId>)> {
+        let called = Called::of(table, roots, self.target).filter(|_| keep == Keep::Held);
+        if let Some(known) =
+            called.as_ref().and_then(|called| self.scratch.known.plan(called, table))
+        {
+            return Ok(known);
+        }
+        let plan = schedule(table, roots, keep, self.target, self.scratch)?;
+        if let Some(called) = called {
+            self.scratch.known.learn(called, &plan, table);
+        }
+        Ok((plan, Vec::new()))
+    }
+
     fn run_plan(&mut self, plan: &Plan, n_done: &mut usize, progress: &Progress) -> Result<()> {
         for &id in &plan.fills {
             self.fill(id)?;
         }
         let launches = plan.kernels().filter(|launch| launch.size > 0);
-        let launches = launches.map(|launch| (&launch.kernel, launch.size, launch.varies()));
+        let launches = launches.map(|launch| (&*launch.kernel, launch.size, launch.varies()));
         self.cache.compile_ahead(launches, self.backend);
         for step in &plan.steps {
             let done = match step {

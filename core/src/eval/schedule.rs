@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::alike::{Components, FEWEST, Group};
+use super::known::KnownPlans;
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
 use super::walk::{CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found};
@@ -44,6 +45,8 @@ pub struct Scratch {
     nodes: Vec<Node>,
     path: Vec<(VarId, usize)>,
     registers: Registers,
+    /// What calls launch that were planned before.
+    pub(super) known: KnownPlans,
 }
 
 /// Plans the evaluation of `roots`, for which calls of composites are replaced by what these are made of; `target`
@@ -58,7 +61,7 @@ pub fn schedule(
     target: Target,
     scratch: &mut Scratch,
 ) -> Result<Plan> {
-    let Scratch { node_of, number_of, nodes, path, registers } = scratch;
+    let Scratch { node_of, number_of, nodes, path, registers, .. } = scratch;
     let mut walk = Walk::new(table, node_of, nodes, path, target.apart);
     for &root in roots {
         let scope = walk.table.get(root).scope;

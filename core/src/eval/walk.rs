@@ -203,7 +203,8 @@ impl<'t> Walk<'t, &'t mut Table> {
         }
         let new = self.node_of.get(id).is_none();
         if new {
-            if variable.kind == Kind::Composite {
+            // What was recorded once may end in a call itself.
+            while self.table.get(id).kind == Kind::Composite {
                 if interrupt::is_requested() {
                     return Err(Error::Interrupted);
                 }

@@ -1,22 +1,32 @@
-//! Functions whose bodies gather, scatter, reduce, sort, branch or loop.
+//! Functions whose bodies gather, scatter, reduce, sort, branch or loop, and those that were recorded once (S21).
 //!
 //! A trace holds a call of one as a variable ([`Kind::Composite`]). What it is made of depends on the sizes of its
 //! arguments and may take several kernels, so it has no body to keep: an evaluation that needs the value records it
 //! again, in the call's place (`table/composites.rs`).
 //!
+//! A function that was recorded once was called with *stand-ins*, variables without lanes; what depends on them is its
+//! trace, a [`Recording`]. A later call is a composite for each result. An evaluation of nothing but the results of one
+//! call launches what the first one launched (`eval/known.rs`); any other copies the trace into the call's place, so that
+//! it fuses with what is around.
+//!
 //! [`Kind::Composite`]: super::var::Kind::Composite
 
 use std::any::Any;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use smallvec::SmallVec;
+
+use super::mix::Mix;
 use super::var::VarId;
 use crate::error::Result;
 
-/// Records into a table, which variables do not know, what a call from a line with some arguments is made of. The caller
-/// owns an external reference to the result.
-type Record = dyn Fn(&mut dyn Any, u32, &[VarId]) -> Result<VarId> + Send + Sync;
+/// Records into a table, which variables do not know, what a call from a line with some arguments is made of: its results,
+/// to each of which the caller owns an external reference.
+pub(crate) type Record =
+    dyn Fn(&mut dyn Any, u32, &[VarId]) -> Result<SmallVec<[VarId; 2]>> + Send + Sync;
 
 /// A function that evaluations record in place of its call.
 pub(crate) struct Composite {
@@ -27,15 +37,33 @@ pub(crate) struct Composite {
     /// Bytes that the values between its arguments and its result would take in memory.
     pub(crate) bytes_within: u64,
     /// Records it.
-    pub(crate) record: Box<Record>,
+    pub(crate) record: Arc<Record>,
     /// Its derivative, where that does not follow from what it is made of; who asks knows the type.
     pub(crate) derivative: Option<Arc<dyn Any + Send + Sync>>,
+    /// Which result it is, of a function that was recorded once.
+    pub(crate) result_of: Option<ResultOf>,
+}
+
+impl Composite {
+    /// The position of its value among what `record` gives.
+    pub(crate) fn position(&self) -> usize {
+        self.result_of.as_ref().map_or(0, |of| of.position)
+    }
+
+    /// What was recorded once, if it is a call of that.
+    pub(crate) fn recording(&self) -> Option<&Recording> {
+        self.result_of.as_ref().map(|of| &*of.call.recording)
+    }
 }
 
 impl PartialEq for Composite {
     fn eq(&self, other: &Self) -> bool {
         let is_of_names = self.derivative.is_none() && other.derivative.is_none();
-        is_of_names && self.name == other.name && self.words == other.words
+        is_of_names
+            && self.result_of.is_none()
+            && other.result_of.is_none()
+            && self.name == other.name
+            && self.words == other.words
     }
 }
 
@@ -50,4 +78,54 @@ impl fmt::Debug for Composite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", self.name, self.words)
     }
+}
+
+/// A trace from stand-ins to outputs.
+#[derive(Debug)]
+pub(crate) struct Recording {
+    /// The serial of the keeper, which no other recording of the session has.
+    pub(crate) serial: u64,
+    /// The stand-ins.
+    pub(crate) inputs: Vec<VarId>,
+    pub(crate) outputs: Vec<Output>,
+    /// What depends on an input, and what is in the bodies of regions.
+    pub(crate) members: Arc<HashSet<VarId, Mix>>,
+    /// Those outside of bodies, operands before users.
+    pub(crate) order: Vec<VarId>,
+    /// Whether it is all the same when a call of it is recorded: nothing in it writes by index.
+    pub(crate) may_wait: bool,
+    /// Bytes that the values between inputs and outputs would take in memory.
+    pub(crate) bytes_within: u64,
+    /// A variable that holds inputs and outputs.
+    pub(crate) keeper: VarId,
+}
+
+/// An output of what was recorded once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Output {
+    /// The input of this number.
+    Input(usize),
+    /// What depends on no input.
+    Outside(VarId),
+    /// The end of the trace.
+    Made(VarId),
+}
+
+/// A call of what was recorded once.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) recording: Arc<Recording>,
+    /// The variables of its results, by output, with their generations; none for those that need no call.
+    pub(crate) results: OnceLock<Results>,
+}
+
+/// Variables with their generations.
+pub(crate) type Results = SmallVec<[Option<(VarId, u32)>; 2]>;
+
+/// Which result of a call a variable is.
+#[derive(Debug)]
+pub(crate) struct ResultOf {
+    pub(crate) call: Arc<Call>,
+    /// Of its outputs.
+    pub(crate) position: usize,
 }

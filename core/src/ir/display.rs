@@ -8,10 +8,11 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::body::{Body, StepCode};
+use crate::ir::composite::Recording;
 use crate::ir::kernel::{Code, Kernel, Reg};
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Kind, Serial, VarId, Variable};
 
 /// The log lines of a new variable: `trace_append(11 <- 10, 10): add.rn.$t1 $r1, $r2, $r3`, and beneath a call what
 /// its body does, arguments numbered first: `    %2 <- %0, %1: mul.rn.$t1 $r1, $r2, $r3`.
@@ -20,12 +21,14 @@ use crate::ir::var::{Kind, VarId, Variable};
 /// the result's type and `$b1` its untyped width, `$t2` the first operand's type.
 pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
     let variable = table.get(id);
-    let operands: Vec<&Variable> = variable.operands().map(|operand| table.get(operand)).collect();
+    let operands: Vec<&Variable> = arguments(variable).map(|operand| table.get(operand)).collect();
     let sources = sources(operands.iter().map(|operand| operand.serial));
     let operand = operands.first().map_or(variable.dtype, |operand| operand.dtype);
     let template = ptx_template(table, variable, operand);
     let mut lines = vec![format!("trace_append({}{sources}): {template}", variable.serial)];
-    if let Some(composite) = variable.composite() {
+    if let Some(recording) = recording(variable) {
+        lines.extend(steps_of(table, recording));
+    } else if let Some(composite) = variable.composite() {
         // That it was called says that it can be.
         let rehearsal = Table::rehearse(composite, operands.iter().copied()).ok();
         let steps = rehearsal.iter().flat_map(|known| step_lines(&known.table, operands.len()));
@@ -43,16 +46,43 @@ pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
     lines
 }
 
+/// What a variable is a call of, if that was recorded once.
+fn recording(variable: &Variable) -> Option<&Recording> {
+    variable.composite().and_then(|composite| composite.recording())
+}
+
+/// The operands, without what keeps a recording alive.
+fn arguments(variable: &Variable) -> impl Iterator<Item = VarId> {
+    let n = recording(variable).map_or(usize::MAX, |recording| recording.inputs.len());
+    variable.operands().take(n)
+}
+
 /// What a table holds behind its first variables, the arguments.
 fn step_lines(table: &Table, n_arguments: usize) -> Vec<String> {
-    let places = table.iter().zip(0..).map(|((id, _), place)| (id, Reg(place)));
-    let places: HashMap<VarId, Reg> = places.collect();
-    let line = |(id, step): (VarId, &Variable)| {
-        let operand = step.operand(0).map_or(step.dtype, |operand| table.get(operand).dtype);
-        let sources = sources(step.operands().map(|operand| places[&operand]));
-        format!("    {}{sources}: {}", places[&id], ptx_template(table, step, operand))
+    let ids: Vec<VarId> = table.iter().map(|(id, _)| id).collect();
+    lines_of(table, &ids, n_arguments)
+}
+
+/// What a call of what was recorded once does, behind its inputs.
+fn steps_of(table: &Table, recording: &Recording) -> Vec<String> {
+    let ids = [&*recording.inputs, &recording.order].concat();
+    lines_of(table, &ids, recording.inputs.len())
+}
+
+/// Variables behind the first ones, which are arguments; those from outside by their serials.
+fn lines_of(table: &Table, ids: &[VarId], n_arguments: usize) -> Vec<String> {
+    let places: HashMap<VarId, Reg> = ids.iter().copied().zip((0..).map(Reg)).collect();
+    let name = |id: &VarId| match places.get(id) {
+        Some(place) => place.to_string(),
+        None => Serial(table.get(*id).serial).to_string(),
     };
-    table.iter().skip(n_arguments).map(line).collect()
+    let line = |&id: &VarId| {
+        let step = table.get(id);
+        let operand = step.operand(0).map_or(step.dtype, |operand| table.get(operand).dtype);
+        let sources = sources(step.operands().map(|operand| name(&operand)));
+        format!("    {}{sources}: {}", name(&id), ptx_template(table, step, operand))
+    };
+    ids[n_arguments..].iter().map(line).collect()
 }
 
 fn body_lines(body: &Body, mut types: Vec<DType>) -> impl Iterator<Item = String> {
@@ -95,7 +125,8 @@ fn ptx_template(table: &Table, variable: &Variable, operand: DType) -> String {
         Kind::Index => "mov.$t1 $r1, $i".into(),
         Kind::Op(op) => op_template(op, dtype, operand),
         Kind::Call(_) | Kind::Composite => {
-            let operands = (2..).take(variable.operands().count()).map(|i| format!("$r{i}"));
+            let n = arguments(variable).count();
+            let operands = (2..).take(n).map(|i| format!("$r{i}"));
             let operands: Vec<String> = operands.collect();
             format!("call ($r1), {}.$t1, ({})", table.name(variable), operands.join(", "))
         }

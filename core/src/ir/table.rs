@@ -288,7 +288,7 @@ impl Table {
         self.forget_number(id);
         let source = self.get(result);
         let (kind, operands, data) = (source.kind, source.operands, source.data.clone());
-        let number = source.number;
+        let (number, composite) = (source.number, source.composite().cloned());
         let arguments: Box<[VarId]> = source.operands_aside().collect();
         operands.iter().flatten().chain(&*arguments).for_each(|&id| self.inc_internal(id));
         self.forget_number(result);
@@ -297,7 +297,7 @@ impl Table {
         (variable.kind, variable.data) = (kind, data);
         let old = std::mem::replace(&mut variable.operands, operands);
         let cold = variable.cold_mut();
-        cold.composite = None;
+        cold.composite = composite;
         let old_aside = std::mem::replace(&mut cold.arguments, arguments);
         old.iter().flatten().chain(&*old_aside).for_each(|&operand| self.dec_internal(operand));
         if number != 0 {

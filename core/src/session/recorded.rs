@@ -1,16 +1,21 @@
 //! Functions of arrays that are recorded once, and called with other arrays (S21).
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ir::composite::{Record, Recording};
+use crate::ir::table::Table;
 use crate::session::Session;
-use crate::trace::replay::Replay;
 
 /// What a function recorded of stand-ins: the same is recorded of other arrays, without calling it.
-#[derive(Debug)]
 pub struct Recorded {
     session: Session,
-    replay: Replay,
+    recording: Arc<Recording>,
+    /// Records the same of other inputs.
+    record: Arc<Record>,
 }
 
 impl Session {
@@ -50,6 +55,18 @@ impl Session {
         self.with_table(|table| table.recorded_functions > 0)
     }
 
+    /// Whether a call with these arguments may be recorded as another one was: they are of this session, no derivatives are
+    /// asked of them, and nothing is being recorded.
+    pub fn replays(&self, arguments: &[Array]) -> bool {
+        let are_plain = |table: &mut Table| {
+            table.recorded_functions == 0
+                && arguments.iter().all(|array| !table.get(array.id()).tracked)
+        };
+        arguments.iter().all(|array| self.is(array.session()))
+            && !self.is_recording()
+            && self.with_table(are_plain)
+    }
+
     /// The flags, a bit each: what is recorded may depend on them.
     pub fn flag_bits(&self) -> u64 {
         self.0.common.flags.bits()
@@ -61,20 +78,19 @@ impl Session {
     /// `ForeignArray`, `Interrupted`.
     pub fn recorded(&self, stand_ins: &[&Array], outputs: &[&Array]) -> Result<Recorded> {
         let (inputs, outputs) = (self.ids("jit", stand_ins)?, self.ids("jit", outputs)?);
-        let replay = self.with_recorder(|recorder| recorder.replay(&inputs, &outputs))?;
-        // Nobody outside holds them: they are never evaluated.
-        self.with_table(|table| {
-            let held = replay.inputs.iter().chain(&replay.outputs);
-            held.for_each(|&id| table.inc_internal(id));
-        });
-        Ok(Recorded { session: self.clone(), replay })
+        self.with_recorder(|mut recorder| {
+            let recording = Arc::new(recorder.recording(&inputs, &outputs)?);
+            let record = recorder.recorder_of(&recording);
+            Ok(Recorded { session: self.clone(), recording, record })
+        })
     }
 }
 
 impl Recorded {
     /// The outputs for these inputs, in the place of the stand-ins.
     ///
-    /// **Evaluation**: recorded, with what is around.
+    /// **Evaluation**: recorded, with what is around. Where nothing but these outputs is evaluated, and the inputs are in
+    /// memory, the second time nothing is planned.
     ///
     /// # Errors
     /// `ForeignArray`; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
@@ -82,11 +98,11 @@ impl Recorded {
         let op = "jit";
         let ids = self.session.ids(op, inputs)?;
         self.session.record_all(|recorder| {
-            for (&stand_in, &id) in self.replay.inputs.iter().zip(&ids) {
+            for (&stand_in, &id) in self.recording.inputs.iter().zip(&ids) {
                 let [own, other] = [stand_in, id].map(|id| (recorder.dtype(id), recorder.size(id)));
                 check(op, own, other)?;
             }
-            recorder.replayed(&self.replay, &ids)
+            recorder.recorded_call(&self.recording, &self.record, &ids)
         })
     }
 }
@@ -101,11 +117,14 @@ fn check(op: &'static str, own: (DType, u64), other: (DType, u64)) -> Result<()>
     Ok(())
 }
 
+impl fmt::Debug for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.recording.fmt(f)
+    }
+}
+
 impl Drop for Recorded {
     fn drop(&mut self) {
-        self.session.with_table(|table| {
-            let held = self.replay.inputs.iter().chain(&self.replay.outputs);
-            held.for_each(|&id| table.dec_internal(id));
-        });
+        self.session.with_table(|table| table.dec_internal(self.recording.keeper));
     }
 }

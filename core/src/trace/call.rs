@@ -3,6 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use smallvec::smallvec;
+
 use super::{Recorder, Settings};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -127,7 +129,7 @@ impl Recorder<'_> {
     }
 
     /// Whether a composite of these arguments is recorded as what it is made of: in its own place, or inside a body.
-    fn is_spelled_out(&mut self, args: &[VarId]) -> bool {
+    pub(super) fn is_spelled_out(&mut self, args: &[VarId]) -> bool {
         let is_inside = self.table.open_region_mut().is_some();
         self.table.inlines || is_inside || args.iter().any(|&arg| self.var(arg).scope != 0)
     }
@@ -143,11 +145,12 @@ impl Recorder<'_> {
             let table = table.downcast_mut().expect("internal error: recording into no table");
             let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
             let result = recipe(&mut recorder, args)?;
-            Ok(recorder.finish(result).0)
+            Ok(smallvec![recorder.finish(result).0])
         };
         let flags = [settings.fold, settings.bounds_check].map(u64::from);
         let words = words.iter().copied().chain(flags).collect();
-        Composite { name, words, bytes_within: 0, record: Box::new(record), derivative: None }
+        let record = Arc::new(record);
+        Composite { name, words, bytes_within: 0, record, derivative: None, result_of: None }
     }
 
     fn add_composite(
@@ -157,9 +160,7 @@ impl Recorder<'_> {
         size: u64,
         args: &[VarId],
     ) -> VarId {
-        let mut call = Variable::new(Kind::Composite, dtype, size, [None; MAX_OPERANDS]);
-        call.cold_mut().composite = Some(Arc::new(composite));
-        self.add_call(call, args)
+        self.add(called(composite, dtype, size, args))
     }
 
     /// A result that needs no call: an argument, or a constant.
@@ -177,17 +178,8 @@ impl Recorder<'_> {
     fn application(&mut self, body: BodyId, args: &[VarId]) -> VarId {
         let dtype = self.table.body(body).results[0].dtype;
         let size = self.lanes(body, 0, args);
-        self.add_call(Variable::new(Kind::Call(body), dtype, size, [None; MAX_OPERANDS]), args)
-    }
-
-    /// Adds a call with its arguments.
-    fn add_call(&mut self, mut call: Variable, args: &[VarId]) -> VarId {
-        if args.len() <= MAX_OPERANDS {
-            call.operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
-        } else {
-            call.cold_mut().arguments = args.into();
-        }
-        self.add(call)
+        let call = Variable::new(Kind::Call(body), dtype, size, [None; MAX_OPERANDS]);
+        self.add(with_arguments(call, args))
     }
 
     /// The variable of one of several results of a call.
@@ -232,6 +224,22 @@ impl Recorder<'_> {
         let body = Body::new(&callee, &table, &args, &results);
         Ok(self.table.bodies.add(&callee, types, body))
     }
+}
+
+/// A call of a composite.
+pub(super) fn called(composite: Composite, dtype: DType, size: u64, args: &[VarId]) -> Variable {
+    let mut call = Variable::new(Kind::Composite, dtype, size, [None; MAX_OPERANDS]);
+    call.cold_mut().composite = Some(Arc::new(composite));
+    with_arguments(call, args)
+}
+
+fn with_arguments(mut call: Variable, args: &[VarId]) -> Variable {
+    if args.len() <= MAX_OPERANDS {
+        call.operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
+    } else {
+        call.cold_mut().arguments = args.into();
+    }
+    call
 }
 
 #[cfg(test)]

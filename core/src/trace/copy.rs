@@ -115,7 +115,11 @@ impl Recorder<'_> {
         // All lanes are no mask.
         let is_masked =
             matches!((kind, operands.len()), (Kind::Gather { .. }, 3) | (Kind::Scatter { .. }, 4));
-        if is_masked && operands.last().is_some_and(|&mask| self.var(mask).kind.number() == Some(1))
+        if is_masked
+            && let [lanes @ .., mask] = &operands[1..]
+            && self.var(*mask).kind.number() == Some(1)
+            // It may be what says how many lanes there are.
+            && [1, self.common_size(lanes)?].contains(&self.size(*mask))
         {
             operands.pop();
         }
@@ -209,6 +213,11 @@ impl Recorder<'_> {
             let more = more(recorder, copy, scope)?;
             let mut changes = recorder.copied_changes(copy, values, &states)?;
             changes.extend(more);
+            // What gave the region its lanes may have been of no use, and is not copied.
+            let lanes = recorder.size(region);
+            if let Some(open) = recorder.table.open_region_mut().filter(|open| open.lanes == 1) {
+                open.lanes = lanes;
+            }
             let states: Vec<Option<VarId>> = changes.iter().map(|change| change.state).collect();
             Ok(recorder.close_region(repeat, running, &states, &changes)?.0)
         })

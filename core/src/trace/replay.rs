@@ -1,31 +1,25 @@
-//! Functions that are recorded once (S21): what they record, and the same again of other arguments.
-//!
-//! A function is called with stand-ins of its arguments, variables that have no lanes. What depends on them is its trace. A
-//! call of it later copies the trace, with arguments in the place of stand-ins; so it fuses with what is around.
+//! Functions that are recorded once (S21): what they record, calls of it, and the same again of other arguments.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
-use super::Recorder;
+use smallvec::SmallVec;
+
+use super::call::called;
 use super::copy::Copy;
+use super::{Recorder, Settings};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::composite::{Call, Composite, Output, Record, Recording, ResultOf};
 use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, VarId, Variable};
 
+/// References from results of a call to inputs, beyond which it is recorded at once.
+const MOST_REFERENCES: usize = 1 << 12;
+
 /// Variables between two looks at the interrupt flag.
 const POLL: usize = 1 << 12;
-
-/// A trace from stand-ins to outputs.
-#[derive(Debug)]
-pub(crate) struct Replay {
-    pub(crate) inputs: Vec<VarId>,
-    pub(crate) outputs: Vec<VarId>,
-    /// What depends on an input, and what is in the bodies of regions.
-    members: Arc<HashSet<VarId, Mix>>,
-    /// Those outside of bodies, operands before users.
-    order: Vec<VarId>,
-}
 
 impl Recorder<'_> {
     /// A variable like another, but without lanes: whoever asks for them gets an error.
@@ -39,11 +33,11 @@ impl Recorder<'_> {
         value
     }
 
-    /// The trace from stand-ins to outputs.
+    /// The trace from stand-ins to outputs. The caller owns an internal reference to its keeper.
     ///
     /// # Errors
     /// `Interrupted`.
-    pub(crate) fn replay(&self, inputs: &[VarId], outputs: &[VarId]) -> Result<Replay> {
+    pub(crate) fn recording(&mut self, inputs: &[VarId], outputs: &[VarId]) -> Result<Recording> {
         let mut members: HashSet<VarId, Mix> = HashSet::default();
         let mut seen: HashSet<VarId, Mix> = HashSet::default();
         members.extend(inputs.iter().flat_map(|&input| [input, self.bare(input)]));
@@ -79,28 +73,133 @@ impl Recorder<'_> {
                 }
             }
         }
-        let (inputs, outputs) = (inputs.to_vec(), outputs.to_vec());
-        Ok(Replay { inputs, outputs, members: Arc::new(members), order })
+        self.sort_as_recorded(&mut order);
+        let may_wait = |&id: &VarId| {
+            let kind = self.var(id).kind;
+            !matches!(kind, Kind::Scatter { .. } | Kind::Fetch | Kind::Result { memory: true, .. })
+        };
+        let may_wait = members.iter().all(may_wait);
+        let mut known: HashMap<VarId, Output, Mix> = HashMap::default();
+        for (number, &input) in inputs.iter().enumerate() {
+            let ids = [input, self.bare(input)];
+            known.extend(ids.map(|id| (id, Output::Input(number))));
+        }
+        let mut keeper = Variable::new(Kind::Data, DType::Mask, 0, [None; 4]);
+        keeper.cold_mut().arguments = inputs.iter().chain(outputs).copied().collect();
+        let output = |&id: &VarId| match known.get(&id) {
+            Some(&input) => input,
+            None if members.contains(&id) => Output::Made(id),
+            None => Output::Outside(id),
+        };
+        let ends: HashSet<VarId, Mix> = outputs.iter().copied().collect();
+        let outputs: Vec<Output> = outputs.iter().map(output).collect();
+        let within = order.iter().filter(|id| !ends.contains(id)).map(|&id| self.var(id).bytes());
+        let bytes_within = within.fold(0, u64::saturating_add);
+        let inputs = inputs.to_vec();
+        // Nobody outside holds it: it is never evaluated.
+        let keeper = self.table.insert(keeper);
+        self.table.inc_internal(keeper);
+        self.table.dec_external(keeper);
+        let (serial, members) = (self.var(keeper).serial, Arc::new(members));
+        Ok(Recording { serial, inputs, outputs, members, order, may_wait, bytes_within, keeper })
+    }
+
+    /// Sorts variables by serial, for errors are told in the order of recording, unless that puts one before its operands.
+    fn sort_as_recorded(&self, order: &mut Vec<VarId>) {
+        let mut sorted = order.clone();
+        sorted.sort_unstable_by_key(|&id| self.var(id).serial);
+        let is_early = |&id: &VarId| {
+            let serial = self.var(id).serial;
+            self.var(id).operands().any(|operand| self.var(operand).serial > serial)
+        };
+        if !sorted.iter().any(is_early) {
+            *order = sorted;
+        }
     }
 
     /// The outputs of a trace for other inputs, of the same types and sizes.
     ///
     /// # Errors
     /// What is recorded cannot be, for lack of room; `Interrupted`.
-    pub(crate) fn replayed(&mut self, replay: &Replay, inputs: &[VarId]) -> Result<Vec<VarId>> {
-        let mut copy = Copy::of_members(replay.members.clone());
-        for (&stand_in, &input) in replay.inputs.iter().zip(inputs) {
+    pub(crate) fn replayed(
+        &mut self,
+        recording: &Recording,
+        inputs: &[VarId],
+    ) -> Result<Vec<VarId>> {
+        let mut copy = Copy::of_members(recording.members.clone());
+        for (&stand_in, &input) in recording.inputs.iter().zip(inputs) {
             copy.of.insert(stand_in, input);
             copy.of.insert(self.bare(stand_in), input);
         }
-        for (n, &id) in replay.order.iter().enumerate() {
+        for (n, &id) in recording.order.iter().enumerate() {
             if n.is_multiple_of(POLL) && interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
             let made = self.copy_of(&mut copy, id)?;
             copy.of.insert(id, made);
         }
-        replay.outputs.iter().map(|&output| self.copied(&mut copy, output)).collect()
+        let output = |&output: &Output| match output {
+            Output::Input(number) => Ok(inputs[number]),
+            Output::Outside(id) => Ok(id),
+            Output::Made(id) => self.copied(&mut copy, id),
+        };
+        recording.outputs.iter().map(output).collect()
+    }
+
+    /// A function that records the same again, from other inputs and the keeper.
+    pub(crate) fn recorder_of(&self, recording: &Arc<Recording>) -> Arc<Record> {
+        let (settings, recording) = (self.settings, recording.clone());
+        Arc::new(move |table, line, args| {
+            let table = table.downcast_mut().expect("internal error: recording into no table");
+            let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
+            let results = recorder.replayed(&recording, &args[..recording.inputs.len()])?;
+            Ok(recorder.finish_all(&results).into_iter().map(|(id, _)| id).collect())
+        })
+    }
+
+    /// The outputs of a trace for other inputs, of the same types and sizes: a call, where it may be recorded later.
+    ///
+    /// # Errors
+    /// As [`Self::replayed`].
+    pub(crate) fn recorded_call(
+        &mut self,
+        recording: &Arc<Recording>,
+        record: &Arc<Record>,
+        inputs: &[VarId],
+    ) -> Result<Vec<VarId>> {
+        let is_known = |&id: &VarId| self.var(id).tracked || self.var(id).kind.number().is_some();
+        let n_references = inputs.len().saturating_mul(recording.outputs.len());
+        let may_wait = recording.may_wait && n_references <= MOST_REFERENCES;
+        if !may_wait || inputs.iter().any(is_known) || self.is_spelled_out(inputs) {
+            return self.replayed(recording, inputs);
+        }
+        let call = Arc::new(Call { recording: recording.clone(), results: OnceLock::new() });
+        let args: SmallVec<[VarId; 4]> = inputs.iter().copied().chain([recording.keeper]).collect();
+        let mut bytes_within = recording.bytes_within;
+        let mut value = |(position, &output): (usize, &Output)| match output {
+            Output::Input(number) => (inputs[number], None),
+            Output::Outside(id) => (id, None),
+            Output::Made(output) => {
+                let composite = Composite {
+                    name: "jit",
+                    words: Box::default(),
+                    bytes_within: std::mem::take(&mut bytes_within),
+                    record: record.clone(),
+                    derivative: None,
+                    result_of: Some(ResultOf { call: call.clone(), position }),
+                };
+                let result = called(composite, self.dtype(output), self.size(output), &args);
+                // Value numbering would find none like it.
+                let id = self.table.insert(Variable { line: self.settings.line, ..result });
+                self.owned.push(id);
+                (id, Some((id, self.var(id).generation)))
+            }
+        };
+        let (values, results): (Vec<_>, _) =
+            recording.outputs.iter().enumerate().map(&mut value).unzip();
+        let set = call.results.set(results);
+        set.expect("internal error: a call has its results already");
+        Ok(values)
     }
 
     /// The variable without lanes that a stand-in is the value of.

@@ -19,13 +19,13 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
 use crate::value::standing::standing_for;
-use crate::value::{ArrayRef, Node};
+use crate::value::{ArrayRef, Form, Node};
 
 /// The function that calls one, which is its first argument.
 const CALL: &str = "call_jit";
 
 /// Facts beyond which looking at what a call depends on takes longer than the call.
-const MOST_FACTS: usize = 10_000;
+const MOST_FACTS: usize = 100_000;
 
 /// Recordings of a function that are kept.
 const MOST_RECORDINGS: usize = 16;
@@ -59,9 +59,13 @@ enum Fact {
     /// A function by name, and how many values it has captured, which follow.
     Function(String, usize),
     /// A nested value, whose components follow.
-    Nested(String),
-    /// Lanes in this form, and how many.
-    Lanes(String, Vec<u64>),
+    Nested(Form),
+    /// A one-dimensional array.
+    Lanes(DType, u64),
+    /// A tensor's form and how many lanes its parts have.
+    Tensor(String, Vec<u64>),
+    /// A generator, with the lanes of its state and increment.
+    Rng(u64, u64),
     /// The same reference as another one before.
     Same(usize),
     /// The flags, and how often functions of the script were defined.
@@ -154,16 +158,13 @@ fn called(
     let session = &context.session;
     let reach = Reach::of(context, &jitted.function, &args);
     let arrays = reach.arrays();
-    let is_plain = reach.is_unknown
-        || session.is_recording()
-        || session.records_function()
-        || arrays.iter().any(|array| array.is_tracked() || !session.is(array.session()));
-    if is_plain {
+    if reach.is_unknown || !session.replays(&arrays) {
         return jitted.function.call_within_context(call, args);
     }
-    let known = jitted.recordings.borrow().iter().find(|(facts, _)| *facts == reach.facts).cloned();
+    let find = |known: &Known| (known.0 == reach.facts).then(|| known.1.clone());
+    let known = jitted.recordings.borrow().iter().find_map(find);
     let recording = match known {
-        Some((_, known)) => known,
+        Some(known) => known,
         None => {
             let recording = recorded(context, call, jitted, &args, &reach)?.map(Rc::new);
             let mut recordings = jitted.recordings.borrow_mut();
@@ -356,8 +357,8 @@ impl Reach {
     }
 
     fn array(&mut self, array: &ArrayRef) {
-        if let Some(components) = array.components() {
-            self.facts.push(Fact::Nested(array.type_name()));
+        if let Node::Nested(form, components) = &*array.node() {
+            self.facts.push(Fact::Nested(*form));
             self.nested.push(array.clone());
             components.iter().for_each(|component| self.array(component));
             return;
@@ -367,12 +368,14 @@ impl Reach {
             self.facts.push(Fact::Same(place));
             return;
         }
-        let form = match &*array.node() {
-            Node::Tensor(tensor) => format!("{} {}", tensor.type_name(), tensor.layout()),
-            _ => array.type_name(),
-        };
-        let sizes = array.leaves().iter().map(Array::size).collect();
-        self.facts.push(Fact::Lanes(form, sizes));
+        self.facts.push(match &*array.node() {
+            Node::Tensor(tensor) => {
+                let form = format!("{} {}", tensor.type_name(), tensor.layout());
+                Fact::Tensor(form, tensor.parts().iter().map(Array::size).collect())
+            }
+            Node::Leaf(array) => Fact::Lanes(array.dtype(), array.size()),
+            Node::Nested(..) => unreachable!("internal error: components are places"),
+        });
         self.places.push(place);
     }
 
@@ -382,13 +385,23 @@ impl Reach {
             self.facts.push(Fact::Same(place));
             return;
         }
-        let sizes = place.content().arrays().iter().map(Array::size).collect();
-        self.facts.push(Fact::Lanes("PCG32C".into(), sizes));
+        let rng_of = rng.0.borrow();
+        self.facts.push(Fact::Rng(rng_of.state.size(), rng_of.inc.size()));
         self.places.push(place);
     }
 
     fn arrays(&self) -> Vec<Array> {
-        self.places.iter().flat_map(|place| place.content().arrays()).collect()
+        let mut arrays = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            match place {
+                Place::Array(array) => array.add_arrays(&mut arrays),
+                Place::Rng(rng) => {
+                    let rng = rng.0.borrow();
+                    arrays.extend([rng.state.clone(), rng.inc.clone()]);
+                }
+            }
+        }
+        arrays
     }
 }
 

@@ -1,9 +1,13 @@
 //! Composites in a table: recorded aside to see what they give, and in the place of their calls.
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use super::Table;
 use crate::dtype::DType;
 use crate::error::Result;
-use crate::ir::composite::Composite;
+use crate::ir::composite::{Call, Composite};
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 use crate::log::{Log, LogQueue};
@@ -29,7 +33,7 @@ impl Rehearsal {
 impl Table {
     /// A table for what is recorded aside, without a log.
     pub(crate) fn aside() -> Self {
-        Self::new(LogQueue::new(Log::new(0, std::sync::Arc::new(|_| ()))))
+        Self::new(LogQueue::new(Log::new(0, Arc::new(|_| ()))))
     }
 
     /// Records a composite aside, for arguments of these types, sizes and numbers.
@@ -48,7 +52,7 @@ impl Table {
         let arguments: Vec<VarId> =
             arguments.map(|argument| table.insert(stand_in(argument))).collect();
         table.inlines = true;
-        let result = (composite.record)(&mut table, 0, &arguments)?;
+        let result = (composite.record)(&mut table, 0, &arguments)?[0];
         Ok(Rehearsal { table, arguments, result })
     }
 
@@ -63,19 +67,49 @@ impl Table {
         let arguments: Vec<VarId> = call.operands().collect();
         // Derivatives are those of the call.
         let untracked = std::mem::replace(&mut self.untracked, true);
-        let result = self.record_composite(&composite, line, &arguments);
+        let results = self.record_composite(&composite, line, &arguments);
         self.untracked = untracked;
-        let mut result = result?;
+        let results = results?;
+        let Some(of) = &composite.result_of else {
+            self.put_in_place(id, results[0]);
+            return Ok(());
+        };
+        let pending = self.pending_results(&of.call);
+        for (position, &result) in results.iter().enumerate() {
+            let other = pending.binary_search_by_key(&position, |&(position, _)| position);
+            match other {
+                _ if position == of.position => self.put_in_place(id, result),
+                Ok(other) => self.put_in_place(pending[other].1, result),
+                Err(_) => self.dec_external(result),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a call what it is made of, in exchange for an external reference to that.
+    fn put_in_place(&mut self, id: VarId, mut result: VarId) {
         if !self.is_own_operation(result) {
             result = self.exchange_for_same(result);
         }
         self.remember_call(id);
         self.become_equal(id, result);
         self.dec_external(result);
-        Ok(())
     }
 
-    /// Records what a composite is made of. The caller owns an external reference to the result.
+    /// The variables that still are results of a call, with their positions, in order.
+    pub(crate) fn pending_results(&self, call: &Arc<Call>) -> SmallVec<[(usize, VarId); 2]> {
+        let is_pending = |&(_, (id, generation)): &(usize, (VarId, u32))| {
+            let variable = self.get(id);
+            let of = variable.composite().and_then(|composite| composite.result_of.as_ref());
+            let is_it = variable.generation == generation && !variable.is_dead();
+            is_it && of.is_some_and(|of| Arc::ptr_eq(&of.call, call))
+        };
+        let results = call.results.get().into_iter().flatten().enumerate();
+        let results = results.filter_map(|(position, result)| Some((position, (*result)?)));
+        results.filter(is_pending).map(|(position, (id, _))| (position, id)).collect()
+    }
+
+    /// Records what a composite is made of. The caller owns an external reference to each result.
     ///
     /// # Errors
     /// As the recording of the call, which found none.
@@ -84,14 +118,14 @@ impl Table {
         composite: &Composite,
         line: u32,
         arguments: &[VarId],
-    ) -> Result<VarId> {
+    ) -> Result<SmallVec<[VarId; 2]>> {
         // It was called outside of all bodies, wherever its value is needed.
         let open = self.set_aside_regions();
         let inlines = std::mem::replace(&mut self.inlines, true);
-        let result = (composite.record)(self, line, arguments);
+        let results = (composite.record)(self, line, arguments);
         self.inlines = inlines;
         self.restore_regions(open);
-        result
+        results
     }
 
     /// Whether nothing else refers to a variable that was just recorded, and it is an operation: the arguments

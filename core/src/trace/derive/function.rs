@@ -67,8 +67,8 @@ impl Recorder<'_> {
         let composite = variable.called_composite().cloned();
         let composite = composite.expect("internal error: a composite without a recipe");
         let (line, arguments) = (variable.line, variable.made_of());
-        let result = self.table.record_composite(&composite, line, &arguments)?;
-        self.owned.push(result);
-        Ok(result)
+        let results = self.table.record_composite(&composite, line, &arguments)?;
+        self.owned.extend(&results);
+        Ok(results[composite.position()])
     }
 }

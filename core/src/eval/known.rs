@@ -1,0 +1,209 @@
+//! Plans of calls that were planned before: of a function that was recorded once (S21), whose inputs are in memory, and of
+//! which nothing but the results is wanted.
+//!
+//! What such a call launches depends on what was recorded, on which of its results are wanted, and on the flags. So the
+//! second one is neither copied into the trace nor planned.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::launches::{Binding, Check, Launch, Member, Plan, PrimitiveLaunch, Step};
+use crate::convert::exactly;
+use crate::dtype::DType;
+use crate::ir::kernel::Target;
+use crate::ir::mix::Mix;
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
+
+/// Instructions of the plans that are kept, and at least one for each plan.
+const MOST_KEPT: usize = 1 << 20;
+
+/// A call of which all results that somebody holds are evaluated, and nothing else.
+pub(super) struct Called {
+    key: Key,
+    inputs: SmallVec<[VarId; 4]>,
+    /// By position.
+    results: SmallVec<[VarId; 2]>,
+    line: u32,
+    serial: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    /// The serial of what was recorded.
+    recording: u64,
+    /// Positions of the results that are wanted.
+    wanted: SmallVec<[usize; 2]>,
+    /// What the session's flags say of the target.
+    flags: [bool; 3],
+}
+
+/// A plan of one call. Its variables are places: of inputs, then of results, then of what is between launches.
+struct Known {
+    steps: Vec<Step>,
+    /// Type and lanes of what one launch leaves for another.
+    between: Vec<(DType, u64)>,
+}
+
+/// Plans that were made before.
+#[derive(Default)]
+pub(super) struct KnownPlans {
+    plans: HashMap<Key, Known>,
+    n_kept: usize,
+}
+
+impl Called {
+    /// The call that gives `roots`.
+    pub(super) fn of(table: &Table, roots: &[VarId], target: Target) -> Option<Self> {
+        let first = table.get(*roots.iter().find(|&&root| !table.get(root).is_there())?);
+        let call = &first.composite()?.result_of.as_ref()?.call;
+        let recording = &call.recording;
+        let inputs: SmallVec<[VarId; 4]> = first.operands().take(recording.inputs.len()).collect();
+        let mut distinct = inputs.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        if distinct.len() < inputs.len() || !inputs.iter().all(|&id| table.get(id).is_there()) {
+            return None;
+        }
+        let pending = table.pending_results(call);
+        let mut wanted: SmallVec<[VarId; 2]> = roots.iter().copied().collect();
+        wanted.retain(|root| !table.get(*root).is_there());
+        wanted.sort_unstable();
+        wanted.dedup();
+        let is_wanted = |&(_, id): &(usize, VarId)| wanted.binary_search(&id).is_ok();
+        if pending.len() != wanted.len() || !pending.iter().all(is_wanted) {
+            return None;
+        }
+        let (wanted, results) = pending.into_iter().unzip();
+        let flags = [target.lane_order, target.fast_math, target.batch];
+        let key = Key { recording: recording.serial, wanted, flags };
+        Some(Self { key, inputs, results, line: first.line, serial: first.serial })
+    }
+}
+
+impl KnownPlans {
+    /// What a call launches, if one like it was planned before. The caller owns external references to what is between
+    /// the launches.
+    pub(super) fn plan(&self, called: &Called, table: &mut Table) -> Option<(Plan, Vec<VarId>)> {
+        let known = self.plans.get(&called.key)?;
+        let unknown = |&(dtype, size): &(DType, u64)| {
+            table.insert(Variable::new(Kind::Index, dtype, size, [None; MAX_OPERANDS]))
+        };
+        let between: Vec<VarId> = known.between.iter().map(unknown).collect();
+        let ids: Vec<VarId> =
+            called.inputs.iter().chain(&called.results).chain(&between).copied().collect();
+        let on = |place: VarId| Some(ids[place.index()]);
+        let check = |Check { serial, .. }: Check| Check {
+            serial: called.serial + serial,
+            line: called.line,
+        };
+        let steps = known.steps.iter().map(|step| renamed(step, &on, &check));
+        let steps: Option<_> = steps.collect();
+        let steps = steps.expect("internal error: a place without a variable");
+        Some((Plan { fills: Vec::new(), steps }, between))
+    }
+
+    /// Keeps what a call launches, if that is made of the call alone.
+    pub(super) fn learn(&mut self, called: Called, plan: &Plan, table: &Table) {
+        let Some(known) = Known::of(&called, plan, table) else { return };
+        self.n_kept += 1 + plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
+        if self.n_kept > MOST_KEPT {
+            *self = Self::default();
+        }
+        self.plans.insert(called.key, known);
+    }
+}
+
+impl Known {
+    /// A plan with places for variables; `None` if it reads what the call does not know of, or writes what others hold.
+    fn of(called: &Called, plan: &Plan, table: &Table) -> Option<Self> {
+        if !plan.fills.is_empty() {
+            return None;
+        }
+        let ids = called.inputs.iter().chain(&called.results).copied();
+        let mut places: HashMap<VarId, VarId, Mix> = ids.zip((0..).map(VarId::new)).collect();
+        let n_known = places.len();
+        let (mut between, mut n_results) = (Vec::new(), 0);
+        for id in plan.steps.iter().flat_map(Step::results) {
+            let variable = table.get(id);
+            n_results += usize::from(called.results.contains(&id));
+            if !places.contains_key(&id) && variable.external > 0 {
+                return None;
+            }
+            let place = VarId::new(exactly(n_known + between.len()));
+            places.entry(id).or_insert_with(|| {
+                between.push((variable.dtype, variable.size));
+                place
+            });
+        }
+        if n_results < called.results.len() {
+            return None;
+        }
+        let on = |id: VarId| places.get(&id).copied();
+        let first = plan.kernels().flat_map(Launch::all_checks).map(|check| check.serial).min();
+        let first = first.unwrap_or(0);
+        let check = |Check { serial, line }: Check| Check { serial: serial - first, line };
+        let steps = plan.steps.iter().map(|step| renamed(step, &on, &check));
+        Some(Self { steps: steps.collect::<Option<_>>()?, between })
+    }
+}
+
+/// A step on other variables.
+fn renamed(
+    step: &Step,
+    on: &impl Fn(VarId) -> Option<VarId>,
+    check: &impl Fn(Check) -> Check,
+) -> Option<Step> {
+    Some(match step {
+        Step::Kernel(launch) => Step::Kernel(Launch {
+            kernel: launch.kernel.clone(),
+            size: launch.size,
+            bindings: bindings(&launch.bindings, on)?,
+            checks: launch.checks.iter().copied().map(check).collect(),
+            others: {
+                let member = |member: &Member| {
+                    Some(Member {
+                        bindings: bindings(&member.bindings, on)?,
+                        literals: member.literals.clone(),
+                        checks: member.checks.iter().copied().map(check).collect(),
+                    })
+                };
+                launch.others.iter().map(member).collect::<Option<_>>()?
+            },
+        }),
+        Step::Primitive(launch) => Step::Primitive(primitive(launch, on)?),
+    })
+}
+
+fn bindings(bindings: &[Binding], on: &impl Fn(VarId) -> Option<VarId>) -> Option<Vec<Binding>> {
+    let binding = |binding: &Binding| {
+        Some(match *binding {
+            Binding::Read(id) => Binding::Read(on(id)?),
+            Binding::Write(id) => Binding::Write(on(id)?),
+            // Who is planned already looks at the source alone.
+            Binding::Run { source, first, .. } => {
+                let source = on(source)?;
+                Binding::Run { lanes: source, source, first }
+            }
+            Binding::Update { .. } | Binding::Scratch(_) => return None,
+        })
+    };
+    bindings.iter().map(binding).collect()
+}
+
+fn primitive(
+    launch: &PrimitiveLaunch,
+    on: &impl Fn(VarId) -> Option<VarId>,
+) -> Option<PrimitiveLaunch> {
+    Some(PrimitiveLaunch {
+        primitive: launch.primitive,
+        operands: launch.operands.iter().map(|&id| on(id)).collect::<Option<_>>()?,
+        result: on(launch.result)?,
+        imag: match launch.imag {
+            Some(imag) => Some(on(imag)?),
+            None => None,
+        },
+        others: launch.others.iter().map(|other| primitive(other, on)).collect::<Option<_>>()?,
+    })
+}
