@@ -12,12 +12,14 @@ To add a peer: peer_NAME.py, and its packages in requirements.txt.
 """
 
 import argparse
+import contextlib
 import datetime
 import glob
 import json
 import os
 import re
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -29,6 +31,8 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PORCINI = "porcini"
+JIT = "porcini jit"  # the same script, whose functions are recorded once
+SYSTEM = Path("system")
 RELEASE = ROOT / "target/release/porcini"
 
 
@@ -93,6 +97,8 @@ def main():
     options = arguments()
     try:
         python = environment(options.venv) if options.peers else None
+        if options.venv == SYSTEM:
+            options.peers = [peer for peer in options.peers if works(python, peer)]
         libllvm = find_libllvm(options.libllvm) if "drjit" in options.peers else None
         porcini = options.porcini.resolve()
         if not porcini.is_file():
@@ -101,21 +107,23 @@ def main():
         sys.exit(f"error: {failure}")
 
     def run(runner, cell):
-        if runner == PORCINI:
-            command = porcini_command(porcini, cell, options.seconds)
+        if runner in (PORCINI, JIT):
+            command = porcini_command(porcini, cell, options.seconds, runner)
             return worker(command, dict(options.env), cell.threads, options.timeout)
         command = peer_command(python, runner, cell, options.seconds)
         return worker(command, peer_variables(cell.threads, libllvm), cell.threads, options.timeout)
 
-    runners = [PORCINI, *options.peers]
+    runners = [PORCINI, *([JIT] if options.jit else []), *options.peers]
     sizes = sorted(options.n)
     cells = [Cell(work, n, threads) for work in options.works for n in sizes for threads in options.threads]
     cells = [cell for cell in cells if cell.n <= WORKS[cell.work].most]
-    results = rounds(run, runners, cells, options)
+    results = {cell: {runner: [] for runner in runners} for cell in cells}
+    # What is cut off loses nothing that was measured.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        rounds(run, results, options)
     measured = [cell for cell in cells if any(results[cell][PORCINI])]
     print(report(results, runners, measured, options))
-    if options.json:
-        save(options.json, results)
     complaints = disagreements(results, runners, cells)
     for complaint in complaints:
         print(f"error: {complaint}", file=sys.stderr)
@@ -157,13 +165,15 @@ def arguments():
     add("--seconds", type=float, default=0.3, help="least time of measuring in a process (default: %(default)s)")
     longest = "most seconds of an iteration, judged by the size before (default: %(default)s)"
     add("--longest", type=float, default=2, metavar="S", help=longest)
+    add("--jit", action="store_true", help="also time our scripts with jit: their functions are recorded once")
     add("--short", action="store_true", help="a narrower table: ours, the fastest peer and their ratio")
     add("--timeout", type=float, default=600, help="most seconds of a process (default: %(default)s)")
     add("--porcini", type=Path, default=RELEASE, metavar="PATH", help="default: %(default)s")
     add("--env", type=setting, action="append", default=[], metavar="NAME=VALUE", help="set for Porcini only")
-    add("--venv", type=Path, default=ROOT / "target/peers", metavar="DIR", help="default: %(default)s")
+    venv = "the peers' packages, installed if need be; system: this Python's, as they are (default: %(default)s)"
+    add("--venv", type=Path, default=ROOT / "target/peers", metavar="DIR", help=venv)
     add("--libllvm", metavar="PATH", help="for Dr.Jit (default: DRJIT_LIBLLVM_PATH, rustc's, the system's)")
-    add("--json", metavar="PATH", help="also write every measurement to this file")
+    add("--json", metavar="PATH", help="also write every measurement to this file, as soon as it is there")
     return parser.parse_args()
 
 
@@ -180,6 +190,8 @@ def whole(text):
 
 def environment(folder):
     """The Python of a virtual environment that has the pinned packages."""
+    if folder == SYSTEM:
+        return Path(sys.executable)
     wanted = (HERE / "requirements.txt").read_text()
     stamp = folder / "installed.txt"
     python = folder.resolve() / "bin/python"
@@ -191,6 +203,15 @@ def environment(folder):
                 raise Failure("the peers could not be installed; --peers '' runs Porcini alone")
         stamp.write_text(wanted)
     return python
+
+
+def works(python, peer):
+    """Whether a Python has what a peer needs: its script, asked for no work, says its version."""
+    command = [python, HERE / f"peer_{peer}.py", "none", "1", "1", "0"]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        log(f"left out, as this Python cannot run it: {peer}: {done.stderr.strip().splitlines()[-1:]}")
+    return done.returncode == 0
 
 
 def find_libllvm(given):
@@ -244,9 +265,10 @@ def llvm_version(path):
 # Running.
 
 
-def porcini_command(porcini, cell, seconds):
+def porcini_command(porcini, cell, seconds, runner):
     script = HERE / "porcini" / f"{WORKS[cell.work].script}.rhai"
-    return [porcini, "--threads", cell.threads, script, cell.work, cell.n, seconds]
+    command = [porcini, "--threads", cell.threads, script, cell.work, cell.n, seconds]
+    return [*command, "jit"] if runner == JIT else command
 
 
 def peer_command(python, peer, cell, seconds):
@@ -288,10 +310,19 @@ def worker(command, variables, threads, timeout):
 def share(threads):
     """Leaves this process that many processors, where the system lets it: not everybody can be told a number.
 
-    The last ones, for the first one mostly has the system's own work.
+    One of each core as long as there are cores, and the last ones, for the first one mostly has the system's own work.
     """
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
+        ours = sorted(os.sched_getaffinity(0), key=lambda number: (is_first_of_core(number), number))
+        os.sched_setaffinity(0, ours[-threads:])
+
+
+def is_first_of_core(number):
+    """Whether a processor is the first that its core appears as; all are, where the system does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list").read_text()
+        return int(re.split("[-,]", siblings)[0]) == number
+    return True
 
 
 def processor_seconds():
@@ -300,20 +331,22 @@ def processor_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def rounds(run, runners, cells, options):
-    """Measurements by cell and runner, one a round. The order of runners rotates."""
-    results = {cell: {runner: [] for runner in runners} for cell in cells}
+def rounds(run, results, options):
+    """Adds measurements by cell and runner, one a round. The order of runners rotates."""
     for number in range(options.rounds):
-        for cell in cells:
-            for runner in rotated(runners, number):
+        for cell in results:
+            for runner in rotated(list(results[cell]), number):
                 if expected_seconds(results, cell, runner) > options.longest:
                     log(f"left out, as it would take too long: {name(cell)}: {runner}")
                     # A place stays in the list, so that rounds keep their numbers.
                     results[cell][runner].append({})
                     continue
-                log(f"round {number + 1}/{options.rounds}: {name(cell)}: {runner}")
-                results[cell][runner].append(run(runner, cell))
-    return results
+                row = run(runner, cell)
+                results[cell][runner].append(row)
+                shown = f"{row['ms']:.4g} ms" if "ms" in row else "failed" if "error" in row else "cannot"
+                log(f"round {number + 1}/{options.rounds}: {name(cell)}: {runner}: {shown}")
+                if options.json:
+                    save(options.json, results)
 
 
 def expected_seconds(results, cell, runner):
@@ -341,8 +374,13 @@ def log(line):
 # Reporting.
 
 
+def others(runners):
+    """Those who are not Porcini."""
+    return [runner for runner in runners if runner not in (PORCINI, JIT)]
+
+
 def report(results, runners, cells, options):
-    peers = runners[1:]
+    peers = others(runners)
     kept = {cell: steady(results[cell]) for cell in cells}
     paces = {cell: pace(cell, column(kept[cell][PORCINI], "ms")) for cell in cells}
     copies = {(cell.n, cell.threads): pace for cell, pace in paces.items() if cell.work == "copy"}
@@ -384,6 +422,8 @@ def report(results, runners, cells, options):
 
 def explanation(options):
     counted = f"Milliseconds an iteration, recording included; medians (rounds: {options.rounds}). "
+    if options.jit:
+        counted += "jit: functions are\nrecorded once, as JAX does; Dr.Jit records each time. "
     if options.short:
         return [
             counted + "best: how many times faster",
@@ -402,21 +442,25 @@ def explanation(options):
 def times(kept, runners, cells, copies, short):
     """The table of times; the short one names the fastest peer only."""
     head = ["work", "n", "threads", *(f"{runner} ms" for runner in runners)]
-    head += [f"{peer} / {PORCINI}" for peer in runners[1:]] + ["best", "GB/s", "of copy", "busy", "spread"]
+    head += [f"{peer} / {PORCINI}" for peer in others(runners)] + ["best"] + ["best, jit"] * (JIT in runners)
+    head += ["GB/s", "of copy", "busy", "spread"]
     rows = [time_row(cell, kept[cell], runners, copies.get((cell.n, cell.threads))) for cell in cells]
     if short:
-        names = ["work", "n", "threads", f"{PORCINI} ms", "fastest peer", "ms", "best", "of copy", "spread"]
+        jit = [f"{JIT} ms", "best, jit"] if JIT in runners else []
+        names = ["work", "n", "threads", f"{PORCINI} ms", *jit[:1], "fastest peer", "ms", "best", *jit[1:], "of copy", "spread"]
         rows = [short_row(dict(zip(head, row)), runners) for row in rows]
         return table(names, rows)
     return table(head, rows)
 
 
 def short_row(row, runners):
-    peers = [peer for peer in runners[1:] if row[f"{peer} ms"] != "–"]
+    ours = runners[: len(runners) - len(others(runners))]
+    peers = [peer for peer in others(runners) if row[f"{peer} ms"] != "–"]
     peer = min(peers, key=lambda peer: float(row[f"{peer} ms"]), default=None)
     fastest = [peer, row[f"{peer} ms"]] if peer else ["–", "–"]
-    ours = [row[name] for name in ["work", "n", "threads", f"{PORCINI} ms"]]
-    return [*ours, *fastest, row["best"], row["of copy"], row["spread"]]
+    left = [row[name] for name in ["work", "n", "threads", *(f"{runner} ms" for runner in ours)]]
+    bests = [row[name] for name in ["best", "best, jit"][: len(ours)]]
+    return [*left, *fastest, *bests, row["of copy"], row["spread"]]
 
 
 def steady(results):
@@ -434,19 +478,25 @@ STEADY = 0.8  # least share of a runner's best round
 
 def time_row(cell, rows, runners, copy):
     times = {runner: column(rows[runner], "ms") for runner in runners}
-    ratios = [ratio(rows[peer], rows[PORCINI]) for peer in runners[1:]]
+    ratios = [ratio(rows[peer], rows[PORCINI]) for peer in others(runners)]
+    of_jit = [ratio(rows[peer], rows[JIT]) for peer in others(runners)] if JIT in rows else []
     spreads = [max(column) / min(column) for column in times.values() if column]
     ours = pace(cell, times[PORCINI])
     return [
         *key(cell),
         *(milliseconds(times[runner]) for runner in runners),
         *ratios,
-        min((entry for entry in ratios if entry != "–"), key=float, default="–"),
+        least(ratios),
+        *([least(of_jit)] if JIT in rows else []),
         number(ours, ".1f"),
         number(ours and copy and ours / copy, ".2f"),
         " ".join(median(column(rows[runner], "processors"), ".1f") for runner in runners),
         f"{max(spreads):.2f}" if spreads else "–",
     ]
+
+
+def least(ratios):
+    return min((entry for entry in ratios if entry != "–"), key=float, default="–")
 
 
 def pace(cell, times):

@@ -18,12 +18,13 @@ impl Evaluator<'_> {
         &self,
         launch: &Launch,
         executable: &dyn Executable,
+        at_once: bool,
     ) -> Result<Started> {
         let (kernel, n) = (&launch.kernel, launch.size);
         let mut results = Vec::new();
         let mut blocks = Vec::with_capacity(launch.n_members());
         let mut add = |mut params: ParamBlock, held| {
-            params.at_once = !self.is_async;
+            params.at_once = at_once;
             params.held = held;
             blocks.push(params);
         };

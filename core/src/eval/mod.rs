@@ -65,6 +65,8 @@ pub struct Evaluator<'s> {
     pub memory: &'s Arc<Allocator>,
     /// Whether launches of a processor run while the caller goes on.
     pub is_async: bool,
+    /// Whether the caller waits for the end: then the last launch is not handed over.
+    pub is_waited_for: bool,
     /// Its compiled kernels.
     pub cache: &'s mut Cache,
     /// Maps of the scheduler.
@@ -155,6 +157,8 @@ impl Evaluator<'_> {
         let launches = launches.map(|launch| (&*launch.kernel, launch.size, launch.varies()));
         self.cache.compile_ahead(launches, self.backend);
         for step in &plan.steps {
+            let is_last = *n_done + 1 == plan.steps.len();
+            let at_once = !self.is_async || self.is_waited_for && is_last;
             let done = match step {
                 Step::Kernel(launch) => {
                     progress.now(|| {
@@ -162,7 +166,7 @@ impl Evaluator<'_> {
                         let n_ops = launch.kernel.n_ops;
                         format!("compiling and running {n_ops} operations, launch {number} of {n}")
                     });
-                    self.run(launch)?
+                    self.run(launch, at_once)?
                 }
                 Step::Primitive(launch) => self.run_primitive(launch)?,
             };
@@ -210,8 +214,8 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Runs a launch; the variables it made data and their buffers.
-    fn run(&mut self, launch: &Launch) -> Result<Vec<(VarId, Arc<Buffer>)>> {
+    /// Runs a launch, before this returns if `at_once`; the variables it made data and their buffers.
+    fn run(&mut self, launch: &Launch, at_once: bool) -> Result<Vec<(VarId, Arc<Buffer>)>> {
         let (kernel, members) = (&launch.kernel, launch.n_members());
         if launch.size == 0 {
             let bindings: Vec<Binding> = launch.all_bindings().copied().collect();
@@ -238,8 +242,8 @@ impl Evaluator<'_> {
             ready = (self.clock)();
         }
         let (results, pending) = match launch.is_batch() {
-            true => self.run_members(launch, &*executable)?,
-            false => self.run_alone(launch, &*executable)?,
+            true => self.run_members(launch, &*executable, at_once)?,
+            false => self.run_alone(launch, &*executable, at_once)?,
         };
         lock(self.history).push(LaunchRecord {
             name: if launch.is_batch() { "batch" } else { "kernel" }.into(),
@@ -263,7 +267,12 @@ impl Evaluator<'_> {
     }
 
     /// Runs a launch of one member.
-    fn run_alone(&mut self, launch: &Launch, executable: &dyn Executable) -> Result<Started> {
+    fn run_alone(
+        &mut self,
+        launch: &Launch,
+        executable: &dyn Executable,
+        at_once: bool,
+    ) -> Result<Started> {
         let reuses = if executable.writes_in_place() && reuse::is_worthwhile(launch) {
             reuse::find(&lock(self.table), launch)
         } else {
@@ -273,7 +282,7 @@ impl Evaluator<'_> {
         let in_place = self.commit_reuses(launch, &reuses, &mut bound)?;
         let mut params = ParamBlock::new(&launch.kernel, launch.size, &bound.addresses);
         params.in_place = in_place;
-        params.at_once = !self.is_async;
+        params.at_once = at_once;
         params.held = std::mem::take(&mut bound.held);
         if !in_place && !bound.at_risk.is_empty() && self.backend.memory().is_host() {
             // An interrupt before it begins leaves what it writes as it is.

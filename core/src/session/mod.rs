@@ -267,12 +267,12 @@ impl Session {
         if let &[array] = arrays
             && self.is(array.session())
         {
-            return self.evaluate_then(&[array.id()], |evaluator, ids| evaluator.fill_numbers(ids));
+            return self.evaluate_numbers_too(&[array.id()]);
         }
         for session in self.sessions_of("eval", arrays)? {
             let here = arrays.iter().filter(|array| session.is(array.session()));
             let ids: Vec<VarId> = here.map(|array| array.id()).collect();
-            session.evaluate_then(&ids, |evaluator, ids| evaluator.fill_numbers(ids))?;
+            session.evaluate_numbers_too(&ids)?;
         }
         Ok(())
     }
@@ -293,7 +293,7 @@ impl Session {
             ids.iter().for_each(|&id| table.inc_external(id));
             ids
         });
-        let result = self.evaluate(&ids);
+        let result = self.evaluate_then(&ids, false, |_| Ok(()));
         self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
         result
     }
@@ -329,7 +329,7 @@ impl Session {
         if self.0.common.flags.get(FORBID_EVAL) && self.needs_evaluation(id) {
             return Err(Error::EvaluationForbidden { what });
         }
-        self.evaluate(&[id])
+        self.evaluate_then(&[id], true, |_| Ok(()))
     }
 
     fn needs_evaluation(&self, id: VarId) -> bool {
@@ -339,14 +339,16 @@ impl Session {
         })
     }
 
-    fn evaluate(&self, ids: &[VarId]) -> Result<()> {
-        self.evaluate_then(ids, |_, _| Ok(()))
+    fn evaluate_numbers_too(&self, ids: &[VarId]) -> Result<()> {
+        self.evaluate_then(ids, false, |evaluator| evaluator.fill_numbers(ids))
     }
 
+    /// Evaluates variables, on this thread as far as the caller `waits` for them.
     fn evaluate_then(
         &self,
         ids: &[VarId],
-        then: impl FnOnce(&Evaluator<'_>, &[VarId]) -> Result<()>,
+        waits: bool,
+        then: impl FnOnce(&Evaluator<'_>) -> Result<()>,
     ) -> Result<()> {
         let device = self.device()?;
         // A launch that works in place commits its results before it runs, under this lock.
@@ -360,8 +362,9 @@ impl Session {
             return Ok(());
         }
         self.work_on(&device, compiler, |evaluator| {
+            evaluator.is_waited_for = waits;
             evaluator.evaluate(ids)?;
-            then(evaluator, ids)
+            then(evaluator)
         })
     }
 
@@ -389,6 +392,7 @@ impl Session {
             target: self.target(device),
             memory: &device.memory,
             is_async: inner.common.flags.get(ASYNC),
+            is_waited_for: false,
             cache,
             scratch,
             history: &inner.common.history,

@@ -25,7 +25,7 @@ use crate::value::{ArrayRef, Form, Node};
 const CALL: &str = "call_jit";
 
 /// Facts beyond which looking at what a call depends on takes longer than the call.
-const MOST_FACTS: usize = 100_000;
+const MOST_FACTS: usize = 1 << 20;
 
 /// Recordings of a function that are kept.
 const MOST_RECORDINGS: usize = 16;
