@@ -18,12 +18,12 @@ import glob
 import json
 import os
 import re
-import resource
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -288,23 +288,41 @@ def worker(command, variables, threads, timeout):
     # Kernel caches on disk go to the home directory; an empty one makes first iterations compile.
     with tempfile.TemporaryDirectory(prefix="peers-") as home:
         variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HOME": home, **variables}
-        before = time.perf_counter(), processor_seconds()
-        try:
-            done = subprocess.run(
+        start = time.perf_counter()
+        with open(Path(home) / "out", "w+") as out, open(Path(home) / "err", "w+") as err:
+            process = subprocess.Popen(
                 [str(word) for word in command],
                 env=variables,
-                capture_output=True,
-                text=True,
-                timeout=timeout,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
                 preexec_fn=lambda: share(threads),
             )
-        except subprocess.TimeoutExpired:
+            used = wait(process, timeout)
+            [output, complaint] = [(file.seek(0), file.read())[1] for file in (out, err)]
+        if used is None:
             return {"error": f"no result within {timeout:g} s"}
-        if done.returncode != 0:
-            return {"error": f"exit code {done.returncode}\n{done.stderr.strip()}"}
-        busy = (processor_seconds() - before[1]) / (time.perf_counter() - before[0])
-    # Peers measure this without their start, which takes long.
-    return {"processors": busy, **json.loads(done.stdout)}
+        if process.returncode != 0:
+            return {"error": f"exit code {process.returncode}\n{complaint.strip()}"}
+        busy = (used.ru_utime + used.ru_stime) / (time.perf_counter() - start)
+    # Peers measure the processors without their start, which takes long.
+    return {"processors": busy, "peak_mb": used.ru_maxrss / 1024, **json.loads(output)}
+
+
+def wait(process, timeout):
+    """What a process used when it has ended; None if it was ended, as it took too long."""
+    timer = threading.Timer(timeout, process.kill)
+    timer.start()
+    try:
+        _, status, used = os.wait4(process.pid, 0)
+    except BaseException:
+        process.kill()
+        raise
+    finally:
+        in_time = timer.is_alive()
+        timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return used if in_time else None
 
 
 def share(threads):
@@ -323,12 +341,6 @@ def is_first_of_core(number):
         siblings = Path(f"/sys/devices/system/cpu/cpu{number}/topology/thread_siblings_list").read_text()
         return int(re.split("[-,]", siblings)[0]) == number
     return True
-
-
-def processor_seconds():
-    """Processor time of all processes that have ended."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def rounds(run, results, options):
@@ -415,6 +427,13 @@ def report(results, runners, cells, options):
             *table(
                 ["work", "n", "threads", *(f"{runner} first ms" for runner in runners)],
                 [first_row(cell, results[cell], runners) for cell in cells],
+            ),
+            "",
+            "Most memory of the process, MiB: programs and libraries, inputs, results and what is kept between.",
+            "",
+            *table(
+                ["work", "n", "threads", *(f"{runner} MiB" for runner in runners)],
+                [peak_row(cell, results[cell], runners) for cell in cells],
             ),
         ]
     return "\n".join(lines)
@@ -511,6 +530,10 @@ def number(value, shape):
 
 def first_row(cell, rows, runners):
     return [*key(cell), *(milliseconds(column(rows[runner], "first_ms")) for runner in runners)]
+
+
+def peak_row(cell, rows, runners):
+    return [*key(cell), *(median(column(rows[runner], "peak_mb"), ".0f") for runner in runners)]
 
 
 def key(cell):

@@ -49,7 +49,7 @@ struct Known {
 /// Plans that were made before.
 #[derive(Default)]
 pub(super) struct KnownPlans {
-    plans: HashMap<Key, Known>,
+    plans: HashMap<Key, Known, Mix>,
     n_kept: usize,
 }
 

@@ -14,6 +14,7 @@ mod bounds;
 mod build;
 pub mod cache;
 mod calls;
+mod compilation;
 mod draft;
 mod exhausted;
 pub mod history;
@@ -32,7 +33,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Backend, CodeStatistics, Executable, Launched, Origin, Pending};
+use crate::backend::{Backend, Executable, Launched, Pending};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -41,10 +42,12 @@ use crate::ir::kernel::{Kernel, KernelHash, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
-use crate::memory::alloc::{Allocator, Bytes};
+use crate::memory::alloc::Allocator;
 use crate::memory::buffer::Buffer;
 pub use bounds::Reports;
 use cache::{Cache, CacheResult, Found};
+pub use compilation::Elapsed;
+use compilation::{compilation, compile_time};
 use exhausted::out_of_memory;
 use history::{History, LaunchRecord};
 use known::Called;
@@ -528,38 +531,6 @@ impl Evaluator<'_> {
     }
 }
 
-/// What it took to have code: that of others was compiled ahead, side by side.
-fn compile_time(cache: CacheResult, waited: Duration, code: CodeStatistics) -> Duration {
-    match (cache, code.origin) {
-        (CacheResult::Miss, Origin::Driver(compiling)) => waited.max(compiling),
-        _ => waited,
-    }
-}
-
-/// `jit_run(): cache miss, jit: 541 us, ptx compilation: 43.534 ms, 10 registers`
-fn compilation(cache: CacheResult, time: Duration, code: CodeStatistics) -> String {
-    let CodeStatistics { bytes, registers, spills, origin } = code;
-    match (cache, origin) {
-        (CacheResult::Hit, _) => format!("jit_run(): cache hit, jit: {}", Elapsed(time)),
-        (CacheResult::Disk, _) => {
-            format!("jit_run(): cache hit on disk, jit: {}, {registers} registers", Elapsed(time))
-        }
-        (CacheResult::Miss, Origin::Driver(compiling)) => {
-            let (time, compiling) = (Elapsed(time.saturating_sub(compiling)), Elapsed(compiling));
-            let spills = if spills > 0 { format!(", {spills} spills") } else { String::new() };
-            format!(
-                "jit_run(): cache miss, jit: {time}, ptx compilation: {compiling}, {registers} registers{spills}"
-            )
-        }
-        (CacheResult::Miss, Origin::Own | Origin::Disk) => {
-            let (time, bytes) = (Elapsed(time), Bytes(bytes as u64));
-            format!(
-                "jit_run(): cache miss, jit: {time}, {bytes} of code, {registers} registers, {spills} spills"
-            )
-        }
-    }
-}
-
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
 fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
     const PIECE: u64 = 1 << 23;
@@ -628,21 +599,5 @@ impl Step {
         let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
         let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
         bindings.map(Binding::of).chain(primitive)
-    }
-}
-
-/// A time as logs show it: `541 us`, `43.534 ms`.
-pub struct Elapsed(pub Duration);
-
-impl std::fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let micros = self.0.as_secs_f64() * 1e6;
-        if micros < 1e3 {
-            write!(f, "{micros:.0} us")
-        } else if micros < 1e6 {
-            write!(f, "{:.3} ms", micros / 1e3)
-        } else {
-            write!(f, "{:.3} s", micros / 1e6)
-        }
     }
 }
