@@ -5,19 +5,23 @@
 //! second one is neither copied into the trace nor planned.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::launches::{Binding, Check, Launch, Member, Plan, PrimitiveLaunch, Step};
 use crate::convert::exactly;
 use crate::dtype::DType;
+use crate::ir::composite::Recording;
 use crate::ir::kernel::Target;
 use crate::ir::mix::Mix;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
-/// Instructions of the plans that are kept, and at least one for each plan.
+/// Instructions and bindings of the plans that are kept.
 const MOST_KEPT: usize = 1 << 20;
+/// What a plan counts for besides.
+const PLAN: usize = 32;
 
 /// A call of which all results that somebody holds are evaluated, and nothing else.
 pub(super) struct Called {
@@ -25,6 +29,7 @@ pub(super) struct Called {
     inputs: SmallVec<[VarId; 4]>,
     /// By position.
     results: SmallVec<[VarId; 2]>,
+    recording: Arc<Recording>,
     line: u32,
     serial: u64,
 }
@@ -39,7 +44,8 @@ struct Key {
     flags: [bool; 3],
 }
 
-/// A plan of one call. Its variables are places: of inputs, then of results, then of what is between launches.
+/// A plan of one call. Its variables are places: of inputs, of results, of what depends on no input, of what is between
+/// launches.
 struct Known {
     steps: Vec<Step>,
     /// Type and lanes of what one launch leaves for another.
@@ -63,7 +69,14 @@ impl Called {
         let mut distinct = inputs.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        if distinct.len() < inputs.len() || !inputs.iter().all(|&id| table.get(id).is_there()) {
+        // One that the recording reads itself would be taken for the other.
+        let is_outside = |id: &VarId| recording.outside.binary_search(id).is_ok();
+        let is_lost = |&id: &VarId| table.get(id).poisoned().is_some();
+        if distinct.len() < inputs.len()
+            || !inputs.iter().all(|&id| table.get(id).is_there())
+            || inputs.iter().any(is_outside)
+            || recording.outside.iter().any(is_lost)
+        {
             return None;
         }
         let pending = table.pending_results(call);
@@ -78,7 +91,15 @@ impl Called {
         let (wanted, results) = pending.into_iter().unzip();
         let flags = [target.lane_order, target.fast_math, target.batch];
         let key = Key { recording: recording.serial, wanted, flags };
-        Some(Self { key, inputs, results, line: first.line, serial: first.serial })
+        let (line, serial, recording) = (first.line, first.serial, recording.clone());
+        Some(Self { key, inputs, results, recording, line, serial })
+    }
+}
+
+impl Called {
+    /// The variables that are there before its plan.
+    fn known(&self) -> impl Iterator<Item = VarId> {
+        self.inputs.iter().chain(&self.results).chain(&self.recording.outside).copied()
     }
 }
 
@@ -88,12 +109,16 @@ impl KnownPlans {
     pub(super) fn plan(&self, called: &Called, table: &mut Table) -> Option<(Plan, Vec<VarId>)> {
         let known = self.plans.get(&called.key)?;
         let unknown = |&(dtype, size): &(DType, u64)| {
-            table.insert(Variable::new(Kind::Index, dtype, size, [None; MAX_OPERANDS]))
+            Variable::new(Kind::Index, dtype, size, [None; MAX_OPERANDS])
         };
-        let between: Vec<VarId> = known.between.iter().map(unknown).collect();
-        let ids: Vec<VarId> =
-            called.inputs.iter().chain(&called.results).chain(&between).copied().collect();
+        // They are no operations that somebody recorded.
+        let inlines = std::mem::replace(&mut table.inlines, true);
+        let between = known.between.iter().map(|like| table.insert(unknown(like)));
+        let between: Vec<VarId> = between.collect();
+        table.inlines = inlines;
+        let ids: Vec<VarId> = called.known().chain(between.iter().copied()).collect();
         let on = |place: VarId| Some(ids[place.index()]);
+        // Errors are told in the order of recording.
         let check = |Check { serial, .. }: Check| Check {
             serial: called.serial + serial,
             line: called.line,
@@ -107,10 +132,12 @@ impl KnownPlans {
     /// Keeps what a call launches, if that is made of the call alone.
     pub(super) fn learn(&mut self, called: Called, plan: &Plan, table: &Table) {
         let Some(known) = Known::of(&called, plan, table) else { return };
-        self.n_kept += 1 + plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
-        if self.n_kept > MOST_KEPT {
+        let insts = plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
+        let size = PLAN + insts + plan.steps.iter().map(|step| step.held().count()).sum::<usize>();
+        if self.n_kept + size > MOST_KEPT {
             *self = Self::default();
         }
+        self.n_kept += size;
         self.plans.insert(called.key, known);
     }
 }
@@ -121,21 +148,25 @@ impl Known {
         if !plan.fills.is_empty() {
             return None;
         }
-        let ids = called.inputs.iter().chain(&called.results).copied();
-        let mut places: HashMap<VarId, VarId, Mix> = ids.zip((0..).map(VarId::new)).collect();
+        let mut places: HashMap<VarId, VarId, Mix> =
+            called.known().zip((0..).map(VarId::new)).collect();
         let n_known = places.len();
+        let is_result = called.inputs.len()..called.inputs.len() + called.results.len();
         let (mut between, mut n_results) = (Vec::new(), 0);
         for id in plan.steps.iter().flat_map(Step::results) {
-            let variable = table.get(id);
-            n_results += usize::from(called.results.contains(&id));
-            if !places.contains_key(&id) && variable.external > 0 {
-                return None;
+            match places.get(&id) {
+                Some(place) if is_result.contains(&place.index()) => n_results += 1,
+                // What depends on no input is computed once.
+                Some(_) => return None,
+                None => {
+                    let variable = table.get(id);
+                    if variable.external > 0 {
+                        return None;
+                    }
+                    places.insert(id, VarId::new(exactly(n_known + between.len())));
+                    between.push((variable.dtype, variable.size));
+                }
             }
-            let place = VarId::new(exactly(n_known + between.len()));
-            places.entry(id).or_insert_with(|| {
-                between.push((variable.dtype, variable.size));
-                place
-            });
         }
         if n_results < called.results.len() {
             return None;

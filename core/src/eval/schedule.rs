@@ -49,6 +49,13 @@ pub struct Scratch {
     pub(super) known: KnownPlans,
 }
 
+impl Scratch {
+    /// Forgets what calls launch: the device is another one.
+    pub fn forget_plans(&mut self) {
+        self.known = KnownPlans::default();
+    }
+}
+
 /// Plans the evaluation of `roots`, for which calls of composites are replaced by what these are made of; `target`
 /// identifies the backend in kernel hashes.
 ///

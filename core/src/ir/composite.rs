@@ -92,6 +92,8 @@ pub(crate) struct Recording {
     pub(crate) members: Arc<HashSet<VarId, Mix>>,
     /// Those outside of bodies, operands before users.
     pub(crate) order: Vec<VarId>,
+    /// What members are made of besides members, by slot: it depends on no input.
+    pub(crate) outside: Vec<VarId>,
     /// Whether it is all the same when a call of it is recorded: nothing in it writes by index.
     pub(crate) may_wait: bool,
     /// Bytes that the values between inputs and outputs would take in memory.

@@ -279,7 +279,8 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> Result<String> {
             let _ = writeln!(text, "  r{} -> r{}{style};", table.get(from).serial, variable.serial);
             work.push(from);
         };
-        for operand in made_of {
+        let n = recording(variable).map_or(usize::MAX, |recording| recording.inputs.len());
+        for operand in made_of.into_iter().take(n) {
             edge(operand, if is_kept { " [style=dashed]" } else { "" });
         }
         if let Some(gradient) = variable.cold.as_ref().and_then(|cold| cold.gradient) {

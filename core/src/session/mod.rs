@@ -429,6 +429,7 @@ impl Session {
         }
         if let Some(failed) = compiler.device.replace(device.clone()) {
             compiler.cache = Cache::default();
+            compiler.scratch.forget_plans();
             let why = Error::Lost { device: failed.backend.name() };
             self.with_table(|table| table.lose_contents(&why));
             lock(&self.0.reports).abandon();

@@ -128,3 +128,28 @@ impl Drop for Recorded {
         self.session.with_table(|table| table.dec_internal(self.recording.keeper));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::session::Session;
+
+    /// A call within a recording is a part of it, and of each call of that.
+    #[test]
+    fn recorded_calls_in_recordings() {
+        let session = Session::new().unwrap();
+        let [a, b] = [[1.0_f32, 2.0], [10.0, 20.0]].map(|lanes| session.array(&lanes).unwrap());
+        let x = session.stand_ins(&[&a]).unwrap().remove(0);
+        let outputs = [x.try_mul(2.0).unwrap(), x.try_add(1.0).unwrap()];
+        let inner = session.recorded(&[&x], &[&outputs[0], &outputs[1]]).unwrap();
+        let y = session.stand_ins(&[&a]).unwrap().remove(0);
+        let called = inner.call(&[&y]).unwrap();
+        let outer = session.recorded(&[&y], &[&called[0], &called[1]]).unwrap();
+        let first = outer.call(&[&a]).unwrap();
+        session.eval(&[&first[0], &first[1]]).unwrap();
+        let second = outer.call(&[&b]).unwrap();
+        drop((inner, outer));
+        assert_eq!(second[1].to_vec::<f32>().unwrap(), [11.0, 21.0]);
+        assert_eq!(second[0].to_vec::<f32>().unwrap(), [20.0, 40.0]);
+        assert_eq!(first[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    }
+}

@@ -74,17 +74,20 @@ impl Recorder<'_> {
             }
         }
         self.sort_as_recorded(&mut order);
-        let may_wait = |&id: &VarId| {
-            let kind = self.var(id).kind;
-            !matches!(kind, Kind::Scatter { .. } | Kind::Fetch | Kind::Result { memory: true, .. })
-        };
-        let may_wait = members.iter().all(may_wait);
+        let mut outside: Vec<VarId> = members.iter().chain(outputs).copied().collect();
+        let operands = members.iter().flat_map(|&id| self.var(id).operands());
+        outside.extend(operands.collect::<Vec<_>>());
+        outside.retain(|id| !members.contains(id));
+        outside.sort_unstable();
+        outside.dedup();
         let mut known: HashMap<VarId, Output, Mix> = HashMap::default();
         for (number, &input) in inputs.iter().enumerate() {
             let ids = [input, self.bare(input)];
             known.extend(ids.map(|id| (id, Output::Input(number))));
         }
         let mut keeper = Variable::new(Kind::Data, DType::Mask, 0, [None; 4]);
+        // No listing of values has it.
+        keeper.cold_mut().poisoned = Some(Error::StandIn { line: self.settings.line });
         keeper.cold_mut().arguments = inputs.iter().chain(outputs).copied().collect();
         let output = |&id: &VarId| match known.get(&id) {
             Some(&input) => input,
@@ -95,13 +98,45 @@ impl Recorder<'_> {
         let outputs: Vec<Output> = outputs.iter().map(output).collect();
         let within = order.iter().filter(|id| !ends.contains(id)).map(|&id| self.var(id).bytes());
         let bytes_within = within.fold(0, u64::saturating_add);
+        let may_wait = self.may_wait(&members, &outputs);
         let inputs = inputs.to_vec();
         // Nobody outside holds it: it is never evaluated.
         let keeper = self.table.insert(keeper);
         self.table.inc_internal(keeper);
         self.table.dec_external(keeper);
-        let (serial, members) = (self.var(keeper).serial, Arc::new(members));
-        Ok(Recording { serial, inputs, outputs, members, order, may_wait, bytes_within, keeper })
+        let serial = self.var(keeper).serial;
+        Ok(Recording {
+            serial,
+            inputs,
+            outputs,
+            members: Arc::new(members),
+            order,
+            outside,
+            may_wait,
+            bytes_within,
+            keeper,
+        })
+    }
+
+    /// Whether it is all the same when a call is recorded: nothing in it writes by index. An output that others are made of
+    /// is recorded once more behind itself, which must not be a launch.
+    fn may_wait(&self, members: &HashSet<VarId, Mix>, outputs: &[Output]) -> bool {
+        let used: HashSet<VarId, Mix> =
+            members.iter().flat_map(|&id| self.var(id).operands()).collect();
+        let is_fused = |output: &Output| match output {
+            Output::Input(_) | Output::Outside(_) => true,
+            Output::Made(id) => {
+                let kind = self.var(*id).kind;
+                let is_lane_by_lane =
+                    matches!(kind, Kind::Op(_) | Kind::Call(_) | Kind::Output { .. });
+                is_lane_by_lane || !used.contains(id)
+            }
+        };
+        let writes = |&id: &VarId| {
+            let kind = self.var(id).kind;
+            matches!(kind, Kind::Scatter { .. } | Kind::Fetch | Kind::Result { memory: true, .. })
+        };
+        !members.iter().any(writes) && outputs.iter().all(is_fused)
     }
 
     /// Sorts variables by serial, for errors are told in the order of recording, unless that puts one before its operands.
@@ -169,7 +204,9 @@ impl Recorder<'_> {
     ) -> Result<Vec<VarId>> {
         let is_known = |&id: &VarId| self.var(id).tracked || self.var(id).kind.number().is_some();
         let n_references = inputs.len().saturating_mul(recording.outputs.len());
-        let may_wait = recording.may_wait && n_references <= MOST_REFERENCES;
+        let may_wait = recording.may_wait
+            && n_references <= MOST_REFERENCES
+            && self.table.recorded_functions == 0;
         if !may_wait || inputs.iter().any(is_known) || self.is_spelled_out(inputs) {
             return self.replayed(recording, inputs);
         }

@@ -65,6 +65,15 @@ impl Table {
         let composite = call.composite().expect("internal error: no composite is expanded");
         let (composite, line) = (composite.clone(), call.line);
         let arguments: Vec<VarId> = call.operands().collect();
+        if composite.result_of.is_none() {
+            // A part of a value is that part of what the value is made of.
+            for &argument in &arguments {
+                let of = self.get(argument).composite().and_then(|of| of.result_of.as_ref());
+                if of.is_some() {
+                    self.expand(argument)?;
+                }
+            }
+        }
         // Derivatives are those of the call.
         let untracked = std::mem::replace(&mut self.untracked, true);
         let results = self.record_composite(&composite, line, &arguments);
@@ -74,7 +83,10 @@ impl Table {
             self.put_in_place(id, results[0]);
             return Ok(());
         };
-        let pending = self.pending_results(&of.call);
+        // A copy of the call stands for itself alone.
+        let own = of.call.results.get().and_then(|results| results[of.position]);
+        let is_copy = own != Some((id, self.get(id).generation));
+        let pending = if is_copy { SmallVec::new() } else { self.pending_results(&of.call) };
         for (position, &result) in results.iter().enumerate() {
             let other = pending.binary_search_by_key(&position, |&(position, _)| position);
             match other {
