@@ -7,8 +7,8 @@ use crate::ir::table::{Isolated, Table};
 use crate::ir::var::VarId;
 use crate::session::Session;
 
-/// While it lives, [`Array::backward`] goes to what was recorded before it and halts there; [`Isolation::end`] goes on. One
-/// that begins in another ends before it.
+/// While it lives, [`Array::backward`](crate::array::Array::backward) goes to what was recorded before it and halts
+/// there; [`Isolation::end`] goes on. One that begins in another ends before it.
 #[derive(Debug)]
 pub struct Isolation<'s> {
     session: &'s Session,
@@ -28,7 +28,7 @@ impl Isolation<'_> {
     /// Goes on from where gradients halted.
     ///
     /// # Errors
-    /// As [`Array::backward`].
+    /// As [`Array::backward`](crate::array::Array::backward).
     pub fn end(self) -> Result<()> {
         self.end_asking(&mut Nobody)
     }
@@ -36,7 +36,7 @@ impl Isolation<'_> {
     /// [`Isolation::end`] for a front end that has derivatives of functions.
     ///
     /// # Errors
-    /// As [`Array::backward`]; what the front end says.
+    /// As [`Array::backward`](crate::array::Array::backward); what the front end says.
     pub fn end_asking(mut self, asked: &mut dyn Ask) -> Result<()> {
         let mut held = Held::new(self.session);
         let pairs = self.leave(&mut held);
