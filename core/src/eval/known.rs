@@ -63,7 +63,7 @@ impl Called {
     /// The call that gives `roots`.
     pub(super) fn of(table: &Table, roots: &[VarId], target: Target) -> Option<Self> {
         let first = table.get(*roots.iter().find(|&&root| !table.get(root).is_there())?);
-        let call = &first.composite()?.result_of.as_ref()?.call;
+        let call = &first.result_of()?.call;
         let recording = &call.recording;
         let inputs: SmallVec<[VarId; 4]> = first.operands().take(recording.inputs.len()).collect();
         let mut distinct = inputs.clone();
@@ -94,9 +94,7 @@ impl Called {
         let (line, serial, recording) = (first.line, first.serial, recording.clone());
         Some(Self { key, inputs, results, recording, line, serial })
     }
-}
 
-impl Called {
     /// The variables that are there before its plan.
     fn known(&self) -> impl Iterator<Item = VarId> {
         self.inputs.iter().chain(&self.results).chain(&self.recording.outside).copied()

@@ -222,12 +222,24 @@ pub enum Step {
 impl Step {
     /// The variables that become data.
     pub(super) fn results(&self) -> impl Iterator<Item = VarId> {
-        let (kernel, primitive) = match self {
-            Self::Kernel(launch) => (Some(launch), None),
-            Self::Primitive(launch) => (None, Some(launch)),
-        };
+        let (kernel, primitive) = self.parts();
         let kernel = kernel.into_iter().flat_map(Launch::results);
         kernel.chain(primitive.into_iter().flat_map(PrimitiveLaunch::results))
+    }
+
+    /// The variables that it reads and makes.
+    pub(super) fn held(&self) -> impl Iterator<Item = VarId> {
+        let (kernel, primitive) = self.parts();
+        let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
+        let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
+        bindings.map(Binding::of).chain(primitive)
+    }
+
+    fn parts(&self) -> (Option<&Launch>, Option<&PrimitiveLaunch>) {
+        match self {
+            Self::Kernel(launch) => (Some(launch), None),
+            Self::Primitive(launch) => (None, Some(launch)),
+        }
     }
 }
 

@@ -51,7 +51,7 @@ use compilation::{compilation, compile_time};
 use exhausted::out_of_memory;
 use history::{History, LaunchRecord};
 use known::Called;
-use launches::{Binding, Keep, Launch, Plan, PrimitiveLaunch, Step};
+use launches::{Binding, Keep, Launch, Plan, Step};
 use progress::Progress;
 use reuse::Reuse;
 use schedule::{Scratch, schedule};
@@ -587,17 +587,4 @@ fn hold(table: &mut Table, step: &Step) {
 /// Ends [`hold`].
 fn release(table: &mut Table, step: &Step) {
     step.held().for_each(|id| table.dec_internal(id));
-}
-
-impl Step {
-    /// The variables that it reads and makes.
-    fn held(&self) -> impl Iterator<Item = VarId> {
-        let (kernel, primitive) = match self {
-            Self::Kernel(launch) => (Some(launch), None),
-            Self::Primitive(launch) => (None, Some(launch)),
-        };
-        let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
-        let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
-        bindings.map(Binding::of).chain(primitive)
-    }
 }

@@ -49,11 +49,6 @@ impl Composite {
     pub(crate) fn position(&self) -> usize {
         self.result_of.as_ref().map_or(0, |of| of.position)
     }
-
-    /// What was recorded once, if it is a call of that.
-    pub(crate) fn recording(&self) -> Option<&Recording> {
-        self.result_of.as_ref().map(|of| &*of.call.recording)
-    }
 }
 
 impl PartialEq for Composite {

@@ -48,13 +48,16 @@ pub fn trace_lines(table: &Table, id: VarId) -> Vec<String> {
 
 /// What a variable is a call of, if that was recorded once.
 fn recording(variable: &Variable) -> Option<&Recording> {
-    variable.composite().and_then(|composite| composite.recording())
+    variable.result_of().map(|of| &*of.call.recording)
 }
 
 /// The operands, without what keeps a recording alive.
 fn arguments(variable: &Variable) -> impl Iterator<Item = VarId> {
-    let n = recording(variable).map_or(usize::MAX, |recording| recording.inputs.len());
-    variable.operands().take(n)
+    variable.operands().take(n_arguments(variable))
+}
+
+fn n_arguments(variable: &Variable) -> usize {
+    recording(variable).map_or(usize::MAX, |recording| recording.inputs.len())
 }
 
 /// What a table holds behind its first variables, the arguments.
@@ -279,8 +282,7 @@ pub fn graphviz(table: &Table, roots: &[VarId]) -> Result<String> {
             let _ = writeln!(text, "  r{} -> r{}{style};", table.get(from).serial, variable.serial);
             work.push(from);
         };
-        let n = recording(variable).map_or(usize::MAX, |recording| recording.inputs.len());
-        for operand in made_of.into_iter().take(n) {
+        for operand in made_of.into_iter().take(n_arguments(variable)) {
             edge(operand, if is_kept { " [style=dashed]" } else { "" });
         }
         if let Some(gradient) = variable.cold.as_ref().and_then(|cold| cold.gradient) {

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use crate::dtype::DType;
 use crate::error::Error;
-use crate::ir::composite::Composite;
+use crate::ir::composite::{Composite, ResultOf};
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
@@ -383,6 +383,11 @@ impl Variable {
     /// The function, of a [`Kind::Composite`].
     pub(crate) fn composite(&self) -> Option<&Arc<Composite>> {
         self.cold.as_ref()?.composite.as_ref()
+    }
+
+    /// Which result it is of a call of what was recorded once.
+    pub(crate) fn result_of(&self) -> Option<&ResultOf> {
+        self.composite()?.result_of.as_ref()
     }
 
     /// Name given with `set_label`.

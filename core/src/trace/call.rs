@@ -233,7 +233,8 @@ pub(super) fn called(composite: Composite, dtype: DType, size: u64, args: &[VarI
     with_arguments(call, args)
 }
 
-fn with_arguments(mut call: Variable, args: &[VarId]) -> Variable {
+/// A variable with these operands, however many they are.
+pub(super) fn with_arguments(mut call: Variable, args: &[VarId]) -> Variable {
     if args.len() <= MAX_OPERANDS {
         call.operands.iter_mut().zip(args).for_each(|(operand, &arg)| *operand = Some(arg));
     } else {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::call::with_arguments;
 use super::region::Change;
 use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
@@ -137,13 +138,7 @@ impl Recorder<'_> {
             Kind::Output { .. } => self.size(operands[0]).max(own),
             _ => own,
         };
-        let mut made = Variable::new(kind, dtype, size, [None; 4]);
-        if operands.len() <= made.operands.len() {
-            let places = made.operands.iter_mut().zip(&operands);
-            places.for_each(|(place, &operand)| *place = Some(operand));
-        } else {
-            made.cold_mut().arguments = operands.to_vec().into();
-        }
+        let mut made = with_arguments(Variable::new(kind, dtype, size, [None; 4]), &operands);
         if composite.is_some() {
             made.cold_mut().composite = composite;
         }

@@ -74,9 +74,8 @@ impl Recorder<'_> {
             }
         }
         self.sort_as_recorded(&mut order);
-        let mut outside: Vec<VarId> = members.iter().chain(outputs).copied().collect();
         let operands = members.iter().flat_map(|&id| self.var(id).operands());
-        outside.extend(operands.collect::<Vec<_>>());
+        let mut outside: Vec<VarId> = operands.chain(outputs.iter().copied()).collect();
         outside.retain(|id| !members.contains(id));
         outside.sort_unstable();
         outside.dedup();

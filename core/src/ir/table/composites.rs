@@ -68,8 +68,7 @@ impl Table {
         if composite.result_of.is_none() {
             // A part of a value is that part of what the value is made of.
             for &argument in &arguments {
-                let of = self.get(argument).composite().and_then(|of| of.result_of.as_ref());
-                if of.is_some() {
+                if self.get(argument).result_of().is_some() {
                     self.expand(argument)?;
                 }
             }
@@ -112,9 +111,8 @@ impl Table {
     pub(crate) fn pending_results(&self, call: &Arc<Call>) -> SmallVec<[(usize, VarId); 2]> {
         let is_pending = |&(_, (id, generation)): &(usize, (VarId, u32))| {
             let variable = self.get(id);
-            let of = variable.composite().and_then(|composite| composite.result_of.as_ref());
             let is_it = variable.generation == generation && !variable.is_dead();
-            is_it && of.is_some_and(|of| Arc::ptr_eq(&of.call, call))
+            is_it && variable.result_of().is_some_and(|of| Arc::ptr_eq(&of.call, call))
         };
         let results = call.results.get().into_iter().flatten().enumerate();
         let results = results.filter_map(|(position, result)| Some((position, (*result)?)));
