@@ -2,6 +2,9 @@
 //! every run, so what makes recording dearer is seen at once. Counts are of this build (the profile of
 //! tests); `cargo test --release --test instructions -- --nocapture` prints those of users.
 //!
+//! Limits leave room for how the compiler deals code out to its units, which differs between a fresh build and an
+//! incremental one: 1295 and 1355 instructions for the same recording from Rust.
+//!
 //! The test runs this very program once more under valgrind, which counts inside functions `counted_*`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,19 +23,19 @@ const OPERATIONS: usize = 2 * STEPS;
 
 #[test]
 fn recording_from_rust() {
-    check("rust", "recording_from_rust", 1350, from_rust);
+    check("rust", "recording_from_rust", 1420, from_rust);
 }
 
 #[test]
 fn recording_from_rhai() {
-    check("rhai", "recording_from_rhai", 11_500, || from_rhai("FloatC::arange(64)"));
+    check("rhai", "recording_from_rhai", 11_900, || from_rhai("FloatC::arange(64)"));
 }
 
 /// Vectors are lent to core and come back as new ones. (Lists that take no memory of their own are dearer in this profile;
 /// released it is half, 14 300.)
 #[test]
 fn recording_of_vectors() {
-    check("vectors", "recording_of_vectors", 29_700, || {
+    check("vectors", "recording_of_vectors", 30_700, || {
         from_rhai("Vector3fC(FloatC::arange(64), 1, 2)");
     });
 }
@@ -40,7 +43,7 @@ fn recording_of_vectors() {
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.
 #[test]
 fn pushing_in_rhai() {
-    check("push", "pushing_in_rhai", 5900, pushes);
+    check("push", "pushing_in_rhai", 6050, pushes);
 }
 
 /// Runs `work` if this is the run that is counted, else counts it: at most `limit` instructions an operation.
