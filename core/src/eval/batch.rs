@@ -45,6 +45,6 @@ impl Evaluator<'_> {
         let launched = executable.launch_all(Arc::new(blocks), n)?;
         let pending = launched.pending();
         self.report_bounds(launched, launch, &first)?;
-        Ok((results, pending))
+        Ok(Started { results, pending, alone: None })
     }
 }

@@ -35,7 +35,7 @@ pub struct LaunchRecord {
     pub operations: usize,
     /// Whether the kernel had been compiled before.
     pub cache: CacheResult,
-    /// Time to find or compile it.
+    /// Time to compile it, or to read it from a disk; 0 of what was there.
     pub compile_time: Duration,
     /// When there was code, by the session's clock.
     pub start: Duration,

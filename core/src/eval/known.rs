@@ -117,9 +117,8 @@ impl KnownPlans {
         let ids: Vec<VarId> = called.known().chain(between.iter().copied()).collect();
         let on = |place: VarId| Some(ids[place.index()]);
         // Errors are told in the order of recording.
-        let check = |Check { serial, .. }: Check| Check {
-            serial: called.serial + serial,
-            line: called.line,
+        let check = |Check { serial, .. }: Check| {
+            Some(Check { serial: called.serial + serial, line: called.line })
         };
         let steps = known.steps.iter().map(|step| renamed(step, &on, &check));
         let steps: Option<_> = steps.collect();
@@ -143,7 +142,11 @@ impl KnownPlans {
 impl Known {
     /// A plan with places for variables; `None` if it reads what the call does not know of, or writes what others hold.
     fn of(called: &Called, plan: &Plan, table: &Table) -> Option<Self> {
-        if !plan.fills.is_empty() {
+        let writes_others =
+            |binding: &Binding| matches!(binding, Binding::Update { .. } | Binding::Scratch(_));
+        if !plan.fills.is_empty()
+            || plan.kernels().any(|launch| launch.all_bindings().any(writes_others))
+        {
             return None;
         }
         let mut places: HashMap<VarId, VarId, Mix> =
@@ -172,30 +175,31 @@ impl Known {
         let on = |id: VarId| places.get(&id).copied();
         let first = plan.kernels().flat_map(Launch::all_checks).map(|check| check.serial).min();
         let first = first.unwrap_or(0);
-        let check = |Check { serial, line }: Check| Check { serial: serial - first, line };
+        let check = |Check { serial, line }: Check| Some(Check { serial: serial - first, line });
         let steps = plan.steps.iter().map(|step| renamed(step, &on, &check));
         Some(Self { steps: steps.collect::<Option<_>>()?, between })
     }
 }
 
 /// A step on other variables.
-fn renamed(
+pub(super) fn renamed(
     step: &Step,
     on: &impl Fn(VarId) -> Option<VarId>,
-    check: &impl Fn(Check) -> Check,
+    check: &impl Fn(Check) -> Option<Check>,
 ) -> Option<Step> {
+    let checks = |checks: &[Check]| checks.iter().copied().map(check).collect::<Option<Vec<_>>>();
     Some(match step {
         Step::Kernel(launch) => Step::Kernel(Launch {
             kernel: launch.kernel.clone(),
             size: launch.size,
             bindings: bindings(&launch.bindings, on)?,
-            checks: launch.checks.iter().copied().map(check).collect(),
+            checks: checks(&launch.checks)?,
             others: {
                 let member = |member: &Member| {
                     Some(Member {
                         bindings: bindings(&member.bindings, on)?,
                         literals: member.literals.clone(),
-                        checks: member.checks.iter().copied().map(check).collect(),
+                        checks: checks(&member.checks)?,
                     })
                 };
                 launch.others.iter().map(member).collect::<Option<_>>()?
@@ -215,7 +219,10 @@ fn bindings(bindings: &[Binding], on: &impl Fn(VarId) -> Option<VarId>) -> Optio
                 let source = on(source)?;
                 Binding::Run { lanes: source, source, first }
             }
-            Binding::Update { .. } | Binding::Scratch(_) => return None,
+            Binding::Update { result, target } => {
+                Binding::Update { result: on(result)?, target: on(target)? }
+            }
+            Binding::Scratch(target) => Binding::Scratch(on(target)?),
         })
     };
     bindings.iter().map(binding).collect()

@@ -15,6 +15,7 @@ mod build;
 pub mod cache;
 mod calls;
 mod compilation;
+mod cones;
 mod draft;
 mod exhausted;
 pub mod history;
@@ -33,7 +34,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Backend, Executable, Launched, Pending};
+use crate::backend::{Alone, Backend, Executable, Launched, Pending};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -145,9 +146,18 @@ impl Evaluator<'_> {
         {
             return Ok(known);
         }
-        let plan = schedule(table, roots, keep, self.target, self.scratch)?;
+        let scratch = &mut *self.scratch;
+        let is_whole = called.is_none() && keep == Keep::Held;
+        let met = if is_whole { scratch.meet(table, roots, self.target) } else { None };
+        if let Some(plan) = met.and_then(|met| scratch.cones.plan(met, table)) {
+            return Ok((plan, Vec::new()));
+        }
+        let plan = schedule(table, roots, keep, self.target, scratch)?;
         if let Some(called) = called {
-            self.scratch.known.learn(called, &plan, table);
+            scratch.known.learn(called, &plan, table);
+        }
+        if let Some(met) = met {
+            scratch.cones.learn(met, &plan, table);
         }
         Ok((plan, Vec::new()))
     }
@@ -236,18 +246,25 @@ impl Evaluator<'_> {
         let start = (self.clock)();
         let Found { executable, result: cache, mode, quick_version } =
             self.cache.get(kernel, launch.size, launch.varies(), self.backend)?;
-        let mut ready = (self.clock)();
+        // Looking for what is there takes less than looking at a clock.
+        let is_there = cache == CacheResult::Hit;
+        let is_untimed = is_there && !self.log.enabled(2);
+        let mut ready = if is_untimed { start } else { (self.clock)() };
         let code = executable.statistics();
         let compile_time = compile_time(cache, ready.saturating_sub(start), code);
         self.say(2, || compilation(cache, compile_time, code));
-        if cache != CacheResult::Hit && self.log.enabled(3) {
+        if !is_there && self.log.enabled(3) {
             self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
             ready = (self.clock)();
         }
-        let (results, pending) = match launch.is_batch() {
+        let Started { results, pending, alone } = match launch.is_batch() {
             true => self.run_members(launch, &*executable, at_once)?,
             false => self.run_alone(launch, &*executable, at_once)?,
         };
+        let run_time = (self.clock)().saturating_sub(ready);
+        if let Some(why) = alone {
+            self.warn_of_one_thread(launch, why, run_time);
+        }
         lock(self.history).push(LaunchRecord {
             name: if launch.is_batch() { "batch" } else { "kernel" }.into(),
             hash: kernel.hash,
@@ -260,7 +277,7 @@ impl Evaluator<'_> {
             cache,
             compile_time,
             start: ready,
-            run_time: (self.clock)().saturating_sub(ready),
+            run_time,
             waited: Duration::ZERO,
             worker: 0,
             pending,
@@ -291,15 +308,12 @@ impl Evaluator<'_> {
             // An interrupt before it begins leaves what it writes as it is.
             self.backend.sync()?;
         }
-        let begun = (self.clock)();
         let launched = executable.launch(params, launch.size);
         let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
-        if let Launched::Done { alone: Some(why), .. } = &launched {
-            self.warn_of_one_thread(launch, *why, (self.clock)().saturating_sub(begun));
-        }
+        let alone = if let Launched::Done { alone, .. } = &launched { *alone } else { None };
         let pending = launched.pending();
         self.report_bounds(launched, launch, &bound.addresses)?;
-        Ok((bound.results, pending))
+        Ok(Started { results: bound.results, pending, alone })
     }
 
     /// Finds or allocates the buffers of a launch. Outputs that take the block of an input become results
@@ -560,8 +574,15 @@ struct Bound {
     held: Vec<Arc<Buffer>>,
 }
 
-/// The variables that a launch makes data, with their buffers, and the launch if it is in line.
-type Started = (Vec<(VarId, Arc<Buffer>)>, Option<Arc<Pending>>);
+/// A launch that has run, or is in line.
+struct Started {
+    /// The variables that it makes data.
+    results: Vec<(VarId, Arc<Buffer>)>,
+    /// The launch, if it is in line.
+    pending: Option<Arc<Pending>>,
+    /// Why one thread did it alone, if others could have helped.
+    alone: Option<Alone>,
+}
 
 /// The operation that writes a variable, for the error that says it did not finish.
 #[derive(Clone, Copy)]

@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::alike::{Components, FEWEST, Group};
+use super::cones::{Cones, Met};
 use super::known::KnownPlans;
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::registers::Registers;
@@ -47,12 +48,20 @@ pub struct Scratch {
     registers: Registers,
     /// What calls launch that were planned before.
     pub(super) known: KnownPlans,
+    /// What was planned before in the same form.
+    pub(super) cones: Cones,
 }
 
 impl Scratch {
     /// Forgets what calls launch: the device is another one.
     pub fn forget_plans(&mut self) {
         self.known = KnownPlans::default();
+        self.cones = Cones::default();
+    }
+
+    /// Walks over what roots need, see [`Cones::meet`].
+    pub(super) fn meet(&mut self, table: &Table, roots: &[VarId], target: Target) -> Option<Met> {
+        self.cones.meet(table, roots, target, &mut self.number_of)
     }
 }
 

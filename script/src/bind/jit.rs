@@ -11,6 +11,7 @@ use std::rc::Rc;
 use porcini_core::random::Pcg32;
 use porcini_core::{Array, DType, Recorded};
 use rhai::{Dynamic, EvalAltResult, FnPtr, Identifier, ImmutableString, NativeCallContext};
+use smallvec::SmallVec;
 
 use super::constants::Undefined;
 use super::given::of_function;
@@ -31,7 +32,7 @@ const MOST_FACTS: usize = 1 << 20;
 const MOST_RECORDINGS: usize = 16;
 
 /// What a call depended on, and what was recorded then, if that can be recorded again.
-type Known = (Vec<Fact>, Option<Rc<Recording>>);
+type Known = (SmallVec<[Fact; 4]>, Option<Rc<Recording>>);
 
 /// A function and its recordings, the newest last.
 struct Jitted {
@@ -90,8 +91,8 @@ enum Content {
 /// What a call can reach.
 #[derive(Default)]
 struct Reach {
-    facts: Vec<Fact>,
-    places: Vec<Place>,
+    facts: SmallVec<[Fact; 4]>,
+    places: SmallVec<[Place; 4]>,
     /// Values with components, which are places.
     nested: Vec<ArrayRef>,
     /// Variables that closures share with what is around.
@@ -296,7 +297,8 @@ impl Reach {
         let mut reach = Self::default();
         let settings = Fact::Settings(context.session.flag_bits(), context.definitions.get());
         reach.facts.push(settings);
-        reach.function(function);
+        // Which function it is, is known.
+        reach.captured(function);
         args.iter().for_each(|arg| reach.value(arg));
         reach
     }
@@ -308,8 +310,12 @@ impl Reach {
     }
 
     fn function(&mut self, function: &FnPtr) {
+        self.facts.push(Fact::Function(function.fn_name().into(), function.curry().len()));
+        self.captured(function);
+    }
+
+    fn captured(&mut self, function: &FnPtr) {
         let captured = function.curry();
-        self.facts.push(Fact::Function(function.fn_name().into(), captured.len()));
         self.variables.extend(captured.iter().filter(|value| value.is_shared()).cloned());
         captured.iter().for_each(|value| self.value(value));
     }
@@ -420,6 +426,19 @@ impl Place {
             Self::Array(array) => Dynamic::from(array.clone()),
             Self::Rng(rng) => Dynamic::from(rng.clone()),
         }
+    }
+
+    /// A place of its own with other arrays in what is in it.
+    fn with(&self, arrays: &mut impl Iterator<Item = Array>) -> Self {
+        if let Self::Array(array) = self
+            && let Node::Leaf(_) = &*array.node()
+            && let Some(array) = arrays.next()
+        {
+            return Self::Array(ArrayRef::leaf(array));
+        }
+        let place = self.copy();
+        place.put(place.content().with(arrays));
+        place
     }
 
     /// A place of its own with the same in it.
@@ -549,8 +568,7 @@ impl Returned {
             Self::Nested(number) => Dynamic::from(reach.nested[*number].clone()),
             Self::Again(number) => made[*number].value(),
             Self::New(place) => {
-                let place = place.copy();
-                place.put(place.content().with(outputs));
+                let place = place.with(outputs);
                 made.push(place.clone());
                 place.value()
             }

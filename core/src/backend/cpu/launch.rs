@@ -1,7 +1,7 @@
 //! Launches of compiled kernels: which code, on how many threads, in claims of how many lanes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiled::{Compiled, Shared, Walk, compile};
@@ -11,7 +11,7 @@ use super::program::Reduction;
 use super::scattered::Ways;
 use super::split::{Split, split};
 use super::tuning::{STYLES, Trial, Tuning};
-use super::work::{Batch, Launch, Part};
+use super::work::{Batch, Launch, Part, Tools};
 use crate::backend::pool::{Chunks, Claims};
 use crate::backend::reduce::CHUNK;
 use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched};
@@ -31,6 +31,9 @@ const MAX_CLAIM: u64 = 16 * CHUNK as u64;
 const MAX_CLAIMS: u64 = 1 << 16;
 /// Instructions up to which a kernel is kept, to be compiled in other styles.
 const KEPT_FOR_STYLES: usize = 4096;
+
+/// Bytes of a frame up to which it is kept for the next launch.
+const KEPT_FRAME: usize = 1 << 14;
 
 /// Members for each thread from which on threads share members, not lanes.
 const MEMBERS_PER_THREAD: usize = 8;
@@ -81,6 +84,8 @@ pub(super) struct Loaded {
     measured: AtomicU64,
     /// Bytes that a lane reads and writes.
     lane_bytes: usize,
+    /// What the last small launch worked with.
+    tools: Mutex<Option<Tools>>,
 }
 
 impl Loaded {
@@ -124,7 +129,14 @@ impl Loaded {
             ways: Ways::new(),
             measured: AtomicU64::new(0),
             lane_bytes,
+            tools: Mutex::default(),
         }))
+    }
+
+    /// Where tools for a launch of this code are kept.
+    fn kept_tools(&self, code: &Arc<Compiled>) -> Option<MutexGuard<'_, Option<Tools>>> {
+        let are_kept = Arc::ptr_eq(code, &self.code) && code.frame_bytes <= KEPT_FRAME;
+        are_kept.then(|| self.tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether a buffer is reached by 32-bit indices that is too large for them as they are.
@@ -299,9 +311,20 @@ impl Executable for Loaded {
             turn: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         };
-        launch.run_prologues();
-        let done =
-            if at_once { 0 } else { launch.work(&Chunks::new(n_claims).claims(0), 0, deadline) };
+        let code = launch.part.walk.code.clone();
+        let mut tools = self.kept_tools(&code).and_then(|mut kept| kept.take());
+        launch.run_prologues(&mut tools);
+        let done = match n_claims {
+            1 if launch.scatter.is_none() => {
+                let tools = launch.work_alone(tools);
+                if let Some(mut kept) = self.kept_tools(&code) {
+                    *kept = tools;
+                }
+                1
+            }
+            _ if at_once => 0,
+            _ => launch.work(&Chunks::new(n_claims).claims(0), 0, deadline),
+        };
         let end = |launch: &Launch, threads: usize| {
             let time = started.map(|started| started.elapsed());
             if let (Some(time), true) = (time, repeats) {

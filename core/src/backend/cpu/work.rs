@@ -164,7 +164,7 @@ struct Worker<'l> {
 }
 
 /// The memory of a worker.
-struct Tools {
+pub(super) struct Tools {
     frame: Aligned,
     /// A packet of each lane buffer, for the last lanes.
     tail: Option<Aligned>,
@@ -191,21 +191,34 @@ struct Hands<'l> {
 }
 
 impl Launch {
-    pub(super) fn run_prologues(&mut self) {
+    /// Runs what comes before lanes, with tools of a launch before, if there are.
+    pub(super) fn run_prologues(&mut self, tools: &mut Option<Tools>) {
         let uniforms = self.part.uniforms.pointer();
-        self.start(&self.part, uniforms);
+        self.start(&self.part, uniforms, tools);
         let uniforms = self.scatter.as_mut().map(|(part, _)| part.uniforms.pointer());
         if let (Some((part, _)), Some(uniforms)) = (&self.scatter, uniforms) {
-            self.start(part, uniforms);
+            self.start(part, uniforms, &mut None);
         }
     }
 
-    fn start(&self, part: &Part, uniforms: *mut u8) {
+    fn start(&self, part: &Part, uniforms: *mut u8, tools: &mut Option<Tools>) {
         if part.walk.code.prologue.is_some() {
-            let mut tools = Tools::new(&part.walk.code);
+            let tools = tools.get_or_insert_with(|| Tools::new(&part.walk.code));
             self.prepare(part, &mut tools.frame);
             self.run_prologue(part, uniforms, &mut tools.frame);
         }
+    }
+
+    /// Runs the only claim on this thread, which writes nothing in order. The tools, if another launch may have them: it was
+    /// not interrupted.
+    pub(super) fn work_alone(&self, tools: Option<Tools>) -> Option<Tools> {
+        let mut tools = tools.unwrap_or_else(|| Tools::new(&self.part.walk.code));
+        self.prepare(&self.part, &mut tools.frame);
+        let mut worker = Worker::with(self, &self.part, tools);
+        let is_done = self.compute(&mut worker, 0, 0, self.n);
+        self.stopped.store(!is_done, Ordering::Relaxed);
+        self.collect_failures(&self.part, &mut worker.tools.frame);
+        is_done.then_some(worker.tools)
     }
 
     fn run_prologue(&self, part: &Part, uniforms: *mut u8, frame: &mut Aligned) {
