@@ -64,6 +64,9 @@ impl Kernel {
             "comm_msg" | "comm_close" => {}
             "shutdown_request" => {
                 let restart = request.flag("restart", false);
+                if let Err(error) = self.interpreter.end() {
+                    warn(&format!("at the end: {}", error.message));
+                }
                 self.reply(request, &json!({"status": "ok", "restart": restart}));
                 self.publisher.end();
                 return self.outbox.quit();

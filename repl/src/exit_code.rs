@@ -1,6 +1,6 @@
 //! What the process answers with when it ends.
 
-use porcini_script::{Error, ErrorKind};
+use porcini_script::{Error, ErrorKind, Interpreter};
 
 use crate::print;
 
@@ -23,5 +23,16 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
         ErrorKind::Exit(code) => code,
         ErrorKind::Interrupted => INTERRUPTED,
         ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
+    }
+}
+
+/// Does what is still to be done at the end; the exit code, if it was `code` before.
+pub(crate) fn end(interpreter: &mut Interpreter, code: u8) -> u8 {
+    match interpreter.end() {
+        Ok(()) => code,
+        Err(error) => {
+            let failed = report(&error);
+            if code == OK { failed } else { code }
+        }
     }
 }

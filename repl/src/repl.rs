@@ -8,7 +8,7 @@ use porcini_script::{Cell, ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, Prompt, Prompted, Shared, Style};
-use crate::exit_code::report;
+use crate::exit_code::{end, report};
 use crate::print;
 use crate::settings::{self, EditMode, PromptStyle, Settings};
 use crate::signals::Ending;
@@ -23,9 +23,10 @@ pub(crate) fn run(
     let interpreter = Rc::new(RefCell::new(interpreter));
     let code = converse(&interpreter, settings, no_init, ending);
     // Nobody else has it any more: the editor is gone.
-    if let Some(interpreter) = Rc::into_inner(interpreter) {
-        interpreter.into_inner().leave();
-    }
+    let Some(interpreter) = Rc::into_inner(interpreter) else { return code };
+    let mut interpreter = interpreter.into_inner();
+    let code = end(&mut interpreter, code);
+    interpreter.leave();
     code
 }
 

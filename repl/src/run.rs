@@ -8,7 +8,7 @@ use porcini_core::DeviceChoice;
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source};
-use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, report};
+use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, end, report};
 use crate::host::System;
 use crate::settings::{self, Colour, Settings};
 use crate::signals::Ending;
@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     if arguments.interactive && code != INTERRUPTED {
         return shell(interpreter);
     }
+    let code = if code == INTERRUPTED { code } else { end(&mut interpreter, code) };
     interpreter.leave();
     code
 }

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, LazyCell, RefCell};
 use std::collections::VecDeque;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use porcini_core::cuda_module::ModuleKernel;
 use porcini_core::random::SplitMix64;
@@ -87,6 +87,17 @@ pub(crate) struct Context {
     pub(crate) customs: RefCell<Customs>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
+    /// What has something to do before the session ends.
+    endings: RefCell<Vec<Weak<dyn Ending>>>,
+}
+
+/// What has something to do before the session ends, unless it is gone.
+pub(crate) trait Ending {
+    /// Does it.
+    ///
+    /// # Errors
+    /// What it fails with.
+    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()>;
 }
 
 impl Context {
@@ -111,6 +122,7 @@ impl Context {
             module_kernels: RefCell::default(),
             customs: RefCell::default(),
             deferred: RefCell::default(),
+            endings: RefCell::default(),
         })
     }
 
@@ -195,6 +207,26 @@ impl Context {
             self.session.eval(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         }
         self.fill_deferred()
+    }
+
+    /// Notes what has something to do before the session ends.
+    pub(crate) fn at_end(&self, ending: Weak<dyn Ending>) {
+        let mut endings = self.endings.borrow_mut();
+        // What is gone goes, now and then.
+        if endings.len().is_power_of_two() {
+            endings.retain(|ending| ending.strong_count() > 0);
+        }
+        endings.push(ending);
+    }
+
+    /// Whether something has something to do before the session ends.
+    pub(crate) fn has_endings(&self) -> bool {
+        self.endings.borrow().iter().any(|ending| ending.strong_count() > 0)
+    }
+
+    /// What has something to do before the session ends.
+    pub(crate) fn take_endings(&self) -> Vec<Rc<dyn Ending>> {
+        self.endings.take().iter().filter_map(Weak::upgrade).collect()
     }
 
     pub(crate) fn defer(&self, host: HostRef) {

@@ -63,9 +63,9 @@ impl Array {
     /// The same lanes without what they are made of.
     ///
     /// # Errors
-    /// `Recording` in the body of a loop.
+    /// None at present.
     pub fn detach(&self) -> Result<Self> {
-        self.exchanged("detach", Table::detached)
+        self.session().record(|recorder| Ok(recorder.detached(self.id())))
     }
 
     fn exchanged(&self, op: &'static str, by: fn(&mut Table, VarId) -> VarId) -> Result<Self> {
@@ -386,10 +386,10 @@ impl Session {
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        let before = self.with_table(|table| table.untracked);
+        let before = self.with_table(|table| (table.untracked, table.detaches));
         self.meanwhile(
-            |table| table.untracked = !tracks,
-            move |table| table.untracked = before,
+            |table| (table.untracked, table.detaches) = (!tracks, !tracks),
+            move |table| (table.untracked, table.detaches) = before,
             work,
         )
     }

@@ -511,7 +511,7 @@ fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
     let rank = tensor.shape().rank();
     let pairs = match (&widths[..], pairs.len()) {
         (&[both], _) => vec![[both; 2]; rank],
-        (_, 1) => vec![pairs[0]; rank],
+        (&[before, behind], _) => vec![[before, behind]; rank],
         _ if widths.len() % 2 == 0 => pairs,
         _ => return Err(c.unexpected(1, "an even number of widths")),
     };

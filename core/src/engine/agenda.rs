@@ -98,6 +98,8 @@ pub struct Agenda<P, O, E> {
     rows: Vec<Row<P>>,
     /// Where the row of an operator and signature is.
     places: HashMap<(P, String), usize>,
+    /// The first operation that has failed since somebody asked, and why.
+    failure: Option<(Number, E)>,
 }
 
 #[derive(Debug)]
@@ -127,6 +129,7 @@ impl<P, O, E> Default for Agenda<P, O, E> {
             n_waiting: 0,
             rows: Vec::new(),
             places: HashMap::new(),
+            failure: None,
         }
     }
 }
@@ -316,7 +319,17 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         Ok(Member { inputs, line: operation.line })
     }
 
+    /// Why the first operation failed of those that have failed since this was asked.
+    pub fn take_failure(&mut self) -> Option<E> {
+        self.failure.take().map(|(_, error)| error)
+    }
+
     fn settle(&mut self, number: Number, result: Result<O, E>) {
+        if let Err(error) = &result
+            && self.failure.as_ref().is_none_or(|(first, _)| number < *first)
+        {
+            self.failure = Some((number, error.clone()));
+        }
         if let Some(operation) = self.operations.get_mut(&number) {
             self.n_waiting -= 1;
             operation.state = result.map_or_else(State::Failed, State::Done);

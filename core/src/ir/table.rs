@@ -52,6 +52,8 @@ pub struct Table {
     pub value_numbering: bool,
     /// Whether nothing that is recorded is tracked, whatever it is made of.
     pub(crate) untracked: bool,
+    /// Whether that was asked for: bodies of regions, which are recorded again where they are differentiated, keep it in mind.
+    pub(crate) detaches: bool,
     /// How many functions are being recorded to be called later, one in the other.
     pub(crate) recorded_functions: usize,
     /// What such a function did that it may not do.
@@ -81,6 +83,7 @@ impl Table {
             inlines: false,
             value_numbering: true,
             untracked: false,
+            detaches: false,
             recorded_functions: 0,
             recording_failure: None,
             differentiated: 0,
@@ -174,6 +177,9 @@ impl Table {
         // What a region gives belongs to the regions around it.
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
+        }
+        if self.detaches && self.untracked && scope != 0 {
+            variable.cold_mut().is_detached = true;
         }
         if self.free.pop().is_some() {
             let slot = &mut self.slots[id.index()];

@@ -281,6 +281,8 @@ pub struct ColdFields {
     pub(crate) tangent: Option<VarId>,
     /// Whether derivatives begin or end here: recording looks no further than to this variable.
     pub(crate) is_border: bool,
+    /// Whether derivatives end here when the body that it belongs to is recorded again to be differentiated.
+    pub(crate) is_detached: bool,
 }
 
 impl ColdFields {
@@ -438,6 +440,11 @@ impl Variable {
     /// Whether derivatives begin or end here: what is made of it is not made of its operands instead.
     pub(crate) fn is_border(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.is_border)
+    }
+
+    /// Whether derivatives end here, in the body of a region.
+    pub(crate) fn is_detached(&self) -> bool {
+        self.cold.as_ref().is_some_and(|cold| cold.is_detached)
     }
 
     /// Whether an evaluation leaves it its operands.

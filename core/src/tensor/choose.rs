@@ -240,6 +240,13 @@ impl Tensor {
             }
         }
         let rows = self.shape().extents().first().copied().unwrap_or(1);
+        let (first, last) = (offsets.item(0)?, offsets.item(-1)?);
+        if first.to_f64() < 0.0 || last.to_f64() > rows as f64 {
+            let what = format!(
+                "got offsets from {first} to {last}, expected them from 0 to {rows} at most"
+            );
+            return Err(Error::Argument { op: "segments", what });
+        }
         let keys = offsets.segment_numbers(rows)?;
         let active = keys.apply(Op::Lt, &[Scalar::UInt(n).into()])?;
         self.segments(op, &keys, n, Some(&active))

@@ -1,5 +1,6 @@
 //! From tree to trace: expressions.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::item::{Item, folded};
@@ -14,7 +15,7 @@ use crate::catalogue::Answer;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::Error;
-use crate::ir::op::{Op, ScatterOp};
+use crate::ir::op::{Op, ScatterOp, Shape};
 use crate::trace::functions::Function as Elementary;
 use crate::value::{Argument, Value};
 
@@ -121,6 +122,7 @@ impl Recorder<'_> {
 
     /// Records an operation, or computes it where all is known.
     pub(super) fn apply(&self, op: Op, items: &[Item]) -> Result<Item, Trouble> {
+        let items = &*self.counted(op, items)?;
         let numbers = items.iter().map(|item| match item {
             Item::Number(number, dtype) => Some((*number, *dtype)),
             _ => None,
@@ -131,6 +133,40 @@ impl Recorder<'_> {
             return Ok(number);
         }
         self.with_operands(items, |operands| self.session.apply(op, operands))
+    }
+
+    /// Operands of which truth values are the numbers 0 and 1 where they meet integers or are computed with, as C has it.
+    fn counted<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
+        let is_bits = matches!(op, Op::And | Op::Or | Op::Xor);
+        let is_counted = matches!(
+            op,
+            Op::Add
+                | Op::Sub
+                | Op::Mul
+                | Op::Div
+                | Op::IDiv
+                | Op::Rem
+                | Op::Shl
+                | Op::Shr
+                | Op::Neg
+        );
+        let is_compared = op.info().shape == Shape::Compare;
+        let of_numbers = || items.iter().filter(|item| !item.is_truth());
+        let is_of_floats = is_bits && of_numbers().any(|item| !item.is_integer());
+        let is_of_truths = !is_counted && of_numbers().next().is_none();
+        if !(is_bits || is_counted || is_compared)
+            || is_of_floats
+            || is_of_truths
+            || !items.iter().any(Item::is_truth)
+        {
+            return Ok(Cow::Borrowed(items));
+        }
+        let dtype = of_numbers().find_map(Item::own_dtype).unwrap_or(DType::I32);
+        let counted = |item: &Item| match item.is_truth() {
+            true => item.converted(self.session, dtype),
+            false => Ok(item.clone()),
+        };
+        Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
     }
 
     /// Records something of operands: numbers without a type take that of the arrays.

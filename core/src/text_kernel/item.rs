@@ -47,6 +47,11 @@ impl Item {
         }
     }
 
+    /// Whether it is a truth value.
+    pub(super) fn is_truth(&self) -> bool {
+        self.dtype() == Some(DType::Mask)
+    }
+
     /// The truth of a known number: whether it is not 0.
     pub(super) fn known_truth(&self) -> Option<bool> {
         match self {

@@ -41,6 +41,7 @@ mod parse;
 mod program;
 mod record;
 mod reduction;
+mod segments;
 mod signature;
 mod stats;
 mod store;

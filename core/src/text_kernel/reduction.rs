@@ -236,9 +236,9 @@ impl Inner {
 }
 
 /// A call.
-struct Work<'w> {
+pub(super) struct Work<'w> {
     inner: &'w Inner,
-    session: &'w Session,
+    pub(super) session: &'w Session,
     letters: Letters,
     over: &'w Over<'w>,
 }
@@ -280,7 +280,7 @@ impl Work<'_> {
         }
     }
 
-    fn wrong(&self, what: &str) -> Error {
+    pub(super) fn wrong(&self, what: &str) -> Error {
         Error::Kernel { what: format!("kernel `{}`: {what}", self.inner.name), remedy: None }
     }
 
@@ -291,12 +291,7 @@ impl Work<'_> {
         }
         let states = self.widened(states, n)?;
         if self.inner.is_scan {
-            let mut scanned = states;
-            self.with_folder(n, |folder| {
-                scanned = folder.scan(&scanned, n)?;
-                Ok(())
-            })?;
-            return self.finished(&scanned, None);
+            return self.finished(&self.scanned(states, self.over.offsets, n)?, None);
         }
         let rows = match self.over.offsets {
             None => Rows { n: 1, extent: n, inner: 1, segments: None },
@@ -305,34 +300,9 @@ impl Work<'_> {
         self.folded(&states, &rows)
     }
 
-    /// The segments between offsets. How long the longest is, is read.
-    fn segments(&self, offsets: &Array, n: u64) -> Result<Rows> {
-        let n_segments = offsets.size().saturating_sub(1);
-        if !offsets.dtype().is_int() || offsets.is_empty() {
-            return Err(
-                self.wrong("offsets are integers: where segments begin, and the last one ends")
-            );
-        }
-        let places = offsets.cast(DType::I64)?;
-        let starts = places.slice(0..exactly::<i64>(n_segments))?;
-        let lengths = places.slice(1..)?.try_sub(&starts)?;
-        let mut extent = 0;
-        if n_segments > 0 {
-            let longest = lengths.reduce(ReduceOp::Max)?.item(0)?;
-            let shortest = lengths.reduce(ReduceOp::Min)?.item(0)?;
-            let (first, last) = (places.item(0)?, places.item(-1)?);
-            let is_inside = first.to_f64() >= 0.0 && last.to_f64() <= n as f64;
-            if shortest.to_f64() < 0.0 || !is_inside {
-                return Err(self.wrong(&format!("offsets rise from 0 to at most {n}")));
-            }
-            extent = longest.integer().and_then(|longest| u64::try_from(longest).ok()).unwrap_or(0);
-        }
-        Ok(Rows { n: n_segments, extent, inner: 1, segments: Some([starts, lengths]) })
-    }
-
     fn tensors(&self, states: &[Tensor]) -> Result<Vec<Value>> {
         if self.inner.is_scan || self.over.offsets.is_some() {
-            return Err(self.wrong("scans and segments are of arrays: ravel(t)"));
+            return Err(self.wrong("scans, and offsets, are of arrays: ravel(t)"));
         }
         let shape = states[0].shape();
         let rank = shape.rank();
@@ -407,20 +377,24 @@ impl Work<'_> {
         }
     }
 
-    fn with_folder(
+    pub(super) fn with_folder(
         &self,
         n: u64,
         work: impl FnOnce(&mut Folder<'_, '_>) -> Result<(), Trouble>,
     ) -> Result<()> {
         let mut combine = |a: &[Array], b: &[Array]| {
             let dtypes = a.iter().map(Array::dtype);
+            let n = self.inner.reduce.len();
+            let items = a[..n].iter().chain(&b[..n]);
             let items: Vec<Option<Item>> =
-                a.iter().chain(b).map(|array| Some(Item::Array(array.clone()))).collect();
+                items.map(|array| Some(Item::Array(array.clone()))).collect();
             let combined = self.inner.reduce.iter().zip(dtypes).map(|(program, dtype)| {
                 let value = self.evaluate(program, &items)?;
                 Ok(if value.dtype() == dtype { value } else { self.stored(&value, dtype)? })
             });
-            combined.collect::<Result<Vec<Array>>>().map_err(Trouble::from)
+            let mut combined = combined.collect::<Result<Vec<Array>>>()?;
+            self.within_segments(&mut combined, [a, b])?;
+            Ok(combined)
         };
         let index = if n < 1 << 30 { DType::I32 } else { DType::I64 };
         let mut folder = Folder { session: self.session, index, combine: &mut combine };

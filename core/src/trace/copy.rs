@@ -95,8 +95,20 @@ impl Recorder<'_> {
         Ok(copy.known(self, root).expect("internal error: a copy is missing"))
     }
 
-    /// The copy of a variable whose operands are copied.
+    /// The copy of a variable whose operands are copied; derivatives end at it where they end at the variable.
     pub(super) fn copy_of(&mut self, copy: &mut Copy, id: VarId) -> Result<VarId> {
+        if !self.var(id).is_detached() {
+            return self.followed_copy_of(copy, id);
+        }
+        let before = (self.table.untracked, self.table.detaches);
+        (self.table.untracked, self.table.detaches) = (true, true);
+        let made = self.followed_copy_of(copy, id);
+        (self.table.untracked, self.table.detaches) = before;
+        // What is behind a region is no copy, and nor is what became one of its operands.
+        Ok(self.detached(made?))
+    }
+
+    fn followed_copy_of(&mut self, copy: &mut Copy, id: VarId) -> Result<VarId> {
         let variable = self.var(id);
         let (kind, dtype, own) = (variable.kind, variable.dtype, variable.size);
         let composite = variable.composite().cloned();

@@ -57,6 +57,10 @@ impl Record for Shared<'_, '_> {
         function.recipe()(&args).id()
     }
 
+    fn keeps_calls(&self) -> bool {
+        self.keeps_calls
+    }
+
     fn nested(&self, name: &str, shape: &[u64], entries: &[VarId]) -> Vec<VarId> {
         let call = NestedCall::of_shape(name, shape);
         let call = call.unwrap_or_else(|| panic!("internal error: no function {name}"));

@@ -35,6 +35,10 @@ pub(super) trait Record {
     fn call(&self, name: &'static str, _args: &[VarId]) -> VarId {
         panic!("internal error: a call of {name}")
     }
+    /// Whether functions of the tables stay calls, for derivatives to find them.
+    fn keeps_calls(&self) -> bool {
+        false
+    }
     /// The results of a function of several entries, by its name and what tells it from others of that.
     fn nested(&self, name: &str, _shape: &[u64], _entries: &[VarId]) -> Vec<VarId> {
         panic!("internal error: a call of {name}")
@@ -55,6 +59,12 @@ impl Expr<'_> {
     /// Lane type.
     pub fn dtype(self) -> DType {
         self.recorder.dtype(self.id)
+    }
+
+    /// Whether what is recorded is there to be differentiated, not to be computed: it may have a derivative where the value
+    /// needs none.
+    pub(super) fn is_differentiated(self) -> bool {
+        self.recorder.keeps_calls()
     }
 
     /// A constant of this value's type: a float rounds to it, an integer must fit.

@@ -284,10 +284,26 @@ impl Recorder<'_> {
         let (way, width) = (self.same(Op::Sub, &[x, a])?, self.same(Op::Sub, &[b, a])?);
         let (part, step) = (self.same(Op::Div, &[way, width])?, self.same(Op::Sub, &[high, low])?);
         let between = self.same(Op::Fma, &[part, step, low])?;
+        let (mut low, mut high) = (low, high);
+        if self.var(x).tracked {
+            let slope = self.same(Op::Div, &[step, width])?;
+            low = self.on_line(low, way, slope)?;
+            let way = self.same(Op::Sub, &[x, b])?;
+            high = self.on_line(high, way, slope)?;
+        }
         let is_above = self.same(Op::Ge, &[x, b])?;
         let value = self.select(is_above, high, between)?;
         let is_below = self.same(Op::Le, &[x, a])?;
         self.select(is_below, low, value)
+    }
+
+    /// The value at the end of a line, which has the slope of the line there: `way` from the end is 0. Beyond, the value.
+    fn on_line(&mut self, value: VarId, way: VarId, slope: VarId) -> Result<VarId> {
+        let more = self.same(Op::Mul, &[way, slope])?;
+        let zero = self.constant(self.dtype(value), 0);
+        let is_there = self.same(Op::Eq, &[more, zero])?;
+        let sum = self.same(Op::Add, &[value, more])?;
+        self.select(is_there, sum, value)
     }
 
     /// Sums of blocks of `length` lanes, each in lane order; the last block may be short. f16 accumulates

@@ -103,6 +103,17 @@ fn called(
     arguments.result(context, function, &value)
 }
 
+/// Whether there are tracked arrays in a list or map.
+fn has_marks(value: &Dynamic) -> bool {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().any(has_marks);
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().any(has_marks);
+    }
+    value.read_lock::<ArrayRef>().is_some_and(|value| value.to_value().is_tracked())
+}
+
 /// The arguments of a call whose derivative is told.
 pub(super) struct Arguments {
     given: Vec<Given>,
@@ -134,6 +145,14 @@ impl Arguments {
             let untracked = value.each_array(&mut |array| array.detach()).or_fault()?;
             (Given::Value(Skeleton::of(&value)), Dynamic::from(ArrayRef::from(untracked)))
         } else {
+            if has_marks(arg) {
+                let message =
+                    format!("{op}: marked arrays in a list or map are no arguments of it");
+                return Err(fault_with_hint(
+                    message,
+                    "pass them one by one: |a, b| ..; or detach(x)",
+                ));
+            }
             self.others.push(arg.clone());
             (Given::Other(self.others.len() - 1), arg.clone())
         };

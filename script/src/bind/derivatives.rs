@@ -4,19 +4,22 @@ use std::any::TypeId;
 use std::collections::BTreeSet;
 
 use porcini_core::catalogue::DERIVATIVES;
-use porcini_core::value::{Marked, Skeleton, Type};
+use porcini_core::value::{Marked, Type};
 use porcini_core::{Array, DType, Value};
-use rhai::{Dynamic, FnPtr, Identifier, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
 use super::catalogue;
 use super::custom::asking;
+use super::differentiated::{
+    Tree, arrays_in, in_form, of_form, one_or_list, outputs_of, release, result, trees,
+};
 use super::given::{of_array, of_function};
 use super::registry::{MOST_ARGUMENTS, Registry};
 use super::types::statics;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::standing::standing_for;
-use crate::value::{Arg, ArrayRef, type_name};
+use crate::value::{ArrayRef, type_name};
 
 /// Names that Enoki and Dr.Jit have.
 const ALIASES: [(&str, &str); 5] = [
@@ -169,7 +172,11 @@ fn gradients(registry: &mut Registry<'_>) {
     }
     registry.on_array("backward", 1, |context, call, y, _| {
         context.at(call);
-        let arrays = y.to_value().arrays().or_fault()?;
+        let mut arrays = y.to_value().arrays().or_fault()?;
+        // Of a vector the parts that nothing marked went into have nothing to say, unless that is all of them.
+        if arrays.iter().any(Array::is_tracked) {
+            arrays.retain(Array::is_tracked);
+        }
         asking(context, call, |asked| arrays.iter().try_for_each(|y| y.backward_asking(asked)))
     });
     registry.on_array("grad", 2, |context, call, y, rest| {
@@ -195,19 +202,15 @@ fn gradients(registry: &mut Registry<'_>) {
     });
 }
 
-/// The value of the form of x that these arrays, of its own number of lanes, are.
-fn of_form(x: &ArrayRef, arrays: &mut impl Iterator<Item = Array>) -> Result<Dynamic> {
-    let value = Skeleton::of(&x.to_value()).with(arrays).or_fault()?;
-    Ok(Dynamic::from(ArrayRef::from(value)))
-}
-
 /// `jvp` and `vjp`.
 fn directions(registry: &mut Registry<'_>) {
     registry.doc(
         "jvp",
         "(f, x, t)",
-        "A list of f(x) and its derivative in the direction t, which has the form of x: an array, or a list or map of them.\n\n\
-         >> jvp(|x| x * x, FloatC([1, 2]), FloatC([1, 10]))\n[[1, 4], [2, 40]]",
+        "A list of f(x) and its derivative in the direction t, which has the form of x: an array, or a list or map of them; a \
+         list are the arguments of a function of several. f(x) may be a list or map, too.\n\n\
+         >> jvp(|x| x * x, FloatC([1, 2]), FloatC([1, 10]))\n[[1, 4], [2, 40]]\n\
+         >> jvp(|x, y| x * y, [FloatC(2), FloatC(3)], [FloatC(1), FloatC(0)])\n[[6], [3]]",
     );
     registry.any("jvp", 3, |context, call, args| {
         context.at(call);
@@ -215,8 +218,8 @@ fn directions(registry: &mut Registry<'_>) {
         let f = of_function(op, args[0])?;
         let x = Tree::new(context, op, args[1])?;
         let directions = x.arrays_of(op, args[2])?;
-        let y = result(op, called(context, call, &f, vec![x.value()])?)?;
-        let outputs = y.to_value().arrays().or_fault()?;
+        let y = called_with(context, call, &f, &x)?;
+        let outputs = outputs_of(op, &y)?;
         let marks = x.marks();
         let pairs: Vec<(&Array, Option<&Array>)> = marks
             .iter()
@@ -227,13 +230,15 @@ fn directions(registry: &mut Registry<'_>) {
             context.session.jvp_asking(&outputs.iter().collect::<Vec<_>>(), &pairs, asked)
         })?;
         release(&[&x], outputs.iter().chain(&tangents));
-        let tangent = of_form(&y, &mut tangents.into_iter())?;
-        Ok(vec![Dynamic::from(y), tangent])
+        let mut tangents = tangents.into_iter();
+        let tangent = in_form(op, &y, &mut |y| of_form(y, &mut tangents))?;
+        Ok(vec![y, tangent])
     });
     registry.doc(
         "vjp",
         "(f, x, v)",
-        "A list of f(x) and the gradient by x of the sum over all lanes of f(x) times v, which has the form of f(x).\n\n\
+        "A list of f(x) and the gradient by x of the sum over all lanes of f(x) times v, which has the form of f(x): an array, or \
+         a list or map of them. A list as x are the arguments of a function of several.\n\n\
          >> vjp(|x| x * x, FloatC([1, 2]), FloatC([1, 10]))\n[[1, 4], [2, 40]]",
     );
     registry.any("vjp", 3, |context, call, args| {
@@ -241,11 +246,15 @@ fn directions(registry: &mut Registry<'_>) {
         let op = "vjp";
         let f = of_function(op, args[0])?;
         let x = Tree::new(context, op, args[1])?;
-        let y = result(op, called(context, call, &f, vec![x.value()])?)?;
-        let factors = of_array(op, args[2])?.to_value().arrays().or_fault()?;
-        let outputs = y.to_value().arrays().or_fault()?;
+        let y = called_with(context, call, &f, &x)?;
+        let are_several = args[2].is_array() || args[2].is_map();
+        let factors = match are_several {
+            true => outputs_of(op, args[2])?,
+            false => of_array(op, args[2])?.to_value().arrays().or_fault()?,
+        };
+        let outputs = outputs_of(op, &y)?;
         if factors.len() != outputs.len() {
-            let (got, expected) = (type_name(args[2]), y.type_name());
+            let (got, expected) = (type_name(args[2]), type_name(&y));
             return Err(fault(format!("{op}: got {got} as factors of {expected}")));
         }
         let pairs: Vec<(&Array, Option<&Array>)> =
@@ -254,8 +263,25 @@ fn directions(registry: &mut Registry<'_>) {
             asking(context, call, |asked| context.session.grad_asking(&pairs, &x.marks(), asked))?;
         release(&[&x], outputs.iter().chain(&gradients));
         let gradient = x.gradients(&mut gradients.into_iter())?;
-        Ok(vec![Dynamic::from(y), gradient])
+        Ok(vec![y, gradient])
     });
+}
+
+/// Calls a function that is differentiated with an argument; with its parts, if that is a list and the function takes as
+/// many.
+fn called_with(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    f: &FnPtr,
+    x: &Tree,
+) -> Result<Dynamic> {
+    let whole = called(context, call, f, vec![x.value()]);
+    match (whole, x) {
+        (Err(error), Tree::List(items)) if matches!(error.unwrap_inner(), EvalAltResult::ErrorFunctionNotFound(of, _) if of.starts_with(f.fn_name())) => {
+            called(context, call, f, items.iter().map(Tree::value).collect())
+        }
+        (whole, _) => whole,
+    }
 }
 
 /// `jacobian` and `hessian`.
@@ -317,34 +343,10 @@ fn by_each(
     y: &Dynamic,
     said: &mut dyn FnMut(&ArrayRef, &Marked) -> Result<Dynamic>,
 ) -> Result<Dynamic> {
-    if let Some(list) = y.read_lock::<rhai::Array>() {
-        let each = list.iter().map(|y| by_each(op, trees, y, said));
-        return each.collect::<Result<_>>().map(Dynamic::from_array);
-    }
-    if let Some(map) = y.read_lock::<rhai::Map>() {
-        let each = map.iter().map(|(key, y)| Ok((key.clone(), by_each(op, trees, y, said)?)));
-        return each.collect::<Result<_>>().map(Dynamic::from_map);
-    }
-    let y = result(op, y.clone())?;
-    let each = trees.iter().map(|tree| tree.each(&mut |mark| said(&y, mark)));
-    Ok(one_or_list(each.collect::<Result<_>>()?))
-}
-
-/// What belongs to the only argument, or a list.
-fn one_or_list(mut each: rhai::Array) -> Dynamic {
-    if each.len() == 1 { each.swap_remove(0) } else { each.into() }
-}
-
-/// Arguments behind marks, of which there is one at least.
-fn trees(context: &Context, op: &'static str, args: &[&mut Dynamic]) -> Result<Vec<Tree>> {
-    let trees = args.iter().map(|arg| Tree::new(context, op, arg)).collect::<Result<Vec<_>>>()?;
-    if trees.iter().flat_map(Tree::marks).next().is_none() {
-        let got = args.iter().map(|arg| type_name(arg)).collect::<Vec<_>>().join(", ");
-        let message = format!("{op}: got {got}, expected arrays of floats to differentiate by");
-        let hint = "integers have no derivatives: write 3.0, or FloatC(x)";
-        return Err(fault_with_hint(message, hint));
-    }
-    Ok(trees)
+    in_form(op, y, &mut |y| {
+        let each = trees.iter().map(|tree| tree.each(&mut |mark| said(y, mark)));
+        Ok(one_or_list(each.collect::<Result<_>>()?))
+    })
 }
 
 /// `no_grad` and `isolate_grad`.
@@ -357,6 +359,16 @@ fn scopes(registry: &mut Registry<'_>) {
          >> x = FloatD(3); type_of(no_grad(|| x * x))\nFloatC",
     );
     registry.alias("suspend_grad", "no_grad");
+    registry.doc(
+        "resume_grad",
+        "(f)",
+        "Calls a function without arguments; what it computes from marked arrays is tracked, inside no_grad, too.\n\n\
+         >> x = FloatD(3); no_grad(|| type_of(resume_grad(|| x * x)))\nFloatD",
+    );
+    registry.any("resume_grad", 1, |context, call, args| {
+        let f = of_function("resume_grad", args[0])?;
+        context.session.with_grad(|| f.call_within_context::<Dynamic>(call, ()))
+    });
     for name in ["no_grad", "suspend_grad"] {
         registry.any(name, 1, move |context, call, args| {
             let f = of_function(name, args[0])?;
@@ -447,162 +459,4 @@ fn with_beside(op: &str, value: Dynamic) -> Result<(ArrayRef, Option<Vec<Dynamic
         }
         _ => Ok((result(op, value)?, None)),
     }
-}
-
-/// The arrays of floats in a value, and in lists and maps.
-fn arrays_in(value: &Dynamic) -> Vec<Array> {
-    if let Some(list) = value.read_lock::<rhai::Array>() {
-        return list.iter().flat_map(arrays_in).collect();
-    }
-    if let Some(map) = value.read_lock::<rhai::Map>() {
-        return map.values().flat_map(arrays_in).collect();
-    }
-    value.read_lock::<ArrayRef>().map(|value| value.leaves()).unwrap_or_default()
-}
-
-/// An argument with its arrays of floats behind marks.
-enum Tree {
-    Value(Marked),
-    List(Vec<Self>),
-    Map(Vec<(Identifier, Self)>),
-    /// What has no derivatives.
-    Other(Dynamic),
-}
-
-impl Tree {
-    fn new(context: &Context, op: &'static str, value: &Dynamic) -> Result<Self> {
-        if let Some(list) = value.read_lock::<rhai::Array>() {
-            let items = list.iter().map(|item| Self::new(context, op, item));
-            return items.collect::<Result<_>>().map(Self::List);
-        }
-        if let Some(map) = value.read_lock::<rhai::Map>() {
-            let entry = |(key, item): (&Identifier, &Dynamic)| {
-                Ok((key.clone(), Self::new(context, op, item)?))
-            };
-            return map.iter().map(entry).collect::<Result<_>>().map(Self::Map);
-        }
-        if let Ok(number) = value.as_float() {
-            let array = context.session.full(DType::F32, number, 1).or_fault()?;
-            return Value::from(array).marked(op).map(Self::Value).or_fault();
-        }
-        let array = value.read_lock::<ArrayRef>().map(|value| value.to_value());
-        match array {
-            Some(array) if array.dtype().is_float() => array.marked(op).map(Self::Value).or_fault(),
-            _ => Ok(Self::Other(value.clone())),
-        }
-    }
-
-    /// The argument to call the function with.
-    fn value(&self) -> Dynamic {
-        match self {
-            Self::Value(marked) => Dynamic::from(ArrayRef::from(marked.value.clone())),
-            Self::List(items) => Dynamic::from_array(items.iter().map(Self::value).collect()),
-            Self::Map(entries) => {
-                let entries = entries.iter().map(|(key, item)| (key.clone(), item.value()));
-                Dynamic::from_map(entries.collect())
-            }
-            Self::Other(value) => value.clone(),
-        }
-    }
-
-    /// What a function says of the marks, in the form of the argument; nothing of what has no derivatives.
-    fn each(&self, said: &mut dyn FnMut(&Marked) -> Result<Dynamic>) -> Result<Dynamic> {
-        Ok(match self {
-            Self::Value(marked) => said(marked)?,
-            Self::List(items) => {
-                let items = items.iter().map(|item| item.each(said));
-                Dynamic::from_array(items.collect::<Result<_>>()?)
-            }
-            Self::Map(entries) => {
-                let each = entries.iter().map(|(key, item)| Ok((key.clone(), item.each(said)?)));
-                Dynamic::from_map(each.collect::<Result<_>>()?)
-            }
-            Self::Other(_) => Dynamic::UNIT,
-        })
-    }
-
-    fn marks(&self) -> Vec<&Array> {
-        match self {
-            Self::Value(marked) => marked.marks().iter().collect(),
-            Self::List(items) => items.iter().flat_map(Self::marks).collect(),
-            Self::Map(entries) => entries.iter().flat_map(|(_, item)| item.marks()).collect(),
-            Self::Other(_) => Vec::new(),
-        }
-    }
-
-    fn marked(&self) -> Vec<&Marked> {
-        match self {
-            Self::Value(marked) => vec![marked],
-            Self::List(items) => items.iter().flat_map(Self::marked).collect(),
-            Self::Map(entries) => entries.iter().flat_map(|(_, item)| item.marked()).collect(),
-            Self::Other(_) => Vec::new(),
-        }
-    }
-
-    /// Gradients in the form of the argument.
-    fn gradients(&self, arrays: &mut dyn Iterator<Item = Array>) -> Result<Dynamic> {
-        self.each(&mut |marked| Ok(Dynamic::from(ArrayRef::from(marked.with(arrays).or_fault()?))))
-    }
-
-    /// The arrays of a value that has the argument's form.
-    fn arrays_of(&self, op: &str, value: &Dynamic) -> Result<Vec<Array>> {
-        let mismatch = || {
-            let (own, got) = (type_name(&self.value()), type_name(value));
-            fault(format!("{op}: got {got} as direction of {own}"))
-        };
-        match self {
-            Self::Value(marked) => {
-                let arrays = match Arg::new(op, value)? {
-                    Arg::Value(value) => value.to_value().arrays().or_fault()?,
-                    Arg::Number(number) => {
-                        let full = |x: &Array| x.session().full(x.dtype(), number, 1).or_fault();
-                        marked.marks().iter().map(full).collect::<Result<_>>()?
-                    }
-                    Arg::Numbers(_) => return Err(mismatch()),
-                };
-                if arrays.len() == marked.marks().len() { Ok(arrays) } else { Err(mismatch()) }
-            }
-            Self::List(items) => {
-                let list = value.read_lock::<rhai::Array>().ok_or_else(mismatch)?;
-                if list.len() != items.len() {
-                    return Err(mismatch());
-                }
-                let arrays =
-                    items.iter().zip(&*list).map(|(item, value)| item.arrays_of(op, value));
-                Ok(arrays.collect::<Result<Vec<_>>>()?.concat())
-            }
-            Self::Map(entries) => {
-                let map = value.read_lock::<rhai::Map>().ok_or_else(mismatch)?;
-                let arrays = entries.iter().map(|(key, item)| {
-                    item.arrays_of(op, map.get(key.as_str()).ok_or_else(mismatch)?)
-                });
-                Ok(arrays.collect::<Result<Vec<_>>>()?.concat())
-            }
-            Self::Other(_) => Ok(Vec::new()),
-        }
-    }
-}
-
-fn release<'a>(trees: &[&Tree], outputs: impl Iterator<Item = &'a Array>) {
-    let marked: Vec<&Marked> = trees.iter().flat_map(|tree| tree.marked()).collect();
-    Marked::release(&marked, &outputs.collect::<Vec<_>>());
-}
-
-/// What a function that is differentiated gave.
-fn result(op: &str, value: Dynamic) -> Result<ArrayRef> {
-    if let Some(array) = value.read_lock::<ArrayRef>()
-        && array.to_value().dtype().is_float()
-    {
-        return Ok(array.clone());
-    }
-    let message =
-        format!("{op}: the function gave {}, expected an array of floats", type_name(&value));
-    Err(match type_name(&value).as_str() {
-        _ if value.is_float() || value.is_int() => fault_with_hint(
-            message,
-            "a number does not know what it was computed from: x[0..1] is a lane as an array, hsum(x) a sum",
-        ),
-        _ if value.is_array() => fault_with_hint(message, "return the one that is differentiated"),
-        _ => fault(message),
-    })
 }

@@ -243,7 +243,7 @@ fn documented(registry: &mut Registry<'_>) {
          y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
          template <typename T>, #include, #pragma and std:: are skipped; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
-         they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or. / of two integers is an error: \
+         they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
          idiv(a, b) truncates. Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below.\n\n\

@@ -12,13 +12,16 @@ use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContex
 use super::custom::Arguments;
 use super::engine::{MOST_PUSHED, call_function, check_function, nearest};
 use super::registry::Registry;
-use crate::context::Context;
+use crate::context::{Context, Ending};
 use crate::fault::{Fault, Result, check_interrupt, fault, fault_with_hint};
 use crate::value::custom::{Custom, CustomRef};
 use crate::value::{ArrayRef, Node, type_name};
 
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
+
+/// The function that does what is to be done before the session ends.
+pub(crate) const END: &str = "end_session";
 
 /// Keys of what describes an operator.
 const KEYS: [&str; 8] =
@@ -106,13 +109,17 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<EngineRef>("engine");
     registry.engine.register_type_with_name::<HandleRef>("handle");
     documented(registry);
+    let context = registry.context.clone();
+    registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
+        context.take_endings().into_iter().try_for_each(|ending| ending.end(&context, &call))
+    });
     registry.any("operator", 1, |context, _, args| {
         operator(context, args[0]).map(|own| OperatorRef(Rc::new(own)))
     });
-    registry.any("engine", 0, |_, _, _| engine(&Map::new()));
-    registry.any("engine", 1, |_, _, args| match args[0].as_int() {
-        Ok(threads) => engine(&Map::from([("threads".into(), threads.into())])),
-        Err(_) => engine(&map("engine", args[0])?),
+    registry.any("engine", 0, |context, _, _| engine(context, &Map::new()));
+    registry.any("engine", 1, |context, _, args| match args[0].as_int() {
+        Ok(threads) => engine(context, &Map::from([("threads".into(), threads.into())])),
+        Err(_) => engine(context, &map("engine", args[0])?),
     });
     let (of_engine, of_handle) = (TypeId::of::<EngineRef>(), TypeId::of::<HandleRef>());
     for arity in 2..=MOST_PUSHED + 2 {
@@ -253,7 +260,7 @@ fn operator(context: &Context, description: &Dynamic) -> Result<Described> {
     })
 }
 
-fn engine(options: &Map) -> Result<EngineRef> {
+fn engine(context: &Context, options: &Map) -> Result<EngineRef> {
     check_keys("engine", options, &OPTIONS)?;
     let number = |key: &str| match options.get(key) {
         None => Ok(None),
@@ -274,7 +281,10 @@ fn engine(options: &Map) -> Result<EngineRef> {
         }
     };
     let (agenda, most) = (RefCell::default(), most.unwrap_or(usize::MAX));
-    Ok(EngineRef(Rc::new(Engine { agenda, full, most })))
+    let engine = Rc::new(Engine { agenda, full, most });
+    let ending: Rc<dyn Ending> = engine.clone();
+    context.at_end(Rc::downgrade(&ending));
+    Ok(EngineRef(engine))
 }
 
 fn push(
@@ -323,6 +333,17 @@ impl Engine {
 
     fn borrow_mut(&self, op: &str) -> Result<std::cell::RefMut<'_, Agenda<Op, Dynamic, Fault>>> {
         self.agenda.try_borrow_mut().map_err(|_| busy(op))
+    }
+}
+
+impl Ending for Engine {
+    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that fails.
+    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
+        let engine = EngineRef(self);
+        engine.0.borrow_mut("flush")?.take_failure();
+        engine.run(context, call, None)?;
+        let failure = engine.0.borrow_mut("flush")?.take_failure();
+        failure.map_or(Ok(()), |fault| Err(Fault::raised(fault)))
     }
 }
 
@@ -402,7 +423,16 @@ struct Closures<'c> {
 
 impl Closures<'_> {
     fn call_closure(&self, function: &FnPtr, args: Vec<Dynamic>) -> Result<Dynamic> {
-        function.call_within_context(self.call, args)
+        function.call_within_context(self.call, args).map_err(|error| match error.unwrap_inner() {
+            // Rhai lends the engine to the method that runs this.
+            EvalAltResult::ErrorDataRace(of, _) => {
+                let is_of = |op: &&&str| of.ends_with(&format!("of function '{op}'"));
+                let op = ["push", "get", "flush"].iter().find(is_of).map(|op| busy(op));
+                // It does not say what a shared variable is lent to.
+                op.or_else(|| of.is_empty().then(|| busy("exec"))).unwrap_or(error)
+            }
+            _ => error,
+        })
     }
 
     fn one(&self, op: &Op, inputs: &[Dynamic]) -> Result<Dynamic> {

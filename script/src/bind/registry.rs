@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use rhai::{Dynamic, Engine, NativeCallContext};
+use rhai::{Dynamic, Engine, Map, NativeCallContext};
 
 use crate::bind::doc::{Kind, Written};
 use crate::context::Context;
@@ -139,15 +139,18 @@ impl<'e> Registry<'e> {
         + 'static,
     ) {
         let function = Rc::new(function);
-        for arity in arities {
+        // What an entry of a map stands for is called with the map first: `#{f: thing}.f(x)`.
+        let of_maps = arities.clone().map(|arity| (arity, 1));
+        for (arity, place) in arities.map(|arity| (arity, 0)).chain(of_maps) {
             let (context, function) = (self.context.clone(), function.clone());
-            let mut types = vec![TypeId::of::<Dynamic>(); arity + 1];
-            types[0] = TypeId::of::<T>();
+            let mut types = vec![TypeId::of::<Dynamic>(); place + arity + 1];
+            types[0] = TypeId::of::<Map>();
+            types[place] = TypeId::of::<T>();
             self.engine.register_raw_fn(name, types, move |call, args| {
                 context.at(&call);
-                let thing = args[0].read_lock::<T>().map(|thing| thing.clone());
+                let thing = args[place].read_lock::<T>().map(|thing| thing.clone());
                 let thing = thing.expect("internal error: a call of nothing");
-                function(&context, &call, &thing, &args[1..])
+                function(&context, &call, &thing, &args[place + 1..])
             });
         }
     }

@@ -16,6 +16,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, T
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::{Docs, FunctionDoc};
+use crate::bind::operators::END;
 use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
@@ -465,6 +466,22 @@ impl Interpreter {
 
     fn variables(&self) -> Vec<String> {
         self.scope.iter_raw().map(|(name, ..)| name.to_string()).collect()
+    }
+
+    /// Does what is still to be done before the session ends: what waits in engines.
+    ///
+    /// # Errors
+    /// As [`Interpreter::run`].
+    pub fn end(&mut self) -> Result<(), Box<Error>> {
+        if !self.context.has_endings() {
+            return Ok(());
+        }
+        self.evaluate(&format!("{END}()"), "<end>").map(drop).map_err(|mut error| {
+            // Nobody wrote that.
+            error.location = None;
+            error.message = format!("at the end: {}", error.message);
+            error
+        })
     }
 
     /// Ends with the process: the system takes its memory at once, where giving it back piece by piece takes time that

@@ -457,7 +457,10 @@ fn operation(op: Op, lanes: &[Lane]) -> Lane {
     let converted = |i: usize| cast(dtype, types[i], bits[i]);
     let lane = match op {
         Op::Floor | Op::Ceil | Op::Round | Op::Trunc if dtype.is_int() => bits[0],
-        Op::And | Op::Or if types[0] != types[1] && types.contains(&DType::Mask) => {
+        // A truth value is 0 or 1 where it meets an integer.
+        Op::And | Op::Or
+            if dtype.is_float() && types[0] != types[1] && types.contains(&DType::Mask) =>
+        {
             let (mask, x) = if types[0] == DType::Mask { (0, 1) } else { (1, 0) };
             match (op, bits[mask] != 0) {
                 (Op::And, true) | (Op::Or, false) => bits[x],

@@ -20,7 +20,8 @@ impl Table {
         }
         let mut hash = number(&variable);
         // What is not tracked though its operands are is another value than that which is.
-        if self.untracked && variable.operands().any(|id| self.get(id).tracked) {
+        let differs = |id| self.get(id).tracked || self.detaches && self.get(id).scope != 0;
+        if self.untracked && variable.operands().any(differs) {
             hash = (hash ^ UNTRACKED).max(1);
         }
         let next = self.next_id();

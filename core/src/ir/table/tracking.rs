@@ -63,8 +63,20 @@ impl Table {
         marked
     }
 
+    /// Records what derivatives end at, in the bodies of regions too.
+    pub(crate) fn detaching<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
+        let before = (self.untracked, self.detaches);
+        (self.untracked, self.detaches) = (true, true);
+        let result = record(self);
+        (self.untracked, self.detaches) = before;
+        result
+    }
+
     /// The value of `id` as a variable that is not tracked. The caller owns an external reference to it.
     pub(crate) fn detached(&mut self, id: VarId) -> VarId {
+        if self.get(id).scope != 0 {
+            return self.detaching(|table| table.same_value(id));
+        }
         if !self.get(id).tracked {
             self.inc_external(id);
             return id;

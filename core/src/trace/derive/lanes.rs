@@ -45,7 +45,7 @@ impl Recorder<'_> {
                     _ => self.pull_extreme_at(id, &x, v)?,
                 };
                 self.pass(cotangents, x[0], parts[0])?;
-                self.pass(cotangents, x[1], parts[1])
+                self.pass_within(cotangents, x[1], parts[1], x.get(3).copied())
             }
             Kind::Reduce(op) => {
                 let part = self.times_slope_of_reduction(op, id, x[0], v)?;

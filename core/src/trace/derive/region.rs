@@ -128,6 +128,13 @@ impl Recorder<'_> {
         result
     }
 
+    /// The same value as a variable that is not tracked.
+    pub(crate) fn detached(&mut self, id: VarId) -> VarId {
+        let detached = self.table.detached(id);
+        self.owned.push(detached);
+        detached
+    }
+
     /// The same value as a tracked variable of its own.
     pub(super) fn alias(&mut self, id: VarId) -> VarId {
         let alias = self.table.same_value(id);

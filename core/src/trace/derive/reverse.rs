@@ -1,4 +1,8 @@
 //! Reverse mode: from cotangents of outputs to those of inputs.
+//!
+//! Lanes that a `select` did not take, and those in which a branch was not run, get no cotangent: nor do the operands of what
+//! was computed in them all the same, however it went there (0 times infinity is no number). So a cotangent is passed on with
+//! the mask of the lanes that it is in.
 
 use std::collections::HashSet;
 
@@ -29,6 +33,8 @@ pub(crate) struct PullBack {
 pub(super) struct Cotangents {
     members: HashSet<VarId, Mix>,
     of: Of<VarId>,
+    /// The lanes outside of which the cotangent is 0, of those where that is known.
+    within: Of<VarId>,
 }
 
 impl PullBack {
@@ -85,7 +91,7 @@ impl Recorder<'_> {
         inputs: &[VarId],
     ) -> Result<PullBack> {
         let members = cone.order.iter().copied().collect();
-        let mut cotangents = Cotangents { members, of: Of::default() };
+        let mut cotangents = Cotangents { members, of: Of::default(), within: Of::default() };
         for &(output, cotangent) in outputs {
             self.pass(&mut cotangents, output, cotangent)?;
         }
@@ -119,7 +125,8 @@ impl Recorder<'_> {
             let Some(cotangent) = way.take(id) else { continue };
             let cotangent = self.fitting(cotangent, self.size(id))?;
             if let Some(&expansion) = way.cone.expanded.get(&id) {
-                self.pass(&mut way.cotangents, expansion, cotangent)?;
+                let within = way.cotangents.within.get(&id).copied();
+                self.pass_within(&mut way.cotangents, expansion, cotangent, within)?;
             } else if let Kind::Result { position, .. } = self.var(id).made_by() {
                 let region = self.var(id).made_of()[0];
                 let n = self.var(region).region().map_or(0, |region| region.values.len());
@@ -193,13 +200,35 @@ impl Recorder<'_> {
         if !is_of_lanes {
             return self.pull_across(cotangents, id, cotangent);
         }
-        for (i, operand) in self.var(id).made_of().into_iter().enumerate() {
-            if cotangents.wants(operand) {
-                let part = self.times_partial(id, cotangent, i)?;
-                self.pass(cotangents, operand, part)?;
+        let operands = self.var(id).made_of();
+        let within = cotangents.within.get(&id).copied();
+        for (i, &operand) in operands.iter().enumerate() {
+            if !cotangents.wants(operand) {
+                continue;
             }
+            let mut part = self.times_partial(id, cotangent, i)?;
+            let mut within = within;
+            match self.var(id).made_by() {
+                Kind::Op(Op::Select) => within = Some(self.taken(within, operands[0], i)?),
+                Kind::Op(op) if !scales(op, i) => {}
+                _ => part = self.only_within(part, within)?,
+            }
+            self.pass_within(cotangents, operand, part, within)?;
         }
         Ok(())
+    }
+
+    /// The lanes of `within` in which a selection takes its i-th operand.
+    fn taken(&mut self, within: Option<VarId>, condition: VarId, i: usize) -> Result<VarId> {
+        let taken = if i == 1 { condition } else { self.elementwise(Op::Not, &[condition])? };
+        within.map_or(Ok(taken), |within| self.elementwise(Op::And, &[within, taken]))
+    }
+
+    /// A cotangent that is 0 elsewhere.
+    fn only_within(&mut self, part: VarId, within: Option<VarId>) -> Result<VarId> {
+        let Some(within) = within else { return Ok(part) };
+        let zero = self.constant(self.dtype(part), 0);
+        self.elementwise(Op::Select, &[within, part, zero])
     }
 
     /// Adds to the cotangent of a variable on the way.
@@ -214,11 +243,31 @@ impl Recorder<'_> {
         id: VarId,
         part: VarId,
     ) -> Result<()> {
+        self.pass_within(cotangents, id, part, None)
+    }
+
+    /// Adds to the cotangent of a variable what is 0 outside of some lanes.
+    pub(super) fn pass_within(
+        &mut self,
+        cotangents: &mut Cotangents,
+        id: VarId,
+        part: VarId,
+        within: Option<VarId>,
+    ) -> Result<()> {
         if !cotangents.wants(id) {
             return Ok(());
         }
         let mut part = self.cast(part, self.dtype(id))?;
         let mut sum = cotangents.of.get(&id).copied();
+        let within = within.filter(|&lanes| [1, self.size(id)].contains(&self.size(lanes)));
+        let within = match (sum, cotangents.within.remove(&id), within) {
+            (None, _, within) => within,
+            (Some(_), Some(one), Some(other)) => Some(self.elementwise(Op::Or, &[one, other])?),
+            _ => None,
+        };
+        if let Some(within) = within {
+            cotangents.within.insert(id, within);
+        }
         // Parts of what is the same in every lane are added lane by lane, and their lanes once.
         if let Some(before) = &mut sum
             && self.size(id) == 1
@@ -255,5 +304,25 @@ impl Cotangents {
     /// Sets the cotangent of a variable.
     pub(super) fn put(&mut self, id: VarId, sum: VarId) {
         self.of.insert(id, sum);
+        self.within.remove(&id);
+    }
+}
+
+/// Whether the partial derivative of an operation by its i-th operand is more than a step or a sign: it may be infinite.
+fn scales(op: Op, i: usize) -> bool {
+    match op {
+        Op::Fma => i < 2,
+        _ => !matches!(
+            op,
+            Op::Add
+                | Op::Sub
+                | Op::Neg
+                | Op::Abs
+                | Op::Cast
+                | Op::Min
+                | Op::Max
+                | Op::Minimum
+                | Op::Maximum
+        ),
     }
 }

@@ -4,7 +4,9 @@
 
 use std::f64::consts::FRAC_1_PI;
 
+use crate::dtype::DType;
 use crate::trace::expr::Expr;
+use crate::trace::special::{fourth_power_of_sine, squares_of_sine};
 
 /// `2 / sqrt(pi)`.
 const TWO_BY_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
@@ -156,28 +158,6 @@ pub(super) fn elliptic_3<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     (x[2] * (s * s) + s.constant(1)) * elliptic_delta(x[0], x[1])
 }
 
-/// K(k) by k, from K and E; 0 at 0.
-pub(super) fn elliptic_1<'r>(k: Expr<'r>, first: Expr<'r>, second: Expr<'r>) -> Expr<'r> {
-    let (zero, one) = (k.constant(0), k.constant(1));
-    let slope = (second / ((one - k) * (one + k)) - first) / k;
-    k.eq(zero).select(zero, slope)
-}
-
-/// E(k) or E(φ, k) by k, from F and E; 0 at 0.
-pub(super) fn elliptic_2<'r>(k: Expr<'r>, first: Expr<'r>, second: Expr<'r>) -> Expr<'r> {
-    let zero = k.constant(0);
-    k.eq(zero).select(zero, (second - first) / k)
-}
-
-/// F(φ, k) by k.
-pub(super) fn incomplete_1<'r>(x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
-    let (phi, k, one) = (x[0], x[1], y.constant(1));
-    let complement = (one - k) * (one + k);
-    let product = phi.call("sin", &[]) * phi.call("cos", &[]);
-    let rest = k * product / (complement * elliptic_delta(phi, k));
-    elliptic_1(k, y, phi.call("ellint_2", &[k])) - rest
-}
-
 /// Π(φ, k, ν) by k and by ν.
 pub(super) fn incomplete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
     let (phi, k, nu) = (x[0], x[1], x[2]);
@@ -185,18 +165,20 @@ pub(super) fn incomplete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
     let (s, c) = (phi.call("sin", &[]), phi.call("cos", &[]));
     let delta = elliptic_delta(phi, k);
     let over = s * c * delta / (nu * (s * s) + y.constant(1));
-    third([k, nu], [first, second, y], [s * c / delta, over])
+    third(Some(phi), [k, nu], [first, second, y], [s * c / delta, over])
 }
 
 /// Π(π/2, k, ν) by k and by ν.
 pub(super) fn complete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
     let (k, nu, zero) = (x[0], x[1], y.constant(0));
     let integrals = [k.call("comp_ellint_1", &[]), k.call("comp_ellint_2", &[]), y];
-    third([k, nu], integrals, [zero, zero])
+    third(None, [k, nu], integrals, [zero, zero])
 }
 
-/// DLMF 19.4.6 and its like for ν, with n = −ν: from F, E and Π, and what the end of the interval adds.
+/// DLMF 19.4.6 and its like for ν, with n = −ν: from F, E and Π, and what the end of the interval adds. Where ν is next to
+/// nothing by the first terms of the series in it.
 fn third<'r>(
+    phi: Option<Expr<'r>>,
     [k, nu]: [Expr<'r>; 2],
     [first, second, third]: [Expr<'r>; 3],
     [by_k, by_nu]: [Expr<'r>; 2],
@@ -204,7 +186,13 @@ fn third<'r>(
     let (n, m, one, two) = (-nu, k * k, k.constant(1), k.constant(2));
     let slope = k / (n - m) * (second / (m - one) + third - m * by_k / (m - one));
     let sum = second + (m - n) / n * first + (n * n - m) / n * third - n * by_nu;
-    [slope, -(sum / (two * (m - n) * (n - one)))]
+    let whole = [slope, -(sum / (two * (m - n) * (n - one)))];
+    let [square, cube] = squares_of_sine(phi, k);
+    let fourth = fourth_power_of_sine(phi, k, [first, square]);
+    let near = [k * cube, (two * nu).fma(fourth, -square)];
+    let least = if k.dtype() == DType::F64 { 1e-8 } else { 3e-4 };
+    let is_near = nu.abs().lt(nu.constant(least));
+    [0, 1].map(|i| is_near.select(near[i], whole[i]))
 }
 
 /// The slope of the curve from light to sRGB.

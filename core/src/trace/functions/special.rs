@@ -85,13 +85,13 @@ macro_rules! special_rows {
             /// >> comp_ellint_1(FloatC([0, 0.5, 1]))
             /// [1.5708, 1.68575, inf]
             comp_ellint_1 / 1, Float = |x| recipes::comp_ellint_1(x[0]),
-                partials = [|v, x, y| v * partials::elliptic_1(x[0], y, x[0].call("comp_ellint_2", &[]))];
+                partials = [|v, x, _| v * x[0] * recipes::squares_of_sine(None, x[0])[1]];
             /// Complete elliptic integral of the second kind E, of the modulus k; NaN beyond -1 and 1. At most 3 ulp.
             ///
             /// >> comp_ellint_2(FloatC([0, 0.5, 1]))
             /// [1.5708, 1.46746, 1]
             comp_ellint_2 / 1, Float = |x| recipes::comp_ellint_2(x[0]),
-                partials = [|v, x, y| v * partials::elliptic_2(x[0], x[0].call("comp_ellint_1", &[]), y)];
+                partials = [|v, x, _| -(v * x[0] * recipes::squares_of_sine(None, x[0])[0])];
             /// Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;
             /// inf at nu = -1, NaN below. At most 8 ulp.
             ///
@@ -108,7 +108,7 @@ macro_rules! special_rows {
             /// [0, 1.15966, 14.2857]
             ellint_1 / 2, Float = |x| recipes::ellint_1(x[0], x[1]), partials = [
                 |v, x, _| v / partials::elliptic_delta(x[0], x[1]),
-                |v, x, y| v * partials::incomplete_1(x, y),
+                |v, x, _| v * x[1] * recipes::squares_of_sine(Some(x[0]), x[1])[1],
             ];
             /// Elliptic integral of the second kind: `ellint_2(phi, k)` is that of sqrt(1 - k^2 sin^2) from 0 to
             /// phi; any phi for |k| <= 1. At most 10 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
@@ -117,7 +117,7 @@ macro_rules! special_rows {
             /// [0, 0.876262, 7.58039]
             ellint_2 / 2, Float = |x| recipes::ellint_2(x[0], x[1]), partials = [
                 |v, x, _| v * partials::elliptic_delta(x[0], x[1]),
-                |v, x, y| v * partials::elliptic_2(x[1], x[0].call("ellint_1", &[x[1]]), y),
+                |v, x, _| -(v * x[1] * recipes::squares_of_sine(Some(x[0]), x[1])[0]),
             ];
             /// Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of
             /// 1 / ((1 + nu sin^2) sqrt(1 - k^2 sin^2)) from 0 to phi, NaN beyond a pole. The sign of nu is Enoki's.

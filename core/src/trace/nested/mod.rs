@@ -397,8 +397,14 @@ fn divided<'r>(v: &[Expr<'r>], divisor: Expr<'r>) -> Vec<Expr<'r>> {
     v.iter().map(|&entry| entry / divisor).collect()
 }
 
+/// Its derivative at 0 is 0, as that of `abs` is.
 fn norm<'r>(v: &[Expr<'r>]) -> Expr<'r> {
-    dot(v, v).sqrt()
+    let squared = dot(v, v);
+    let root = squared.sqrt();
+    if root.is_differentiated() {
+        return squared.eq(squared.constant(0)).select(squared, root);
+    }
+    root
 }
 
 fn cross<'r>(a: &[Expr<'r>], b: &[Expr<'r>]) -> Vec<Expr<'r>> {

@@ -258,10 +258,11 @@ impl<'r> Quaternion<'r> {
         Self::of(&divided(&self.conj().parts(), dot(&parts, &parts)))
     }
 
-    /// The imaginary part with another length; 0 stays 0.
-    fn with_length(self, length: Expr<'r>, old: Expr<'r>) -> [Expr<'r>; 3] {
+    /// The imaginary part with another length; 0 stays 0, with the derivative that a length of next to 0 has.
+    fn with_length(self, length: Expr<'r>, old: Expr<'r>, slope: Expr<'r>) -> [Expr<'r>; 3] {
         let zero = old.constant(0);
-        let scale = old.eq(zero).select(zero, length / old);
+        let of_zero = if old.is_differentiated() { slope } else { zero };
+        let scale = old.eq(zero).select(of_zero, length / old);
         self.im.map(|part| part * scale)
     }
 
@@ -276,19 +277,22 @@ impl<'r> Quaternion<'r> {
     /// `size` turned by the imaginary part.
     fn with_size(self, size: Expr<'r>) -> Self {
         let angle = norm(&self.im);
-        Self { im: self.with_length(real::sin(angle) * size, angle), re: real::cos(angle) * size }
+        let im = self.with_length(real::sin(angle) * size, angle, size);
+        Self { im, re: real::cos(angle) * size }
     }
 
     fn log(self) -> Self {
         let length = norm(&self.im);
         let log = Complex { re: self.re, im: length }.log();
-        Self { im: self.with_length(log.im, length), re: log.re }
+        let slope = self.re.constant(1) / self.re;
+        Self { im: self.with_length(log.im, length, slope), re: log.re }
     }
 
     fn sqrt(self) -> Self {
         let length = norm(&self.im);
         let root = Complex { re: self.re, im: length }.sqrt();
-        Self { im: self.with_length(root.im, length), re: root.re }
+        let slope = self.re.constant(0.5) / root.re;
+        Self { im: self.with_length(root.im, length, slope), re: root.re }
     }
 
     /// `v + 2 w (u × v) + 2 u × (u × v)` for the imaginary part u: 15 products instead of 32.

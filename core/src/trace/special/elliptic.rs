@@ -120,13 +120,15 @@ struct Amplitude<'r> {
 impl<'r> Amplitude<'r> {
     fn new(phi: Expr<'r>, k: Expr<'r>) -> Self {
         let (sine, cosine) = (math::sin(phi), math::cos(phi));
-        // The sign of the cosine says whether the half turns are odd: rounding cannot miss them.
-        let odd = cosine.lt(phi.constant(0));
-        let full = phi * phi.constant(0.5 / std::f64::consts::PI);
-        let two = phi.constant(2);
-        let even = full.round() * two;
-        let turns = odd.select(full.floor().fma(two, phi.constant(1)), even);
+        let (odd, turns) = half_turns(phi, cosine);
         Self::of(k, turns, negate_if(odd, sine), cosine.abs())
+    }
+
+    /// The same of which derivatives are asked.
+    fn differentiated(phi: Expr<'r>, k: Expr<'r>) -> Self {
+        let (sine, cosine) = (phi.call("sin", &[]), phi.call("cos", &[]));
+        let (odd, turns) = half_turns(phi, cosine);
+        Self::of(k, turns, odd.select(-sine, sine), odd.select(-cosine, cosine))
     }
 
     /// The amplitude π/2.
@@ -171,6 +173,60 @@ impl<'r> Amplitude<'r> {
         let y = self.delta.eq(zero).select(self.sine / self.delta + p.sqrt(), y);
         p.eq(zero).select(self.sine / p + self.delta.sqrt(), y)
     }
+}
+
+/// Whether an amplitude with this cosine has an odd number of half turns, and how many.
+fn half_turns<'r>(phi: Expr<'r>, cosine: Expr<'r>) -> (Expr<'r>, Expr<'r>) {
+    // The sign of the cosine says whether they are odd: rounding cannot miss them.
+    let odd = cosine.lt(phi.constant(0));
+    let full = phi * phi.constant(0.5 / std::f64::consts::PI);
+    let two = phi.constant(2);
+    let even = full.round() * two;
+    (odd, odd.select(full.floor().fma(two, phi.constant(1)), even))
+}
+
+/// The integrals of `sin² / Δ` and of `sin² / Δ³`, `Δ² = 1 − k² sin²`, up to φ, or π/2: E and F have the derivatives
+/// `−k` times the first and `k` times the second by k. Nothing cancels where k is small.
+///
+/// `k² ∫ sin² / Δ = F − E` (DLMF 19.25.9), and the derivative of R_F by an argument is `−R_D / 6` (19.18.1).
+pub(in super::super) fn squares_of_sine<'r>(phi: Option<Expr<'r>>, k: Expr<'r>) -> [Expr<'r>; 2] {
+    let (zero, one) = (k.constant(0), k.constant(1));
+    let third = |x: Expr<'r>| x / x.constant(3);
+    let of = |square, delta| [with_rd(square, delta, one), with_rd(square, one, delta)];
+    // The one apart is the last argument of R_D.
+    let [apart_delta, apart_one] = of(zero, complement(k)).map(|pair| third(pair.other));
+    let complete = [apart_one, apart_delta];
+    let Some(phi) = phi else { return complete };
+    let at = Amplitude::differentiated(phi, k);
+    let [apart_delta, apart_one] =
+        of(at.cosine * at.cosine, at.delta).map(|pair| third(pair.other));
+    let cubed = at.sine * at.sine * at.sine;
+    [at.whole(cubed * apart_one, complete[0]), at.whole(cubed * apart_delta, complete[1])]
+}
+
+/// The integral of `sin⁴ / Δ` up to φ, or π/2, from F and that of `sin² / Δ`; good to four digits where k is small.
+pub(in super::super) fn fourth_power_of_sine<'r>(
+    phi: Option<Expr<'r>>,
+    k: Expr<'r>,
+    [first, square]: [Expr<'r>; 2],
+) -> Expr<'r> {
+    let c = |number: f64| k.constant(number);
+    let m = k * k;
+    let (s, product, angle) = match phi {
+        Some(phi) => {
+            let (s, cosine) = (phi.call("sin", &[]), phi.call("cos", &[]));
+            (s, s * cosine, phi)
+        }
+        None => (c(1.0), c(0.0), c(std::f64::consts::FRAC_PI_2)),
+    };
+    let squared = s * s;
+    let delta = (c(1.0) - m * squared).sqrt();
+    let whole = ((c(1.0) + m) * square * c(2.0) - first + product * delta) / (m * c(3.0));
+    let second = (angle - product) * c(0.5);
+    let fourth = (second * c(3.0) - squared * product) * c(0.25);
+    let sixth = (fourth * c(5.0) - squared * squared * product) / c(6.0);
+    let series = (m * c(0.5)).fma(sixth, fourth);
+    m.lt(c(1.0 / 64.0)).select(series, whole)
 }
 
 /// `F(φ, k)` for every φ; NaN where k² sin² exceeds 1.

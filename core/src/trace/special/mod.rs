@@ -19,6 +19,7 @@ pub(super) use dawson::dawson;
 pub(super) use digamma::digamma;
 pub(super) use elliptic::{
     comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3,
+    fourth_power_of_sine, squares_of_sine,
 };
 pub(super) use error::{erf, erfc, gelu_erf, norm_cdf};
 pub(super) use gamma::{lgamma, tgamma};

@@ -9,7 +9,7 @@ use crate::convert::exactly;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::tensor::{Place, Tensor};
+use crate::tensor::{Place, Shape, Tensor};
 use crate::trace::nested::Form;
 
 /// Tensors of more entries are long; then axes show so many entries at each end.
@@ -70,7 +70,13 @@ pub(super) fn write(tensor: &Tensor, out: &mut dyn Write, options: &Options) -> 
         return brackets.and(about).map_err(full);
     }
     let edge = options.edge.min(EDGE);
-    let is_long = shape.n_entries() > THRESHOLD.max(options.threshold);
+    // What was said of arrays holds for tensors, too.
+    let threshold = if options.threshold == Options::default().threshold {
+        THRESHOLD
+    } else {
+        options.threshold
+    };
+    let is_long = shape.n_entries() > threshold;
     let most = if is_long { 2 * edge } else { u64::MAX };
     let cells = tensor.cells(options, &|_| (most, edge))?;
     let width = cells.entries.iter().map(String::len).max().unwrap_or(0);
@@ -85,6 +91,9 @@ impl Tensor {
     /// `Interrupted`; as [`Array::read`].
     pub fn cells(&self, options: &Options, ends: &dyn Fn(usize) -> (u64, u64)) -> Result<Cells> {
         let mut cut = self.clone();
+        let session = self.parts()[0].session();
+        // What is the same everywhere is not put into memory to be looked at.
+        let same: Option<Vec<Scalar>> = self.parts().iter().map(Array::literal).collect();
         let mut axes = Vec::with_capacity(self.shape().rank());
         for (axis, &extent) in self.shape().extents().iter().enumerate() {
             let (most, edge) = ends(axis);
@@ -92,12 +101,19 @@ impl Tensor {
                 axes.push(Shown { n: exactly(extent), gap: None, extent });
                 continue;
             }
-            let kept: Vec<u64> = (0..edge).chain(extent - edge..extent).collect();
-            let session = self.parts()[0].session();
-            let mut places = vec![Place::Slice((..).into()); axis];
-            places.push(Place::Numbers(Self::new(&session.array(&kept)?, &[2 * edge])?));
-            cut = cut.at(&places)?;
+            if same.is_none() {
+                let kept: Vec<u64> = (0..edge).chain(extent - edge..extent).collect();
+                let mut places = vec![Place::Slice((..).into()); axis];
+                places.push(Place::Numbers(Self::new(&session.array(&kept)?, &[2 * edge])?));
+                cut = cut.at(&places)?;
+            }
             axes.push(Shown { n: exactly(2 * edge), gap: Some(exactly(edge)), extent });
+        }
+        if let Some(numbers) = same {
+            let n = axes.iter().map(|shown| shown.n as u64).product();
+            let part = |&number: &Scalar| session.full(self.dtype(), number, n);
+            let parts = numbers.iter().map(part).collect::<Result<Vec<_>>>()?;
+            cut = Self::of(&parts, Shape::new("print", vec![n])?)?;
         }
         Ok(Cells { axes, entries: texts(&cut, options)? })
     }
