@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 15] = [
+const EXCEPTIONS: [(&str, &str); 17] = [
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
     ("core/src/text_kernel/expression.rs", "operators of C"),
@@ -29,9 +29,11 @@ const EXCEPTIONS: [(&str, &str); 15] = [
     ("script/src/bind/columns.rs", "columns of a summary, which leave missing values out"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
     ("script/src/bind/groups.rs", "columns of groups"),
+    ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),
     ("script/src/bind/operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
     ("script/src/bind/tensor_members.rs", "members, each with its meaning"),
+    ("script/src/bind/tensors.rs", "names that everybody else has for reductions"),
     ("script/src/diagnose/python.rs", "words of Python"),
     ("tests/src/nested/generate.rs", "what random programs call more often"),
     ("tests/src/oracle/functions.rs", "what functions mean, said again"),

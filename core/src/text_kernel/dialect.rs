@@ -16,6 +16,31 @@ pub(super) const QUALIFIERS: [&str; 10] = [
     "constexpr",
 ];
 
+/// What CUDA's names of threads and blocks are where every lane is a thread of one block.
+pub(super) enum Launch {
+    Lane,
+    Count,
+    Number(i64),
+}
+
+/// What a name says of a launch: `blockIdx.x * blockDim.x + threadIdx.x` is the lane, `gridDim.x * blockDim.x` how many
+/// there are.
+pub(super) fn of_launch(name: &str) -> Option<Launch> {
+    let (of, axis) = name.split_once('.')?;
+    let is_first = match axis {
+        "x" => true,
+        "y" | "z" => false,
+        _ => return None,
+    };
+    Some(match of {
+        "threadIdx" if is_first => Launch::Lane,
+        "blockDim" if is_first => Launch::Count,
+        "threadIdx" | "blockIdx" => Launch::Number(0),
+        "blockDim" | "gridDim" => Launch::Number(1),
+        _ => return None,
+    })
+}
+
 /// Words between `*` and the name of an array.
 pub(super) const OF_POINTERS: [&str; 4] = ["const", "volatile", "__restrict__", "restrict"];
 
@@ -71,7 +96,7 @@ fn integer(name: &str) -> Option<Scalar> {
 }
 
 const LANE: &str =
-    "every lane runs the kernel: i is its number and n how many there are; this can go";
+    "every lane runs the kernel: i is its number and n how many there are, int idx = i;";
 const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 

@@ -44,6 +44,7 @@ impl Recorder<'_> {
                 let active = self.frame.active.clone();
                 Ok(Item::Array(self.arrays[array].gather(&index, active.as_ref())?))
             }
+            Term::Local(local, index) => self.local_value(local, index),
             Term::Apply(op, parts) => {
                 let operands = parts.iter().map(|part| self.value(part));
                 let operands = operands.collect::<Result<Vec<_>, _>>()?;
@@ -70,6 +71,12 @@ impl Recorder<'_> {
             Term::Call(name, args) => self.called(name, args, expression.at),
             Term::Assign(..) => {
                 Err(Trouble::new(expression.at, "an assignment stands in an expression"))
+            }
+            Term::Step(op, is_after, place) => {
+                let before = self.value(place)?;
+                let one = Expression { at: place.at, kind: Term::Number(Scalar::Int(1)) };
+                let after = self.assigned(Some(*op), &[(**place).clone(), one])?;
+                Ok(if *is_after { before } else { after })
             }
         }
     }
@@ -233,7 +240,10 @@ impl Recorder<'_> {
         }
         let before = self.frame.active.clone();
         self.frame.active = Some(self.and(before.as_ref(), lanes)?);
+        // What it steps, it steps in these lanes.
+        self.frame.level += 1;
         let value = self.value(expression);
+        self.frame.level -= 1;
         self.frame.active = before;
         value
     }
@@ -288,6 +298,7 @@ impl Recorder<'_> {
                 self.write(array, name, op, &index, &value)?;
                 value.converted(self.session, self.arrays[array].dtype())
             }
+            Term::Local(local, index) => self.assign_local(local, index, op, value),
             Term::Name(name) => {
                 let unknown = || {
                     let what = format!("`{name}` is no variable, so it has nothing assigned to it");
@@ -297,12 +308,7 @@ impl Recorder<'_> {
                 let value = match op {
                     Some(op) => {
                         let old = self.frame.variables[at].item.clone();
-                        if op == Op::Div && old.is_integer() && value.is_integer() {
-                            let what = "/: got two integers";
-                            let remedy = "write idiv(a, b), which truncates";
-                            return Err(Trouble::new(place.at, what).with(Some(remedy.into())));
-                        }
-                        self.apply(op, &[old, value])?
+                        self.stepped_by(op, old, value, place.at)?
                     }
                     None => value,
                 };
@@ -310,6 +316,22 @@ impl Recorder<'_> {
             }
             _ => Err(Trouble::new(place.at, "expected a variable to assign to")),
         }
+    }
+
+    /// What a place holds behind `+=` and its like.
+    pub(super) fn stepped_by(
+        &self,
+        op: Op,
+        old: Item,
+        value: Item,
+        at: Span,
+    ) -> Result<Item, Trouble> {
+        if op == Op::Div && old.is_integer() && value.is_integer() {
+            let what = "/: got two integers";
+            let remedy = "write idiv(a, b), which truncates";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
+        self.apply(op, &[old, value])
     }
 
     /// Writes elements of an array (S12).

@@ -1,5 +1,6 @@
 //! From text to tree: expressions, with C's precedence.
 
+use super::dialect::Launch;
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
@@ -32,11 +33,14 @@ fn operation(sign: &str) -> Option<Op> {
 /// What adds to a place, in the text of [`Parser::assignment`].
 const ASSIGNMENTS: [&str; 10] = ["+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="];
 
+/// What adds 1 to a place, or takes it away.
+const STEPS: [(&str, Op); 2] = [("++", Op::Add), ("--", Op::Sub)];
+
 impl Parser<'_> {
     /// A statement that is an expression: a call, an assignment, `++`.
     pub(super) fn assignment(&mut self) -> Result<Expression, Trouble> {
         let start = self.span();
-        for (sign, op) in [("++", Op::Add), ("--", Op::Sub)] {
+        for (sign, op) in STEPS {
             if self.takes(sign) {
                 let place = self.unary()?;
                 return self.stepped(place, op, start);
@@ -48,10 +52,8 @@ impl Parser<'_> {
         }
         let place = self.conditional()?;
         let at = self.span();
-        for (sign, op) in [("++", Op::Add), ("--", Op::Sub)] {
-            if self.takes(sign) {
-                return self.stepped(place, op, start);
-            }
+        if let Term::Step(op, _, place) = place.kind {
+            return self.stepped(*place, op, start);
         }
         let op = match *self.token() {
             Token::Sign("=") => None,
@@ -89,7 +91,15 @@ impl Parser<'_> {
 
     fn check_place(&self, place: &Expression) -> Result<(), Trouble> {
         if place.kind.is_place() {
-            return Ok(());
+            return match place.roots().first().filter(|name| self.is_fixed(name)) {
+                Some(name) => {
+                    let name = name.split('[').next().unwrap_or(name);
+                    let what = format!("`{name}` is const, so it has nothing assigned to it");
+                    let remedy = "leave the const away where it is declared";
+                    Err(Trouble::new(place.at, what).with(Some(remedy.into())))
+                }
+                None => Ok(()),
+            };
         }
         Err(Trouble::new(place.at, "got a value, expected a variable to assign to"))
     }
@@ -98,9 +108,7 @@ impl Parser<'_> {
     pub(super) fn expression(&mut self) -> Result<Expression, Trouble> {
         let expression = self.conditional()?;
         let is_assignment = match *self.token() {
-            Token::Sign(sign) => {
-                sign == "=" || ASSIGNMENTS.contains(&sign) || sign == "++" || sign == "--"
-            }
+            Token::Sign(sign) => sign == "=" || ASSIGNMENTS.contains(&sign),
             _ => false,
         };
         if is_assignment {
@@ -171,10 +179,12 @@ impl Parser<'_> {
                 let operand = parser.unary()?;
                 return Ok(Expression { at, kind: Term::Not(operand.into()) });
             }
-            if parser.is("++") || parser.is("--") {
-                let what = "an assignment stands in an expression";
-                let remedy = "write it as a statement of its own";
-                return Err(Trouble::new(at, what).with(Some(remedy.into())));
+            for (sign, op) in STEPS {
+                if parser.takes(sign) {
+                    let place = parser.unary()?;
+                    parser.check_place(&place)?;
+                    return Ok(Expression { at, kind: Term::Step(op, false, place.into()) });
+                }
             }
             // The address of an element, for what writes to it.
             if parser.takes("&") {
@@ -184,7 +194,14 @@ impl Parser<'_> {
                 }
                 return Err(Trouble::new(at, "an address is one of an element: &x[j]"));
             }
-            parser.primary()
+            let place = parser.primary()?;
+            for (sign, op) in STEPS {
+                if parser.takes(sign) {
+                    parser.check_place(&place)?;
+                    return Ok(Expression { at, kind: Term::Step(op, true, place.into()) });
+                }
+            }
+            Ok(place)
         })
     }
 
@@ -283,6 +300,9 @@ impl Parser<'_> {
     }
 
     fn named(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {
+        if let Some(local) = self.known_local(name) {
+            return self.local_element(local, at);
+        }
         if self.takes("[") {
             let index = self.expression()?;
             self.expect("]", "behind the index")?;
@@ -291,6 +311,14 @@ impl Parser<'_> {
             }
             let at = at.to(self.last_span());
             return Ok(Expression { at, kind: Term::Index(name.into(), index.into()) });
+        }
+        if let Some(launch) = dialect::of_launch(name) {
+            let kind = match launch {
+                Launch::Lane => Term::Call("lane".into(), Vec::new()),
+                Launch::Count => Term::Call("count".into(), Vec::new()),
+                Launch::Number(number) => Term::Number(Scalar::Int(number)),
+            };
+            return Ok(Expression { at, kind });
         }
         let is_known = self.names.iter().any(|known| known == name) || BUILT_IN.contains(&name);
         if is_known {

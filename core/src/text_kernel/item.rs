@@ -103,8 +103,11 @@ impl Item {
                 if matches!(dtype, DType::I32 | DType::I64) && dtype.encode(*number).is_ok() {
                     return Ok(Self::Number(*number, Some(dtype)));
                 }
-                // A literal must fit; what has a type wraps.
-                session.full(typed.unwrap_or(dtype), *number, 1)?
+                // A literal must fit, but for a negative one as an unsigned integer; what has a type wraps.
+                let is_below = |number: &Scalar| matches!(number, Scalar::Int(..0));
+                let is_unsigned = dtype.is_int() && !dtype.is_signed();
+                let own = if is_unsigned && is_below(number) { DType::I64 } else { dtype };
+                session.full(typed.unwrap_or(own), *number, 1)?
             }
         };
         Ok(Self::Array(if array.dtype() == dtype { array } else { array.cast(dtype)? }))

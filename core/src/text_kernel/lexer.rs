@@ -24,13 +24,32 @@ const SIGNS: [&str; 44] = [
     "^", "?", ":", ",", ";", "(", ")", "{", "}", "[", "]",
 ];
 
-/// The tokens of a text, each with its place; the last one is [`Token::End`].
+/// The tokens of a text, each with its place; the last one is [`Token::End`]. A name that `#define` gives a meaning is that.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
     let mut tokens = Vec::new();
+    let mut meanings: Vec<(&str, Vec<Token<'_>>)> = Vec::new();
     let mut at = 0;
-    while let Some((token, place)) = next(text, at)? {
+    loop {
+        at = behind_space(text, at)?;
+        if let Some(line) = definition(&text[at..]) {
+            let (name, meaning) = defined(text, at, line)?;
+            let meaning = meaning.into_iter().flat_map(|token| meant(&meanings, token));
+            let meaning: Vec<Token<'_>> = meaning.take(MOST_MEANT + 1).collect();
+            if meaning.len() > MOST_MEANT {
+                let what = format!("`{name}` stands for more than {MOST_MEANT} words");
+                return Err(Trouble::new(span(at, line.len()), what));
+            }
+            meanings.retain(|(known, _)| *known != name);
+            meanings.push((name, meaning));
+            at += line.len();
+            continue;
+        }
+        let Some((token, place)) = next(text, at)? else { break };
         at = exactly(place.end);
-        tokens.push((token, place));
+        tokens.extend(meant(&meanings, token).into_iter().map(|token| (token, place)));
+        if tokens.len() > MOST_TOKENS {
+            return Err(Trouble::new(place, format!("more than {MOST_TOKENS} words and signs")));
+        }
     }
     tokens.push((Token::End, span(text.trim_end().len(), 0)));
     Ok(tokens)
@@ -62,6 +81,53 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
         return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
     };
     Ok(Some((token, span(at, length))))
+}
+
+/// Words that a name may stand for, and of a text.
+const MOST_MEANT: usize = 1000;
+const MOST_TOKENS: usize = 1 << 22;
+
+/// The line that begins here, if it gives a name a meaning.
+fn definition(text: &str) -> Option<&str> {
+    let line = text.lines().next()?;
+    let directive = line.strip_prefix('#')?.trim_start();
+    directive.strip_prefix("define")?.starts_with([' ', '\t']).then_some(line)
+}
+
+/// The name and the meaning of such a line.
+fn defined<'t>(text: &'t str, at: usize, line: &str) -> Result<(&'t str, Vec<Token<'t>>), Trouble> {
+    let end = at + line.len();
+    let of_line = |at: usize| -> Result<Option<(Token<'t>, usize)>, Trouble> {
+        Ok(next(&text[..end], at)?.map(|(token, place)| (token, exactly(place.end))))
+    };
+    let keyword = at + line.find("define").unwrap_or(0) + "define".len();
+    let wrong = |what: &str, remedy: &str| {
+        Err(Trouble::new(span(at, line.len()), what).with(Some(remedy.into())))
+    };
+    let Some((Token::Name(name), mut at)) = of_line(keyword)? else {
+        return wrong("`#define` names nothing", "#define N 4");
+    };
+    if text[at..].starts_with('(') {
+        return wrong(
+            "`#define` with parameters is not known here",
+            "write a function before the kernel: float sq(float x) { return x * x; }",
+        );
+    }
+    let mut meaning = Vec::new();
+    while let Some((token, end)) = of_line(at)? {
+        meaning.push(token);
+        at = end;
+    }
+    Ok((name, meaning))
+}
+
+/// What a token stands for.
+fn meant<'t>(meanings: &[(&str, Vec<Token<'t>>)], token: Token<'t>) -> Vec<Token<'t>> {
+    let known = match token {
+        Token::Name(name) => meanings.iter().find(|(known, _)| *known == name),
+        _ => None,
+    };
+    known.map_or_else(|| vec![token], |(_, meaning)| meaning.clone())
 }
 
 fn span(start: usize, length: usize) -> Span {

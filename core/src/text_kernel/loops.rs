@@ -186,7 +186,12 @@ fn names(expression: &Expression) -> Option<Vec<String>> {
         Term::Apply(_, parts) => parts,
         Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(&**part),
         Term::Both(_, parts) => &parts[..],
-        Term::Choose(_) | Term::Index(..) | Term::Call(..) | Term::Assign(..) => return None,
+        Term::Choose(_)
+        | Term::Index(..)
+        | Term::Local(..)
+        | Term::Call(..)
+        | Term::Assign(..)
+        | Term::Step(..) => return None,
     };
     let mut all = Vec::new();
     for part in parts {

@@ -36,6 +36,7 @@ mod fold;
 mod item;
 mod lexer;
 mod library;
+mod locals;
 mod loops;
 mod parse;
 mod program;

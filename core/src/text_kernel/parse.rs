@@ -4,7 +4,7 @@ use super::dialect;
 use super::lexer::{Token, tokens};
 use super::library;
 use super::program::Captured;
-use super::tree::{Case, Expression, Function, Header, Loop, Statement, Step, Term};
+use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
 use super::types::{TypeName, known};
 
@@ -66,6 +66,10 @@ pub(super) struct Parser<'t> {
     depth: usize,
     /// Variables in sight.
     pub(super) names: Vec<String>,
+    /// Where those among them stand that are const.
+    pub(super) fixed: Vec<usize>,
+    /// Arrays of functions' own, and how many variables there were before.
+    pub(super) locals: Vec<(Local, usize)>,
     /// How many of them are constants of the text.
     pub(super) n_constants: usize,
     /// The function that is read.
@@ -88,6 +92,8 @@ impl<'t> Parser<'t> {
             at: 0,
             depth: 0,
             names: Vec::new(),
+            fixed: Vec::new(),
+            locals: Vec::new(),
             n_constants: 0,
             current: String::new(),
             functions: Vec::new(),
@@ -97,6 +103,19 @@ impl<'t> Parser<'t> {
             around,
             captured: Vec::new(),
         })
+    }
+
+    /// Forgets variables that are out of sight.
+    pub(super) fn forget(&mut self, known: usize) {
+        self.names.truncate(known);
+        self.fixed.retain(|&place| place < known);
+        self.locals.retain(|&(_, place)| place < known);
+    }
+
+    /// Whether nothing may be assigned to a variable.
+    pub(super) fn is_fixed(&self, name: &str) -> bool {
+        let place = self.names.iter().rposition(|known| known == name);
+        place.is_some_and(|place| self.fixed.contains(&place))
     }
 
     pub(super) fn token(&self) -> &Token<'t> {
@@ -253,7 +272,7 @@ impl<'t> Parser<'t> {
                 }
                 statements.extend(parser.statement()?);
             }
-            parser.names.truncate(known);
+            parser.forget(known);
             Ok(statements)
         })
     }
@@ -266,7 +285,7 @@ impl<'t> Parser<'t> {
         self.deeper(|parser| {
             let known = parser.names.len();
             let statement = parser.statement()?;
-            parser.names.truncate(known);
+            parser.forget(known);
             Ok(statement.into_iter().collect())
         })
     }
@@ -292,8 +311,7 @@ impl<'t> Parser<'t> {
             let condition = self.expression()?;
             self.expect(")", "behind the condition")?;
             let body = self.loop_body()?;
-            let (start, update) = (Vec::new(), Vec::new());
-            Step::Loop(Loop { start, condition: Some(condition), update, body, is_do: false })
+            Step::Loop(Loop::new(Vec::new(), Some(condition), Vec::new(), body))
         } else if self.takes_word("do") {
             let body = self.loop_body()?;
             if !self.takes_word("while") {
@@ -301,6 +319,11 @@ impl<'t> Parser<'t> {
             }
             self.expect("(", "behind `while`")?;
             let condition = self.expression()?;
+            if condition.steps() {
+                let what = "the condition of `do` steps a variable";
+                let remedy = "step it in a statement at the end of the body";
+                return Err(Trouble::new(condition.at, what).with(Some(remedy.into())));
+            }
             self.expect(")", "behind the condition")?;
             self.expect(";", "behind the loop")?;
             let (start, update) = (Vec::new(), Vec::new());
@@ -359,8 +382,8 @@ impl<'t> Parser<'t> {
         let update = if self.is(")") { Vec::new() } else { self.assignments()? };
         self.expect(")", "behind the loop's head")?;
         let body = self.loop_body()?;
-        self.names.truncate(known);
-        Ok(Step::Loop(Loop { start, condition, update, body, is_do: false }))
+        self.forget(known);
+        Ok(Step::Loop(Loop::new(start, condition, update, body)))
     }
 
     /// `a = 1, b += 2`
@@ -404,15 +427,22 @@ impl<'t> Parser<'t> {
             cases.push(Case { labels, body });
         }
         self.n_breakable -= 1;
-        self.names.truncate(known);
+        self.forget(known);
         Ok(Step::Switch(selector, cases))
     }
 
     pub(super) fn declaration(&mut self) -> Result<Option<Step>, Trouble> {
         let back = self.at;
-        let is_const = self.takes_words(&["const", "constexpr", "static", "volatile", "register"]);
+        let (mut is_const, mut is_marked) = (false, false);
+        while let Token::Name(word @ ("const" | "constexpr" | "static" | "volatile" | "register")) =
+            *self.token()
+        {
+            is_const |= word.starts_with("const");
+            is_marked = true;
+            self.next();
+        }
         let Some(type_name) = self.type_name()? else {
-            if is_const {
+            if is_marked {
                 return Err(self.unexpected("a type behind `const`"));
             }
             return Ok(None);
@@ -425,18 +455,23 @@ impl<'t> Parser<'t> {
         let mut variables = Vec::new();
         loop {
             let (name, at) = self.name("the name of a variable")?;
-            if self.is("[") {
-                let what = "arrays of a function's own are not known here";
-                let remedy = "write variables a0, a1, …, or pass an array as `raw T a`";
-                return Err(Trouble::new(self.span(), what).with(Some(remedy.into())));
+            let declared = if self.is("[") {
+                self.local(&name, at, &type_name)?
+            } else {
+                let first = if self.takes("=") { Some(self.expression()?) } else { None };
+                if first.is_none() && (type_name == TypeName::Auto || is_const) {
+                    let what = format!("`{name}` has no value, from which its type would follow");
+                    return Err(Trouble::new(at, what));
+                }
+                vec![(name, first)]
+            };
+            for (name, _) in &declared {
+                if is_const {
+                    self.fixed.push(self.names.len());
+                }
+                self.names.push(name.clone());
             }
-            let first = if self.takes("=") { Some(self.expression()?) } else { None };
-            if first.is_none() && (type_name == TypeName::Auto || is_const) {
-                let what = format!("`{name}` has no value, from which its type would follow");
-                return Err(Trouble::new(at, what));
-            }
-            self.names.push(name.clone());
-            variables.push((name, first));
+            variables.extend(declared);
             if !self.takes(",") {
                 return Ok(Some(Step::Declare(type_name, variables)));
             }
@@ -479,6 +514,6 @@ pub(super) const REFUSED: [&str; 3] = ["struct", "goto", "sizeof"];
 impl Term {
     /// Whether it is a place that can be assigned to.
     pub(super) fn is_place(&self) -> bool {
-        matches!(self, Self::Name(_) | Self::Index(..))
+        matches!(self, Self::Name(_) | Self::Index(..) | Self::Local(..))
     }
 }

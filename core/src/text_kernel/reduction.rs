@@ -557,6 +557,7 @@ impl Program {
             is_out: false,
             default: None,
             is_written: false,
+            is_fixed: false,
         });
         let parameters = parameters.collect();
         let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
@@ -586,6 +587,7 @@ impl Parameter {
             is_out: self.is_out,
             default: self.default.clone(),
             is_written: self.is_written,
+            is_fixed: self.is_fixed,
         }
     }
 }

@@ -30,7 +30,7 @@ impl Parser<'_> {
 
     /// Up to the body, and where the name is.
     pub(super) fn header(&mut self) -> Result<(Header, Span), Trouble> {
-        self.names.truncate(self.n_constants);
+        self.forget(self.n_constants);
         self.letters.clear();
         self.current.clear();
         if self.takes_word("template") {
@@ -90,11 +90,11 @@ impl Parser<'_> {
     /// `const float G = 9.81f;` before the functions, which all know it.
     fn constant(&mut self) -> Result<Option<Statement>, Trouble> {
         let (start, back) = (self.span(), self.at);
-        self.names.truncate(self.n_constants);
+        self.forget(self.n_constants);
         self.takes_words(&QUALIFIERS);
         self.takes_word("const");
         let has_type = matches!(self.type_name(), Ok(Some(_)));
-        let is_constant = has_type && *self.ahead(1) == Token::Sign("=");
+        let is_constant = has_type && matches!(self.ahead(1), Token::Sign("=" | "["));
         self.at = back;
         if !is_constant {
             return Ok(None);
@@ -108,7 +108,12 @@ impl Parser<'_> {
 
     fn function(&mut self, n_constants: usize) -> Result<Function, Trouble> {
         let (Header { name, result, parameters }, at) = self.header()?;
-        self.names.extend(parameters.iter().map(|parameter| parameter.name.clone()));
+        for parameter in &parameters {
+            if parameter.is_fixed {
+                self.fixed.push(self.names.len());
+            }
+            self.names.push(parameter.name.clone());
+        }
         self.expect("{", "and the body of the function")?;
         let body = self.block()?;
         Ok(Function { name, at, result, parameters, n_constants, body })
@@ -169,7 +174,8 @@ impl Parser<'_> {
                 return Err(Trouble::new(at, what));
             }
         }
-        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written: false })
+        let (is_written, is_fixed) = (false, is_const && !is_raw);
+        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written, is_fixed })
     }
 
     /// The type of a parameter or result, where letters become known.

@@ -44,6 +44,8 @@ pub(super) struct Parameter {
     pub(super) default: Option<Expression>,
     /// Whether the function may write it.
     pub(super) is_written: bool,
+    /// Whether it is one value a lane that nothing is assigned to.
+    pub(super) is_fixed: bool,
 }
 
 #[derive(Debug)]
@@ -85,6 +87,25 @@ pub(super) struct Case {
     pub(super) body: Vec<Statement>,
 }
 
+/// An array of a function's own.
+#[derive(Clone, Debug)]
+pub(super) struct Local {
+    pub(super) name: String,
+    /// Number of elements.
+    pub(super) n: usize,
+}
+
+impl Local {
+    /// The variable that an element is.
+    pub(super) fn element(&self, k: usize) -> String {
+        format!("{}[{k}]", self.name)
+    }
+
+    pub(super) fn elements(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.n).map(|k| self.element(k))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
     pub(super) at: Span,
@@ -98,6 +119,8 @@ pub(super) enum Term {
     /// `T::max`
     Limit(TypeName, String),
     Index(String, Box<Expression>),
+    /// An element of an array of the function's own.
+    Local(Local, Box<Expression>),
     /// An operation with one operand or two.
     Apply(Op, Vec<Expression>),
     /// `!x`
@@ -110,6 +133,8 @@ pub(super) enum Term {
     Call(String, Vec<Expression>),
     /// `place = value` or `place += value`.
     Assign(Option<Op>, Box<[Expression; 2]>),
+    /// `++place` or, if true, `place++` as a value: of the place plus 1, or what was there before.
+    Step(Op, bool, Box<Expression>),
 }
 
 /// What a piece of text does beside computing.
@@ -207,6 +232,7 @@ impl Effects {
                 self.touches_memory = true;
                 std::slice::from_ref(index)
             }
+            Term::Local(_, index) => std::slice::from_ref(index),
             Term::Apply(_, parts) => parts,
             Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(part),
             Term::Both(_, parts) => &parts[..],
@@ -221,8 +247,14 @@ impl Effects {
                 args
             }
             Term::Assign(_, parts) => {
-                self.assigned.extend(parts[0].root());
+                self.assigned.extend(parts[0].roots());
                 &parts[..]
+            }
+            Term::Step(_, _, place) => {
+                self.assigned.extend(place.roots());
+                // Only lanes that ask for it may.
+                self.touches_memory = true;
+                std::slice::from_ref(place)
             }
         };
         parts.iter().for_each(|part| self.add_expression(part));
@@ -237,6 +269,27 @@ impl Parameter {
 }
 
 impl Expression {
+    /// Whether a place in it is stepped: `x[j++]`.
+    pub(super) fn steps(&self) -> bool {
+        match &self.kind {
+            Term::Number(_) | Term::Name(_) | Term::Limit(..) => false,
+            Term::Index(_, part) | Term::Local(_, part) => part.steps(),
+            Term::Not(part) | Term::Cast(_, part) => part.steps(),
+            Term::Apply(_, parts) | Term::Call(_, parts) => parts.iter().any(Self::steps),
+            Term::Both(_, parts) | Term::Assign(_, parts) => parts.iter().any(Self::steps),
+            Term::Choose(parts) => parts.iter().any(Self::steps),
+            Term::Step(..) => true,
+        }
+    }
+
+    /// The variables that a place may be of.
+    pub(super) fn roots(&self) -> Vec<String> {
+        match &self.kind {
+            Term::Local(local, _) => local.elements().collect(),
+            _ => self.root().into_iter().collect(),
+        }
+    }
+
     /// The variable that a place is of.
     pub(super) fn root(&self) -> Option<String> {
         match &self.kind {
@@ -247,6 +300,26 @@ impl Expression {
 }
 
 impl Loop {
+    /// A loop; what its condition steps is a part of the body, which begins with asking.
+    pub(super) fn new(
+        start: Vec<Statement>,
+        condition: Option<Expression>,
+        update: Vec<Statement>,
+        mut body: Vec<Statement>,
+    ) -> Self {
+        let is_do = false;
+        match condition {
+            Some(asked) if asked.steps() => {
+                let at = asked.at;
+                let fails = Expression { at, kind: Term::Not(asked.into()) };
+                let leave = Statement { at, kind: Step::Break };
+                body.insert(0, Statement { at, kind: Step::If(fails, vec![leave], Vec::new()) });
+                Self { start, condition: None, update, body, is_do }
+            }
+            condition => Self { start, condition, update, body, is_do },
+        }
+    }
+
     /// What a turn does.
     pub(super) fn of_turn(&self) -> Effects {
         let mut effects = Effects::of(&self.body);

@@ -3,8 +3,8 @@
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;
 
+use super::entries::entries;
 use super::registry::Registry;
-use super::tensor_types::entries;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
 use crate::show::writer::cut;

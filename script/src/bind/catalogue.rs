@@ -9,6 +9,7 @@ use porcini_core::{Array, DType, Result as CoreResult, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 use smallvec::SmallVec;
 
+use super::list_tensors::alone;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
@@ -36,8 +37,12 @@ pub(super) fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let lanes = counted_lanes(context, row, args)?.map(|lanes| (1, lanes));
-    let args = with_arguments(args, lanes.into_iter().collect(), |args| arguments(row, args))?;
+    let others = match counted_lanes(context, row, args)? {
+        Some(lanes) => vec![(1, lanes)],
+        None if args.iter().any(|arg| arg.is_array()) => alone(context, row, args)?,
+        None => Vec::new(),
+    };
+    let args = with_arguments(args, others, |args| arguments(row, args))?;
     answer(context, row, &args)
 }
 

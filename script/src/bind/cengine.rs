@@ -8,9 +8,9 @@ use porcini_core::{Array, DType, Scalar, Value};
 use rhai::{Dynamic, EvalAltResult, FnPtr};
 
 use super::catalogue;
+use super::entries::tensor_of;
 use super::registry::Registry;
 use super::session_numbers::drawn;
-use super::tensor_index::tensor_of;
 use crate::context::Context;
 use crate::fault::{Fault, IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, got, type_name};

@@ -31,19 +31,29 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "The columns of comma-separated text, also of a .gz file, as a map: Int64C (UInt64C beyond), Float64C and MaskC \
          arrays, or lists of text. The first line has the names. Missing numbers (nothing, NA, null ..) are nan. Options: \
          #{separator: \";\", header: false (columns c0, c1, ..), types: #{x: \"FloatC\", city: \"category\", day: \
-         \"date\", zip: \"text\"}, missing: [\"-\"] (more texts for a missing value), masks: true}. A category is a list \
+         \"date\", zip: \"text\"}, missing: [\"-\"] (more texts for a missing value), masks: true, matrix: true}. With matrix it is a \
+         tensor, a row for each line, in the common type of the columns. A category is a list \
          of its names and the number of the name of each row; a date is seconds since 1970, see format_date. With masks \
          integers and masks stay what they are, and t[\"x.missing\"] is a mask of what is missing in a column x.\n\n\
-         >> write_csv(\"t.csv\", #{a: [1, 2], b: [0.5, nan]}); read_csv(\"t.csv\")\n#{a: [1, 2], b: [0.5, nan]}",
+         >> write_csv(\"t.csv\", #{a: [1, 2], b: [0.5, nan]}); read_csv(\"t.csv\")\n#{a: [1, 2], b: [0.5, nan]}\n\
+         >> write_csv(\"m.csv\", TensorXfC([[1, 2], [3, 4]])); read_csv(\"m.csv\", #{matrix: true})\n[[1, 2],\n [3, 4]]",
     );
     for arity in [1, 2] {
         registry.any("read_csv", arity, |context, _, args| {
             let path = path("read_csv", args[0])?;
-            let options = match args.get(1) {
+            let mut options = match args.get(1) {
                 Some(options) => map("read_csv", "a map of options second", options)?,
                 None => Map::new(),
             };
-            read_csv(context, &path, &layout(options)?)
+            let is_matrix = match options.remove("matrix") {
+                Some(value) => value.as_bool().map_err(|_| {
+                    let got = type_name(&value);
+                    fault(format!("read_csv: option matrix: got {got}, expected true or false"))
+                })?,
+                None => false,
+            };
+            let (columns, names) = read_csv(context, &path, &layout(options)?)?;
+            if is_matrix { matrix(&columns, &names) } else { Ok(columns.into()) }
         });
     }
     registry.doc(
@@ -52,14 +62,19 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Writes a map of arrays or lists of equal length (or 1) as comma-separated text with a line of names; \
          vectors become a column a component: v.x, v.y, complex numbers z.real and z.imag, matrices m.0.1 for row 0 \
          and column 1, tensors of two axes t.0, t.1 .. for their columns; a category, a list of names and their numbers, one of texts. Columns stand in the order of their names, or in that \
-         of a list of names. Floats keep all their bits. A path that ends with .gz is \
+         of a list of names. A matrix by itself has the columns c.0, c.1 .. Floats keep all their bits. A path that ends with .gz is \
          compressed. Evaluates.\n\n\
          >> write_csv(\"t.csv\", #{x: FloatC([1, 2]), y: 0.1}, [\"y\", \"x\"]); FloatC(read_csv(\"t.csv\").y)\n[0.1, 0.1]",
     );
     for arity in [2, 3] {
         registry.any("write_csv", arity, |context, _, args| {
             let path = path("write_csv", args[0])?;
-            let columns = map("write_csv", "a map of columns second: #{x: a}", args[1])?;
+            let columns = if args[1].is::<ArrayRef>() {
+                // The columns of a matrix, or an array.
+                Map::from([("c".into(), (*args[1]).clone())])
+            } else {
+                map("write_csv", "a map of columns second: #{x: a}", args[1])?
+            };
             let order = args.get(2).map(|order| column_order(&columns, order)).transpose()?;
             let order = order.unwrap_or_else(|| columns.keys().map(ToString::to_string).collect());
             let bytes = write_csv(&path, &columns, &order)?;
@@ -111,7 +126,7 @@ fn layout(options: Map) -> Result<Layout> {
             }
             _ => {
                 return Err(fault(format!(
-                    "read_csv: no option {key} (options: separator, header, types, missing, masks)"
+                    "read_csv: no option {key} (options: separator, header, types, missing, masks, matrix)"
                 )));
             }
         }
@@ -130,7 +145,8 @@ fn kind(name: &str) -> Result<Kind> {
     }
 }
 
-fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
+/// The columns of a file, and their names in its order.
+fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<(Map, Vec<String>)> {
     let session = &context.session;
     let mut bytes = contents(context, "read_csv", path)?;
     if bytes.starts_with(GZIP) {
@@ -154,7 +170,22 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<Map> {
         columns.insert(name.into(), column_value(context, column.kind, column.values)?);
     }
     context.print.borrow().columns.remember(names.iter().map(String::as_str));
-    Ok(columns)
+    Ok((columns, names))
+}
+
+/// The tensor whose columns these are, in their common type.
+fn matrix(columns: &Map, names: &[String]) -> Result<Dynamic> {
+    let column = |name: &String| {
+        let array = columns.get(name.as_str()).and_then(|column| column.read_lock::<ArrayRef>());
+        let array = array.ok_or_else(|| {
+            fault(format!("read_csv: the column {name} is no numbers, which a matrix is made of"))
+        })?;
+        let array = array.array("read_csv")?;
+        Tensor::new(&array, &[array.size()]).or_fault()
+    };
+    let columns = names.iter().map(column).collect::<Result<Vec<_>>>()?;
+    let matrix = Tensor::stack(&columns, 1).or_fault()?;
+    Ok(Dynamic::from(ArrayRef::tensor(matrix)))
 }
 
 /// What a script gets of a column.

@@ -13,7 +13,7 @@ use super::custom::asking;
 use super::differentiated::{
     Tree, arrays_in, in_form, of_form, one_or_list, outputs_of, release, result, trees,
 };
-use super::given::{of_array, of_function};
+use super::given::{of_array, of_function, recalled};
 use super::registry::{MOST_ARGUMENTS, Registry};
 use super::types::statics;
 use crate::context::Context;
@@ -106,14 +106,8 @@ fn type_with_mark(registry: &mut Registry<'_>, name: &str, arities: &[usize]) ->
         let (name, own) = (name.to_string(), marked.clone());
         registry.any(&marked, arity, move |context, call, args| {
             context.at(call);
-            let mut args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
-            let mut args: Vec<&mut Dynamic> = args.iter_mut().collect();
-            let made = call.call_fn_raw(&name, false, false, &mut args).map_err(|mut error| {
-                // What is wrong is told of this call.
-                error.clear_position();
-                error
-            });
-            with_mark(&own, &made?)
+            let made = recalled(call, &name, args.iter().map(|arg| (**arg).clone()).collect())?;
+            with_mark(&own, &made)
         });
     }
     marked

@@ -1,7 +1,7 @@
 //! Arrays and functions among the arguments of a call.
 
 use porcini_core::Array;
-use rhai::{Dynamic, FnPtr};
+use rhai::{Dynamic, FnPtr, NativeCallContext};
 
 use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
@@ -10,6 +10,19 @@ use crate::value::{ArrayRef, type_name};
 pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
     let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
     array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
+}
+
+/// Calls a function that does the work of another; what is wrong is told of the call that the script made.
+pub(super) fn recalled(
+    call: &NativeCallContext<'_>,
+    name: &str,
+    mut args: Vec<Dynamic>,
+) -> Result<Dynamic> {
+    let mut args: Vec<&mut Dynamic> = args.iter_mut().collect();
+    call.call_fn_raw(name, false, false, &mut args).map_err(|mut error| {
+        error.clear_position();
+        error
+    })
 }
 
 /// The function that an argument is.

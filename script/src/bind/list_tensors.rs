@@ -1,15 +1,111 @@
-//! Lists of numbers beside tensors, which act as tensors: `m @ [1, 2]`, `m + [1, 2]`, `solve(m, [3, 5])`,
-//! `vstack([m, [1, 2]])`.
+//! Lists of numbers that act as arrays and tensors. Beside tensors they take their type: `m @ [1, 2]`, `m + [1, 2]`,
+//! `solve(m, [3, 5])`, `vstack([m, [1, 2]])`; alone they have one by what is in them: `inv([[2, 1], [1, 3]])`, `hsum([1, 2])`,
+//! `segment_sum(x, [0, 1, 0], 2)`.
 
-use porcini_core::catalogue::{Kind, Row};
+use std::any::TypeId;
+
+use porcini_core::catalogue::{Kind, LANES, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::{DType, Scalar};
-use rhai::Dynamic;
+use rhai::{Dynamic, NativeCallContext};
 
-use super::tensor_types::entries;
+use super::entries::entries;
+use super::given::recalled;
+use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result};
 use crate::value::{self, ArrayRef, Form};
+
+/// Functions of lists that do something else, or lists of something else.
+const OF_LISTS: [&str; 9] =
+    ["len", "sort", "sort_desc", "reverse", "split", "pad", "argsort", "compress", "gather"];
+
+/// Registers functions of arrays and tensors for lists of numbers.
+pub(super) fn register(registry: &mut Registry<'_>) {
+    for row in LANES.iter().chain(tensor_rows()) {
+        let first = row.parameters[0].1;
+        if OF_LISTS.contains(&row.name) || !matches!(first, Kind::Value | Kind::Each | Kind::Tensor)
+        {
+            continue;
+        }
+        for arity in row.n_required..=row.parameters.len() {
+            let list = TypeId::of::<rhai::Array>();
+            registry.typed(row.name, list, arity, |context, call, args| {
+                called(context, call, row, args)
+            });
+        }
+    }
+}
+
+/// Calls a function with what lists among the arguments stand for.
+pub(super) fn called(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Dynamic> {
+    let mut given: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+    for (arg, (_, kind)) in given.iter_mut().zip(row.parameters) {
+        let list = arg.read_lock::<rhai::Array>().map(|list| list.clone());
+        if let (Some(list), Kind::Value | Kind::Each | Kind::Tensor | Kind::Operand) = (list, kind)
+        {
+            *arg = value_of(context, row.name, &list)?;
+        }
+    }
+    recalled(call, row.name, given)
+}
+
+/// The array or tensor that a list of numbers is by itself.
+pub(super) fn value_of(context: &Context, name: &str, list: &rhai::Array) -> Result<Dynamic> {
+    let tensor = entries(context, name, own_type(list)?, list)?;
+    let is_line = tensor.shape().rank() == 1;
+    let value = if is_line { tensor.lanes() } else { Ok(tensor.into()) };
+    Ok(Dynamic::from(ArrayRef::from(value.or_fault()?)))
+}
+
+/// The type of the numbers in lists of lists: that of arrays among them, if there are some.
+fn own_type(list: &rhai::Array) -> Result<DType> {
+    Ok(if let Some(dtype) = beside(list.iter()) {
+        dtype
+    } else if value::is_any(list, &Dynamic::is_float)? {
+        DType::F32
+    } else if value::is_any(list, &Dynamic::is_bool)? {
+        DType::Mask
+    } else if value::is_any(list, &|item| item.as_int().is_ok_and(|n| i32::try_from(n).is_err()))? {
+        DType::I64
+    } else {
+        DType::I32
+    })
+}
+
+/// What lists in the place of arrays are, and lists of lists in that of a list of arrays, with their places.
+pub(super) fn alone(
+    context: &Context,
+    row: &Row,
+    args: &[&mut Dynamic],
+) -> Result<Vec<(usize, Dynamic)>> {
+    let mut made = Vec::new();
+    for (place, (arg, (_, kind))) in args.iter().zip(row.parameters).enumerate() {
+        let Some(list) = arg.read_lock::<rhai::Array>() else { continue };
+        match kind {
+            Kind::Array | Kind::Index | Kind::Active
+                if place > 0 && !list.iter().any(Dynamic::is_array) =>
+            {
+                made.push((place, value_of(context, row.name, &list)?));
+            }
+            Kind::List if !list.is_empty() && list.iter().all(Dynamic::is_array) => {
+                let item = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
+                    Some(list) => value_of(context, row.name, &list),
+                    None => Ok(item.clone()),
+                };
+                let items = list.iter().map(item).collect::<Result<rhai::Array>>()?;
+                made.push((place, items.into()));
+            }
+            _ => {}
+        }
+    }
+    Ok(made)
+}
 
 /// The tensors that lists among the arguments are, with their places; none where no array is beside.
 pub(super) fn beside_tensors(

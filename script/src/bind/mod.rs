@@ -19,6 +19,7 @@ mod devices;
 mod differentiated;
 pub(crate) mod doc;
 mod engine;
+mod entries;
 mod files;
 mod geometry;
 mod given;
@@ -128,6 +129,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("lists, maps and text", json::register),
     ("tensors", tensor_types::register),
     ("tensors", tensors::register),
+    ("tensors", list_tensors::register),
     ("derivatives", derivatives::register),
     ("derivatives", custom::register),
     ("derivatives", tape::register),

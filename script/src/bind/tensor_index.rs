@@ -5,9 +5,9 @@ use porcini_core::value::{Argument, Slice};
 use porcini_core::{DType, Value};
 use rhai::Dynamic;
 
+use super::entries::{entries, tensor_of};
 use super::given::check_lane;
 use super::tensor_members;
-use super::tensor_types::entries;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::nested::lend;
@@ -96,12 +96,6 @@ fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Tensor) -> Re
     }
     target.set(Node::Tensor(new.clone()));
     Ok(())
-}
-
-/// The tensor that a value is.
-pub(super) fn tensor_of(value: &ArrayRef) -> Result<Tensor> {
-    let tensor = value.lend(|value| value.as_tensor("[]")).or_fault()?;
-    tensor.ok_or_else(|| fault("[]: expected a tensor"))
 }
 
 /// A tensor; without axes a script number, or a complex one.

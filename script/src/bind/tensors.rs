@@ -11,8 +11,10 @@ use porcini_core::{Result as CoreResult, Value};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::catalogue::{self, with_arguments};
-use super::list_tensors::beside_tensors;
+use super::given::{of_array, recalled};
+use super::list_tensors::{beside_tensors, called, value_of};
 use super::registry::{OfTensors, Registry, TensorForm};
+use super::tensor_types::stacked;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
@@ -20,6 +22,9 @@ use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
 
 /// Tensors that `einsum` takes, and the text in front of them.
 const MAX_FACTORS: usize = 9;
+
+/// Names that everybody else has.
+const ALIASES: [(&str, &str); 3] = [("sum", "hsum"), ("prod", "hprod"), ("mean", "hmean")];
 
 /// The precedence of `*` in Rhai.
 const PRECEDENCE: u8 = 180;
@@ -40,6 +45,30 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     }
     products(registry);
     einsum(registry);
+    registry.typed("stack", TypeId::of::<ArrayRef>(), 1, |context, call, args| {
+        context.at(call);
+        let value = of_array("stack", args[0])?;
+        match value.form() {
+            Form::Vector(_) | Form::Matrix(_) => stacked(&value).map(ArrayRef::tensor),
+            _ => Err(fault_with_hint(
+                format!(
+                    "stack: got {}, expected a list of arrays, or a vector or matrix",
+                    value.type_name()
+                ),
+                "write stack([a, b])",
+            )),
+        }
+    });
+    for (alias, name) in ALIASES {
+        registry.alias(alias, name);
+        for first in [TypeId::of::<ArrayRef>(), TypeId::of::<rhai::Array>()] {
+            for arity in 1..=3 {
+                registry.typed(alias, first, arity, move |_, call, args| {
+                    recalled(call, name, args.iter().map(|arg| (**arg).clone()).collect())
+                });
+            }
+        }
+    }
 }
 
 /// `a @ b` is `matmul(a, b)`.
@@ -52,6 +81,9 @@ fn products(registry: &mut Registry<'_>) {
     let row = tensor_rows().find(|row| row.name == "matmul");
     let row = row.expect("internal error: no products");
     registry.any("@", 2, |context, call, args| run(context, call, row, args));
+    registry.typed("@", TypeId::of::<rhai::Array>(), 2, |context, call, args| {
+        called(context, call, row, args)
+    });
 }
 
 /// `einsum(spec, a, b, ..)`.
@@ -73,7 +105,10 @@ fn einsum(registry: &mut Registry<'_>) {
                     "the text comes first: einsum(\"ij,jk->ik\", a, b)",
                 )
             })?;
-            let tensors = args[1..].iter().map(|arg| Arg::new("einsum", arg));
+            let tensors = args[1..].iter().map(|arg| match arg.read_lock::<rhai::Array>() {
+                Some(list) => Arg::new("einsum", &value_of(context, "einsum", &list)?),
+                None => Arg::new("einsum", arg),
+            });
             let tensors = tensors.collect::<Result<Vec<Arg>>>()?;
             let sum = lend(&tensors, |args| {
                 let tensors = args.iter().map(|arg| arg.to_tensor("einsum"));

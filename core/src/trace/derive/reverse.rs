@@ -224,6 +224,33 @@ impl Recorder<'_> {
         within.map_or(Ok(taken), |within| self.elementwise(Op::And, &[within, taken]))
     }
 
+    /// The lanes of one mask or another; `None` if these are all.
+    fn either(&mut self, one: VarId, other: VarId) -> Result<Option<VarId>> {
+        if self.are_opposite(one, other) {
+            return Ok(None);
+        }
+        // Both ways out of a selection inside another one.
+        let is_and = |id: VarId| self.var(id).kind == Kind::Op(Op::And);
+        if is_and(one) && is_and(other) {
+            let parts = [one, other].map(|id| self.var(id).operands);
+            if let [[Some(a), Some(b), ..], [Some(c), Some(d), ..]] = parts
+                && a == c
+                && self.are_opposite(b, d)
+            {
+                return Ok(Some(a));
+            }
+        }
+        self.elementwise(Op::Or, &[one, other]).map(Some)
+    }
+
+    fn are_opposite(&self, one: VarId, other: VarId) -> bool {
+        let is_not = |id: VarId, of: VarId| {
+            let variable = self.var(id);
+            variable.kind == Kind::Op(Op::Not) && variable.operands[0] == Some(of)
+        };
+        is_not(one, other) || is_not(other, one)
+    }
+
     /// A cotangent that is 0 elsewhere.
     fn only_within(&mut self, part: VarId, within: Option<VarId>) -> Result<VarId> {
         let Some(within) = within else { return Ok(part) };
@@ -262,7 +289,7 @@ impl Recorder<'_> {
         let within = within.filter(|&lanes| [1, self.size(id)].contains(&self.size(lanes)));
         let within = match (sum, cotangents.within.remove(&id), within) {
             (None, _, within) => within,
-            (Some(_), Some(one), Some(other)) => Some(self.elementwise(Op::Or, &[one, other])?),
+            (Some(_), Some(one), Some(other)) => self.either(one, other)?,
             _ => None,
         };
         if let Some(within) = within {
