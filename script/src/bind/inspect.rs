@@ -366,50 +366,14 @@ fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "explain",
         "(x)",
-        "What evaluating x would launch: one line a kernel, with what it stores besides because somebody holds it; \
-         see eval.\n\n\
+        "What evaluating x, an array or a list of them, would launch: one line a kernel, or a batch of what is alike, with what it \
+         stores besides because somebody holds it; see eval.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
-    program(registry, "explain", Program::Plan, |session, plan, wanted| {
-        let mut text = String::new();
-        for (i, step) in plan.steps.iter().enumerate() {
-            let launch = match step {
-                Step::Kernel(launch) => launch,
-                Step::Primitive(launch) => {
-                    let (name, inputs) = (launch.primitive.name(), launch.operands.len());
-                    let n_members = launch.others.len() + 1;
-                    let outputs = launch.results().count() / n_members;
-                    let times = match n_members {
-                        1 => String::new(),
-                        n => format!("{n} times "),
-                    };
-                    let _ = writeln!(text, "{name} {i}: {times}in={inputs}, out={outputs}");
-                    continue;
-                }
-            };
-            let kernel = &launch.kernel;
-            let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
-            let _ = write!(
-                text,
-                "{} {i}: {}n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
-                if launch.is_batch() { "batch" } else { "kernel" },
-                if launch.is_batch() {
-                    format!("{} times ", launch.n_members())
-                } else {
-                    String::new()
-                },
-                launch.size,
-                kernel.n_ops,
-                kernel.n_uniform
-            );
-            let besides = session.written_besides(launch, wanted);
-            if !besides.is_empty() {
-                let _ = write!(text, "; keeps {} too", besides.join(", "));
-            }
-            text.push('\n');
-        }
-        Ok(text)
-    });
+    registry.alias("plan", "explain");
+    for name in ["explain", "plan"] {
+        program(registry, name, Program::Plan, explained);
+    }
     registry.doc(
         "graphviz",
         "(x)",
@@ -470,6 +434,66 @@ fn read(call: &NativeCallContext<'_>, name: &str, args: &[&mut Dynamic]) -> Resu
     call.call_native_fn_raw(name, true, &mut args.iter_mut().collect::<Vec<_>>())
 }
 
+/// A line for each launch.
+fn explained(session: &Session, plan: &Plan, wanted: &[Array]) -> Result<String> {
+    let mut text = String::new();
+    for (i, step) in plan.steps.iter().enumerate() {
+        let launch = match step {
+            Step::Kernel(launch) => launch,
+            Step::Primitive(launch) => {
+                let (name, inputs) = (launch.primitive.name(), launch.operands.len());
+                let n_members = launch.others.len() + 1;
+                let outputs = launch.results().count() / n_members;
+                let times = match n_members {
+                    1 => String::new(),
+                    n => format!("{n} times "),
+                };
+                let _ = writeln!(text, "{name} {i}: {times}in={inputs}, out={outputs}");
+                continue;
+            }
+        };
+        let kernel = &launch.kernel;
+        let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
+        let _ = write!(
+            text,
+            "{} {i}: {}n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
+            if launch.is_batch() { "batch" } else { "kernel" },
+            if launch.is_batch() {
+                format!("{} times ", launch.n_members())
+            } else {
+                String::new()
+            },
+            launch.size,
+            kernel.n_ops,
+            kernel.n_uniform
+        );
+        let besides = session.written_besides(launch, wanted);
+        if !besides.is_empty() {
+            let _ = write!(text, "; keeps {} too", besides.join(", "));
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The arrays that a value is made of, and those in a list or map.
+fn leaves_in(name: &str, value: &Dynamic) -> Result<Vec<Array>> {
+    let all = |items: &mut dyn Iterator<Item = &Dynamic>| {
+        let leaves = items.map(|item| leaves_in(name, item)).collect::<Result<Vec<_>>>();
+        leaves.map(|leaves| leaves.concat())
+    };
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return all(&mut list.iter());
+    }
+    if let Some(map) = value.read_lock::<rhai::Map>() {
+        return all(&mut map.values());
+    }
+    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
+    let array = array
+        .ok_or_else(|| fault(format!("{name}: got {}, expected an array", type_name(value))))?;
+    array.evaluated()
+}
+
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
@@ -477,11 +501,7 @@ fn program(
     show: fn(&Session, &Plan, &[Array]) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
-        let array = args[0].read_lock::<ArrayRef>().map(|array| array.clone());
-        let array = array.ok_or_else(|| {
-            fault(format!("{name}: got {}, expected an array", type_name(args[0])))
-        })?;
-        let leaves = array.evaluated()?;
+        let leaves = leaves_in(name, args[0])?;
         let session = leaves.first().map_or(&context.session, Array::session);
         let plan = session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         if plan.steps.is_empty() {
