@@ -16,6 +16,10 @@ pub(super) const QUALIFIERS: [&str; 10] = [
     "constexpr",
 ];
 
+/// The names of the lane, and of how many there are, in CUDA.
+pub(super) const LANE: &str = "threadIdx.x";
+pub(super) const COUNT: &str = "blockDim.x";
+
 /// What CUDA's names of threads and blocks are where every lane is a thread of one block.
 pub(super) enum Launch {
     Lane,
@@ -95,18 +99,18 @@ fn integer(name: &str) -> Option<Scalar> {
     }))
 }
 
-const LANE: &str =
+const EVERY: &str =
     "every lane runs the kernel: i is its number and n how many there are, int idx = i;";
 const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 
 /// Names that mean something elsewhere, and what to write here.
 const FOREIGN: [(&str, &str); 30] = [
-    ("threadIdx", LANE),
-    ("blockIdx", LANE),
-    ("blockDim", LANE),
-    ("gridDim", LANE),
-    ("warpSize", LANE),
+    ("threadIdx", EVERY),
+    ("blockIdx", EVERY),
+    ("blockDim", EVERY),
+    ("gridDim", EVERY),
+    ("warpSize", EVERY),
     ("__shared__", SHARED),
     ("__syncthreads", SHARED),
     ("__syncwarp", SHARED),

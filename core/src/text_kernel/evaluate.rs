@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::dialect::{COUNT, LANE};
 use super::item::{Item, folded};
 use super::library::{self, Known};
 use super::program::{Captured, Program};
@@ -72,12 +73,7 @@ impl Recorder<'_> {
             Term::Assign(..) => {
                 Err(Trouble::new(expression.at, "an assignment stands in an expression"))
             }
-            Term::Step(op, is_after, place) => {
-                let before = self.value(place)?;
-                let one = Expression { at: place.at, kind: Term::Number(Scalar::Int(1)) };
-                let after = self.assigned(Some(*op), &[(**place).clone(), one])?;
-                Ok(if *is_after { before } else { after })
-            }
+            Term::Step(op, is_after, place) => self.step_place(*op, *is_after, place),
         }
     }
 
@@ -87,8 +83,8 @@ impl Recorder<'_> {
         }
         match (name, self.frame.program.captured(name)) {
             (_, Some(Captured::Number(number))) => Ok(Item::Number(*number, None)),
-            ("i", _) => self.lane(),
-            ("n", _) => Ok(self.count()),
+            ("i" | LANE, _) => self.lane(),
+            ("n" | COUNT, _) => Ok(self.count()),
             _ => Err(Trouble::new(Span::default(), format!("unknown name `{name}`")).nowhere()),
         }
     }
@@ -118,7 +114,7 @@ impl Recorder<'_> {
     }
 
     fn index(&mut self, index: &Expression) -> Result<Array, Trouble> {
-        let item = self.value(index)?;
+        let item = self.value(index)?.into_index(self.session)?;
         if !item.is_integer() {
             let got = item.dtype().map_or("an array", DType::script_name);
             let what = format!("got {got} as an index, expected an integer");
@@ -145,19 +141,12 @@ impl Recorder<'_> {
     /// Operands of which truth values are the numbers 0 and 1 where they meet integers or are computed with, as C has it.
     fn counted<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
         let is_bits = matches!(op, Op::And | Op::Or | Op::Xor);
-        let is_counted = matches!(
-            op,
-            Op::Add
-                | Op::Sub
-                | Op::Mul
-                | Op::Div
-                | Op::IDiv
-                | Op::Rem
-                | Op::Shl
-                | Op::Shr
-                | Op::Neg
-        );
         let is_compared = op.info().shape == Shape::Compare;
+        let is_counted = match op {
+            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IDiv | Op::Rem | Op::Shl | Op::Shr => true,
+            Op::Neg | Op::Not | Op::Abs | Op::Min | Op::Max | Op::Minimum | Op::Maximum => true,
+            _ => is_compared && !matches!(op, Op::Eq | Op::Ne),
+        };
         let of_numbers = || items.iter().filter(|item| !item.is_truth());
         let is_of_floats = is_bits && of_numbers().any(|item| !item.is_integer());
         let is_of_truths = !is_counted && of_numbers().next().is_none();
@@ -252,8 +241,14 @@ impl Recorder<'_> {
         let [condition, then, otherwise] = parts;
         let holds = self.value(condition)?;
         let mask = holds.mask(self.session).map_err(|trouble| trouble.within(condition.at))?;
-        let a = self.value_within(&mask, then)?;
-        let b = self.value_within(&mask.try_not()?, otherwise)?;
+        let mut a = self.value_within(&mask, then)?;
+        let mut b = self.value_within(&mask.try_not()?, otherwise)?;
+        // A truth value beside a number is one.
+        if a.is_truth() != b.is_truth() {
+            let (truth, number) = if a.is_truth() { (&mut a, &b) } else { (&mut b, &a) };
+            let dtype = number.own_dtype().unwrap_or(DType::I32);
+            *truth = truth.converted(self.session, dtype)?;
+        }
         // The type is that of both, whichever is chosen.
         if let Some(truth) = holds.known_truth()
             && a.own_dtype() == b.own_dtype()
@@ -283,7 +278,7 @@ impl Recorder<'_> {
     }
 
     /// Assigns; what the place holds then.
-    fn assigned(
+    pub(super) fn assigned(
         &mut self,
         op: Option<Op>,
         [place, value]: &[Expression; 2],

@@ -1,6 +1,6 @@
 //! From text to tree: expressions, with C's precedence.
 
-use super::dialect::Launch;
+use super::dialect::{COUNT, LANE, Launch};
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
@@ -314,8 +314,9 @@ impl Parser<'_> {
         }
         if let Some(launch) = dialect::of_launch(name) {
             let kind = match launch {
-                Launch::Lane => Term::Call("lane".into(), Vec::new()),
-                Launch::Count => Term::Call("count".into(), Vec::new()),
+                // No variable or function has such a name.
+                Launch::Lane => Term::Name(LANE.into()),
+                Launch::Count => Term::Name(COUNT.into()),
                 Launch::Number(number) => Term::Number(Scalar::Int(number)),
             };
             return Ok(Expression { at, kind });

@@ -52,6 +52,11 @@ impl Item {
         self.dtype() == Some(DType::Mask)
     }
 
+    /// An index: a truth value is 0 or 1.
+    pub(super) fn into_index(self, session: &Session) -> Result<Self, Trouble> {
+        if self.is_truth() { self.converted(session, DType::I32) } else { Ok(self) }
+    }
+
     /// The truth of a known number: whether it is not 0.
     pub(super) fn known_truth(&self) -> Option<bool> {
         match self {

@@ -13,6 +13,9 @@ use crate::array::Array;
 use crate::dtype::Scalar;
 use crate::ir::op::Op;
 
+/// The variable that holds the index of an element that is stepped.
+const INDEX: &str = "the index";
+
 /// Elements of an array of a function's own, at most.
 const MOST_ELEMENTS: usize = 64;
 
@@ -76,9 +79,12 @@ impl Parser<'_> {
     fn known_count(&mut self, count: &Expression) -> Option<usize> {
         let number = match &count.kind {
             Term::Number(number) => *number,
-            Term::Name(name) => match self.capture(name)? {
-                Captured::Number(number) => *number,
-                Captured::Kernel(_) => return None,
+            Term::Name(name) => match self.known_number(name) {
+                Some(number) => number,
+                None => match self.capture(name)? {
+                    Captured::Number(number) => *number,
+                    Captured::Kernel(_) => return None,
+                },
             },
             Term::Apply(op, parts) => {
                 let [a, b] = &parts[..] else { return None };
@@ -129,7 +135,7 @@ enum Place {
 
 impl Recorder<'_> {
     fn place_of(&mut self, local: &Local, index: &Expression) -> Result<Place, Trouble> {
-        let item = self.value(index)?;
+        let item = self.value(index)?.into_index(self.session)?;
         let known = match &item {
             Item::Number(number, _) => number.integer(),
             _ => None,
@@ -146,6 +152,34 @@ impl Recorder<'_> {
             return Err(Trouble::new(index.at, what).with(Some("convert it: w[int(j)]".into())));
         }
         Ok(Place::Index(item.array(self.session)?))
+    }
+
+    /// A place that is stepped: what was there before, or what is then. Its index is looked at once.
+    pub(super) fn step_place(
+        &mut self,
+        op: Op,
+        is_after: bool,
+        place: &Expression,
+    ) -> Result<Item, Trouble> {
+        let known = self.frame.variables.len();
+        let mut place = place.clone();
+        if let Term::Index(_, index) | Term::Local(_, index) = &mut place.kind {
+            let item = self.value(index)?.into_index(self.session)?;
+            self.declare(INDEX, item.own_dtype(), item);
+            index.kind = Term::Name(INDEX.into());
+        }
+        let before = self.value(&place)?;
+        let one = Item::Number(Scalar::Int(1), None);
+        let dtype = before.own_dtype();
+        let after = self.stepped_by(op, before.clone(), one, place.at)?;
+        let after = match dtype {
+            Some(dtype) => after.converted(self.session, dtype)?,
+            None => after,
+        };
+        let one = Expression { at: place.at, kind: Term::Number(Scalar::Int(1)) };
+        self.assigned(Some(op), &[place, one])?;
+        self.frame.variables.truncate(known);
+        Ok(if is_after { before } else { after })
     }
 
     /// The value of an element; 0 beyond the array.

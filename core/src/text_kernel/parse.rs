@@ -7,6 +7,7 @@ use super::program::Captured;
 use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
 use super::types::{TypeName, known};
+use crate::dtype::Scalar;
 
 /// Statements, brackets and operators that stand in each other.
 const DEEPEST: usize = 250;
@@ -68,6 +69,8 @@ pub(super) struct Parser<'t> {
     pub(super) names: Vec<String>,
     /// Where those among them stand that are const.
     pub(super) fixed: Vec<usize>,
+    /// Where those stand that are known numbers.
+    pub(super) numbers: Vec<(usize, Scalar)>,
     /// Arrays of functions' own, and how many variables there were before.
     pub(super) locals: Vec<(Local, usize)>,
     /// How many of them are constants of the text.
@@ -93,6 +96,7 @@ impl<'t> Parser<'t> {
             depth: 0,
             names: Vec::new(),
             fixed: Vec::new(),
+            numbers: Vec::new(),
             locals: Vec::new(),
             n_constants: 0,
             current: String::new(),
@@ -109,6 +113,7 @@ impl<'t> Parser<'t> {
     pub(super) fn forget(&mut self, known: usize) {
         self.names.truncate(known);
         self.fixed.retain(|&place| place < known);
+        self.numbers.retain(|&(place, _)| place < known);
         self.locals.retain(|&(_, place)| place < known);
     }
 
@@ -116,6 +121,12 @@ impl<'t> Parser<'t> {
     pub(super) fn is_fixed(&self, name: &str) -> bool {
         let place = self.names.iter().rposition(|known| known == name);
         place.is_some_and(|place| self.fixed.contains(&place))
+    }
+
+    /// The number that a const variable is, if that is written where it is declared.
+    pub(super) fn known_number(&self, name: &str) -> Option<Scalar> {
+        let place = self.names.iter().rposition(|known| known == name)?;
+        self.numbers.iter().find(|(known, _)| *known == place).map(|(_, number)| *number)
     }
 
     pub(super) fn token(&self) -> &Token<'t> {
@@ -465,9 +476,12 @@ impl<'t> Parser<'t> {
                 }
                 vec![(name, first)]
             };
-            for (name, _) in &declared {
+            for (name, first) in &declared {
                 if is_const {
                     self.fixed.push(self.names.len());
+                    if let Some(Expression { kind: Term::Number(number), .. }) = first {
+                        self.numbers.push((self.names.len(), *number));
+                    }
                 }
                 self.names.push(name.clone());
             }

@@ -285,7 +285,7 @@ impl Recorder<'_> {
         let (part, step) = (self.same(Op::Div, &[way, width])?, self.same(Op::Sub, &[high, low])?);
         let between = self.same(Op::Fma, &[part, step, low])?;
         let (mut low, mut high) = (low, high);
-        if self.var(x).tracked {
+        if [x, places].iter().any(|&id| self.var(id).tracked) {
             let slope = self.same(Op::Div, &[step, width])?;
             low = self.on_line(low, way, slope)?;
             let way = self.same(Op::Sub, &[x, b])?;

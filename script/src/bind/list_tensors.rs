@@ -3,6 +3,7 @@
 //! `segment_sum(x, [0, 1, 0], 2)`.
 
 use std::any::TypeId;
+use std::cell::Cell;
 
 use porcini_core::catalogue::{Kind, LANES, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
@@ -49,32 +50,48 @@ pub(super) fn called(
         let list = arg.read_lock::<rhai::Array>().map(|list| list.clone());
         if let (Some(list), Kind::Value | Kind::Each | Kind::Tensor | Kind::Operand) = (list, kind)
         {
-            *arg = value_of(context, row.name, &list)?;
+            // What is summed has room.
+            *arg = value_of(context, row.name, DType::I64, &list)?;
         }
     }
     recalled(call, row.name, given)
 }
 
-/// The array or tensor that a list of numbers is by itself.
-pub(super) fn value_of(context: &Context, name: &str, list: &rhai::Array) -> Result<Dynamic> {
-    let tensor = entries(context, name, own_type(list)?, list)?;
+/// The array or tensor that a list of numbers is by itself, of integers in this type if they fit.
+pub(super) fn value_of(
+    context: &Context,
+    name: &str,
+    integers: DType,
+    list: &rhai::Array,
+) -> Result<Dynamic> {
+    let tensor = entries(context, name, own_type(list, integers)?, list)?;
     let is_line = tensor.shape().rank() == 1;
     let value = if is_line { tensor.lanes() } else { Ok(tensor.into()) };
     Ok(Dynamic::from(ArrayRef::from(value.or_fault()?)))
 }
 
 /// The type of the numbers in lists of lists: that of arrays among them, if there are some.
-fn own_type(list: &rhai::Array) -> Result<DType> {
-    Ok(if let Some(dtype) = beside(list.iter()) {
+fn own_type(list: &rhai::Array, integers: DType) -> Result<DType> {
+    let dtype = Cell::new(None);
+    let is_wide = |item: &Dynamic| {
+        if let Some(array) = item.read_lock::<ArrayRef>() {
+            let other = array.dtype();
+            dtype.set(dtype.get().map_or(Some(other), |one: DType| one.promote(other)));
+        }
+        item.as_int().is_ok_and(|n| i32::try_from(n).is_err())
+    };
+    // Looks at all of them where none is wide.
+    let is_wide = value::is_any(list, &is_wide)?;
+    Ok(if let Some(dtype) = dtype.get() {
         dtype
     } else if value::is_any(list, &Dynamic::is_float)? {
         DType::F32
     } else if value::is_any(list, &Dynamic::is_bool)? {
         DType::Mask
-    } else if value::is_any(list, &|item| item.as_int().is_ok_and(|n| i32::try_from(n).is_err()))? {
+    } else if is_wide {
         DType::I64
     } else {
-        DType::I32
+        integers
     })
 }
 
@@ -91,11 +108,11 @@ pub(super) fn alone(
             Kind::Array | Kind::Index | Kind::Active
                 if place > 0 && !list.iter().any(Dynamic::is_array) =>
             {
-                made.push((place, value_of(context, row.name, &list)?));
+                made.push((place, value_of(context, row.name, DType::I32, &list)?));
             }
             Kind::List if !list.is_empty() && list.iter().all(Dynamic::is_array) => {
                 let item = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
-                    Some(list) => value_of(context, row.name, &list),
+                    Some(list) => value_of(context, row.name, DType::I64, &list),
                     None => Ok(item.clone()),
                 };
                 let items = list.iter().map(item).collect::<Result<rhai::Array>>()?;

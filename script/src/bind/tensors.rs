@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use porcini_core::catalogue::{Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
-use porcini_core::{Result as CoreResult, Value};
+use porcini_core::{DType, Result as CoreResult, Value};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::catalogue::{self, with_arguments};
@@ -106,7 +106,7 @@ fn einsum(registry: &mut Registry<'_>) {
                 )
             })?;
             let tensors = args[1..].iter().map(|arg| match arg.read_lock::<rhai::Array>() {
-                Some(list) => Arg::new("einsum", &value_of(context, "einsum", &list)?),
+                Some(list) => Arg::new("einsum", &value_of(context, "einsum", DType::I64, &list)?),
                 None => Arg::new("einsum", arg),
             });
             let tensors = tensors.collect::<Result<Vec<Arg>>>()?;

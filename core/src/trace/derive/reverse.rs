@@ -151,6 +151,7 @@ impl Recorder<'_> {
         id: VarId,
         parts: &[Option<VarId>],
     ) -> Result<()> {
+        // The function may go across lanes: which of its operands' the cotangent does not reach is not known.
         for (operand, part) in self.var(id).made_of().into_iter().zip(parts) {
             if let Some(part) = *part {
                 let part = self.widen(part, self.size(operand)).unwrap_or(part);
@@ -187,11 +188,14 @@ impl Recorder<'_> {
     ) -> Result<()> {
         if let Some(rule) = self.complex_rule(id) {
             let arguments = self.complex_arguments(rule);
+            let within = cotangents.within.get(&id).copied();
             for (i, argument) in arguments.chunks_exact(2).enumerate() {
                 if argument.iter().any(|&part| cotangents.wants(part)) {
                     let parts = self.pull_complex(rule, cotangent, i)?;
-                    self.pass(cotangents, argument[0], parts[0])?;
-                    self.pass(cotangents, argument[1], parts[1])?;
+                    for (&of, part) in argument.iter().zip(parts) {
+                        let part = self.only_within(part, within)?;
+                        self.pass_within(cotangents, of, part, within)?;
+                    }
                 }
             }
             return Ok(());

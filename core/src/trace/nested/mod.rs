@@ -402,7 +402,8 @@ fn norm<'r>(v: &[Expr<'r>]) -> Expr<'r> {
     let squared = dot(v, v);
     let root = squared.sqrt();
     if root.is_differentiated() {
-        return squared.eq(squared.constant(0)).select(squared, root);
+        let zero = squared.constant(0);
+        return squared.eq(zero).select(zero, root);
     }
     root
 }

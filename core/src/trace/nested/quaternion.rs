@@ -284,7 +284,10 @@ impl<'r> Quaternion<'r> {
     fn log(self) -> Self {
         let length = norm(&self.im);
         let log = Complex { re: self.re, im: length }.log();
-        let slope = self.re.constant(1) / self.re;
+        // Across the negative numbers it jumps.
+        let infinite = self.re.constant(f64::INFINITY);
+        let is_right = self.re.gt(self.re.constant(0));
+        let slope = is_right.select(self.re.constant(1) / self.re, infinite);
         Self { im: self.with_length(log.im, length, slope), re: log.re }
     }
 

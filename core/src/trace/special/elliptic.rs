@@ -194,7 +194,10 @@ pub(in super::super) fn squares_of_sine<'r>(phi: Option<Expr<'r>>, k: Expr<'r>) 
     let third = |x: Expr<'r>| x / x.constant(3);
     let of = |square, delta| [with_rd(square, delta, one), with_rd(square, one, delta)];
     // The one apart is the last argument of R_D.
-    let [apart_delta, apart_one] = of(zero, complement(k)).map(|pair| third(pair.other));
+    let complement = complement(k);
+    let [apart_delta, apart_one] = of(zero, complement).map(|pair| third(pair.other));
+    // So many steps do not see that it has no bound.
+    let apart_one = complement.eq(zero).select(k.constant(f64::INFINITY), apart_one);
     let complete = [apart_one, apart_delta];
     let Some(phi) = phi else { return complete };
     let at = Amplitude::differentiated(phi, k);
