@@ -204,7 +204,12 @@ pub(in super::super) fn squares_of_sine<'r>(phi: Option<Expr<'r>>, k: Expr<'r>) 
     let [apart_delta, apart_one] =
         of(at.cosine * at.cosine, at.delta).map(|pair| third(pair.other));
     let cubed = at.sine * at.sine * at.sine;
-    [at.whole(cubed * apart_one, complete[0]), at.whole(cubed * apart_delta, complete[1])]
+    let whole = |rest: Expr<'r>, complete: Expr<'r>| {
+        // What is no number has no slope either, whichever way that is looked for.
+        let is_none = complete.neq(complete) & at.turns.neq(zero);
+        is_none.select(rest * complete, at.whole(rest, complete))
+    };
+    [whole(cubed * apart_one, complete[0]), whole(cubed * apart_delta, complete[1])]
 }
 
 /// The integral of `sin⁴ / Δ` up to φ, or π/2, from F and that of `sin² / Δ`; good to four digits where k is small.
