@@ -164,6 +164,13 @@ impl Builder<'_, '_> {
                 continue;
             }
             let variable = table.get(id);
+            // Of a region inside, too, only what is wanted.
+            if let Some(inner) = variable.region().filter(|_| variable.scope >= region.scope) {
+                work.push(inner.running);
+                let wanted = inner.values.iter().filter(|(state, _)| self.is_wanted(*state));
+                work.extend(wanted.flat_map(|&(state, next)| [state, next]));
+                continue;
+            }
             if variable.scope < region.scope {
                 if variable.kind.number().is_none() {
                     needs.values.push(id);
