@@ -20,17 +20,19 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 17] = [
+const EXCEPTIONS: [(&str, &str); 19] = [
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
+    ("core/src/ir/var.rs", "functions that errors of several operations name"),
     ("core/src/text_kernel/expression.rs", "operators of C"),
     ("core/src/text_kernel/lexer.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
+    ("script/src/assist/notes.rs", "methods of Rhai"),
     ("script/src/bind/columns.rs", "columns of a summary, which leave missing values out"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
     ("script/src/bind/groups.rs", "columns of groups"),
     ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),
-    ("script/src/bind/operators.rs", "keys of what describes an operator"),
+    ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
     ("script/src/bind/tensor_members.rs", "members, each with its meaning"),
     ("script/src/bind/tensors.rs", "names that everybody else has for reductions"),
@@ -51,12 +53,16 @@ fn names() -> BTreeSet<&'static str> {
     let functions = FUNCTIONS.iter().map(|row| row.name);
     let nested = nested::rows().map(|row| row.name);
     let whole = catalogue::rows().map(|row| row.name);
+    let made = [catalogue::MAKERS, catalogue::TENSOR_MAKERS].into_iter().flatten();
+    let cengine = [catalogue::CENGINE, catalogue::CENGINE_TENSORS].into_iter().flatten();
+    let tensors = catalogue::tensor_rows().chain(made).chain(cengine).map(|row| row.name);
     operations
         .chain(horizontal)
         .chain(scatters)
         .chain(functions)
         .chain(nested)
         .chain(whole)
+        .chain(tensors)
         .collect()
 }
 

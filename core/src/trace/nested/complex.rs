@@ -7,8 +7,9 @@
 use std::f64::consts::{LN_2, LN_10};
 use std::ops::{Div, Mul, Neg};
 
-use super::Form::{self, Scalar};
-use super::{NestedFunction, divided, nested_functions, norm, real, scaled};
+use super::entries::{divided, norm, real, scaled};
+use super::row::Form::{self, Scalar};
+use super::row::{NestedFunction, nested_functions};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 

@@ -1,11 +1,12 @@
 //! Square matrices of two to four rows and columns, column by column.
 
-use super::Form::{Matrix, Scalar, Vector};
-use super::{N, NestedFunction, cross, divided, dot, nested_functions, scaled};
+use super::entries::{cross, divided, dot, scaled};
+use super::row::Form::{self, Matrix, Scalar, Vector};
+use super::row::{N, NestedFunction, nested_functions};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 
-const M: super::Form = Matrix(N);
+const M: Form = Matrix(N);
 
 nested_functions! { $ matrix_rows;
     /// Product of matrices.

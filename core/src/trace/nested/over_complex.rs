@@ -6,8 +6,9 @@
 use std::cell::RefCell;
 
 use super::complex::Complex;
+use super::entries::real;
 use super::matrix::{balance, largest};
-use super::{Entries, Form, NestedCall, find, real};
+use super::{Entries, Form, NestedCall, find};
 use crate::dtype::DType;
 use crate::ir::op::Op;
 use crate::ir::var::VarId;

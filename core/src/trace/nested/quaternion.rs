@@ -3,9 +3,10 @@
 use std::f64::consts::{LN_2, LN_10};
 use std::ops::Mul;
 
-use super::Form::{self, Matrix, Scalar, Vector};
 use super::complex::Complex;
-use super::{NestedFunction, cross, divided, dot, nested_functions, norm, real, scaled};
+use super::entries::{cross, divided, dot, norm, real, scaled};
+use super::row::Form::{self, Matrix, Scalar, Vector};
+use super::row::{NestedFunction, nested_functions};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 

@@ -1,9 +1,10 @@
 //! Transformations of homogeneous coordinates as matrices; they apply to columns, `m * p`.
 
-use super::Form::{Matrix, Quaternion, Scalar, Vector};
+use super::entries::{cross, divided, dot, norm, real};
 use super::matrix::{Minors, diagonal, polar, transpose};
 use super::quaternion::{Quaternion as Q, from_matrix};
-use super::{NestedFunction, cross, divided, dot, nested_functions, norm, real};
+use super::row::Form::{Matrix, Quaternion, Scalar, Vector};
+use super::row::{NestedFunction, nested_functions};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 

@@ -1,7 +1,8 @@
 //! Geometry of vectors.
 
-use super::Form::{Quaternion, Scalar, Vector};
-use super::{N, NestedFunction, cross, divided, dot, nested_functions, norm};
+use super::entries::{cross, divided, dot, norm};
+use super::row::Form::{Quaternion, Scalar, Vector};
+use super::row::{N, NestedFunction, nested_functions};
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 
