@@ -184,10 +184,13 @@ fn products_with_vectors_are_sums_of_products() {
 
 #[test]
 fn large_matrices_are_turned() {
+    // The last two are written past the caches: rows begin anywhere in a line, or all with one.
+    const SHAPES: [[u64; 3]; 6] =
+        [[1, 300, 257], [3, 65, 512], [8, 8, 1030], [1, 9000, 9], [1, 700, 777], [2, 640, 420]];
     let sessions = sessions();
     for dtype in DType::ALL {
-        for shape in [[1, 300, 257], [3, 65, 512], [8, 8, 1030], [1, 9000, 9]] {
-            let [n, rows, columns] = shape.map(|extent: u64| usize::try_from(extent).unwrap());
+        for shape in SHAPES {
+            let [n, rows, columns] = shape.map(|extent| usize::try_from(extent).unwrap());
             let lanes = uneven(dtype, n * rows * columns);
             let lane = |place: usize| {
                 let (matrix, place) = (place / (rows * columns), place % (rows * columns));
@@ -218,6 +221,46 @@ fn sorts_are_stable_and_put_nan_last() {
             assert!(index.iter().map(|&lane| lane as usize).eq(lanes), "{what}");
         }
     });
+}
+
+#[test]
+fn rows_are_sorted_each_by_itself() {
+    // The last are long enough for all threads, one after the other.
+    const SHAPES: [[usize; 2]; 9] = [
+        [1, 5],
+        [7, 1],
+        [9, 2],
+        [300, 16],
+        [33, 33],
+        [5, 300],
+        [70, 2000],
+        [2, 9000],
+        [2, 140_000],
+    ];
+    for (i, session) in sessions().iter().enumerate() {
+        for dtype in DType::ALL {
+            for [rows, extent] in SHAPES.into_iter().filter(|shape| shape[1] < 3000 || i == 0) {
+                let lanes = edges(dtype, rows * extent);
+                let x = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes)).unwrap();
+                let x = Tensor::new(&x, &[rows as u64, extent as u64]).unwrap();
+                for order in [Order::Ascending, Order::Descending] {
+                    let row = |row: &[u64]| {
+                        whole_arrays::order_of(&Value { dtype, lanes: row.to_vec() }, order)
+                    };
+                    let numbers: Vec<Vec<usize>> = lanes.chunks(extent).map(row).collect();
+                    let what = format!("{order:?} {dtype} {rows} {extent}, session {i}");
+                    let sorted: Vec<u64> = (numbers.iter().zip(lanes.chunks(extent)))
+                        .flat_map(|(numbers, row)| numbers.iter().map(|&lane| row[lane]))
+                        .collect();
+                    let got = x.sort(order, 1).unwrap().entries().unwrap();
+                    assert!(contents(&got[0]) == bytes(dtype, &sorted), "{what}");
+                    let got = x.argsort(order, -1).unwrap().entries().unwrap();
+                    let got = got[0].to_vec::<u32>().unwrap();
+                    assert!(got.iter().map(|&lane| lane as usize).eq(numbers.concat()), "{what}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

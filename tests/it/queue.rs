@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
-use porcini_core::backend::pool::Pool;
 use porcini_core::backend::primitive::{PrimitiveCall, Room};
 use porcini_core::backend::queue::{Queue, Worth};
+use porcini_core::backend::thread_pool::Pool;
 use porcini_core::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use porcini_core::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 use porcini_core::{Array, DType, Error, Result, Runtime, Scalar, Session};

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use porcini_core::backend::isa::Isa;
-use porcini_core::backend::pool::Pool;
 use porcini_core::backend::queue::{Queue, Worth};
+use porcini_core::backend::thread_pool::Pool;
 use porcini_core::backend::{self, Outside};
 use porcini_core::{DeviceChoice, Runtime};
 

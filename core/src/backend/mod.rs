@@ -13,10 +13,10 @@ pub(crate) mod limits;
 mod open;
 #[cfg(target_os = "linux")]
 pub(crate) mod pages;
-pub mod pool;
 pub mod primitive;
 pub mod queue;
 pub(crate) mod reduce;
+pub mod thread_pool;
 
 pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,

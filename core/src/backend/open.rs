@@ -5,8 +5,8 @@ use std::sync::Arc;
 #[cfg(all(target_arch = "x86_64", unix))]
 use super::cpu;
 use super::isa::Isa;
-use super::pool::Pool;
 use super::queue::Queue;
+use super::thread_pool::Pool;
 use super::{Backend, Outside, cuda, interp};
 use crate::error::{Error, Result};
 

@@ -23,10 +23,10 @@ pub enum Primitive {
     PrefixSum,
     /// Operand x, of numbers: `x[0] · … · x[i]` in the order of S11.
     PrefixProduct,
-    /// Operand x: its lanes in order; -0 is below +0, and every NaN comes last, either way.
-    Sort(Order),
-    /// Operand x: the lane numbers that sort it, those of equal lanes in ascending order.
-    SortIndex(Order),
+    /// Operand x: the lanes of each row in order; -0 is below +0, and every NaN comes last, either way.
+    Sort(Sorting),
+    /// Operand x: the numbers within its row of the lanes that sort it, those of equal lanes in ascending order.
+    SortIndex(Sorting),
     /// Operand mask: the numbers of its true lanes. The result has as many lanes as are true.
     TrueLanes,
     /// Operands target, index and perhaps active: what `target[index[i]]` would be for lane i if each
@@ -52,10 +52,10 @@ impl Primitive {
         match self {
             Self::PrefixSum => "psum",
             Self::PrefixProduct => "cumprod",
-            Self::Sort(Order::Ascending) => "sort",
-            Self::Sort(Order::Descending) => "sort_desc",
-            Self::SortIndex(Order::Ascending) => "argsort",
-            Self::SortIndex(Order::Descending) => "argsort_desc",
+            Self::Sort(Sorting { order: Order::Ascending, .. }) => "sort",
+            Self::Sort(Sorting { order: Order::Descending, .. }) => "sort_desc",
+            Self::SortIndex(Sorting { order: Order::Ascending, .. }) => "argsort",
+            Self::SortIndex(Sorting { order: Order::Descending, .. }) => "argsort_desc",
             Self::TrueLanes => "true_lanes",
             Self::Increments => "increments",
             Self::Exchanges => "exchanges",
@@ -65,6 +65,15 @@ impl Primitive {
             Self::Turned(_) => "transpose",
         }
     }
+}
+
+/// A sort of rows that lie behind each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sorting {
+    /// Which way.
+    pub order: Order,
+    /// Lanes of a row; at least 1.
+    pub extent: u64,
 }
 
 /// A reduction along the middle axis of lanes `[outer, extent, inner]`.

@@ -6,7 +6,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::ir::primitive::{Order, lane_number_type};
+use crate::ir::primitive::{Order, Sorting, lane_number_type};
 
 /// The entries in a place of those in order along an axis.
 type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
@@ -17,10 +17,9 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis; `Forms` for complex entries.
     pub fn sort(&self, order: Order, axis: i64) -> Result<Self> {
-        self.in_rows("sort", axis, |x, extent| match x.size() {
-            // One row needs no second sort, by rows.
-            n if n == extent => x.sort(order),
-            _ => x.gather(&sorting(x, extent, order)?, None),
+        self.in_rows("sort", axis, |x, extent| {
+            let sorting = Sorting { order, extent };
+            x.session().record(|recorder| recorder.sort_rows(x.id(), sorting))
         })
     }
 
@@ -30,7 +29,8 @@ impl Tensor {
     /// As [`Tensor::sort`].
     pub fn argsort(&self, order: Order, axis: i64) -> Result<Self> {
         self.in_rows("argsort", axis, |x, extent| {
-            sorting(x, extent, order)?.try_rem(Scalar::UInt(extent))
+            let sorting = Sorting { order, extent };
+            x.session().record(|recorder| recorder.sort_index_rows(x.id(), sorting))
         })
     }
 
@@ -210,12 +210,4 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(&entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
-}
-
-/// The numbers that sort rows of a length that lie behind each other, each by itself.
-fn sorting(x: &Array, length: u64, order: Order) -> Result<Array> {
-    let all = x.argsort(order)?;
-    // Stable: those of one row stay in their order.
-    let by_row = all.apply(Op::IDiv, &[Scalar::UInt(length).into()])?.argsort(Order::Ascending)?;
-    all.gather(&by_row, None)
 }

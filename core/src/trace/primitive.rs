@@ -4,7 +4,7 @@ use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
-use crate::ir::primitive::{Along, Order, Primitive, Product, Turned, lane_number_type};
+use crate::ir::primitive::{Along, Order, Primitive, Product, Sorting, Turned, lane_number_type};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -72,11 +72,8 @@ impl Recorder<'_> {
     /// # Errors
     /// None at present.
     pub fn sort(&mut self, x: VarId, order: Order) -> Result<VarId> {
-        let (dtype, size) = (self.dtype(x), self.size(x));
-        if size <= 1 || self.var(x).kind.number().is_some() {
-            return Ok(x);
-        }
-        self.primitive(Primitive::Sort(order), dtype, size, &[x])
+        let extent = self.size(x);
+        self.sort_rows(x, Sorting { order, extent })
     }
 
     /// The lane numbers that sort `x` as [`Recorder::sort`] does, those of equal lanes ascending: u32, or
@@ -85,12 +82,51 @@ impl Recorder<'_> {
     /// # Errors
     /// None at present.
     pub fn sort_index(&mut self, x: VarId, order: Order) -> Result<VarId> {
-        let size = self.size(x);
-        if size <= 1 || self.var(x).kind.number().is_some() {
-            return Ok(self.lane_numbers(size));
+        let extent = self.size(x);
+        self.sort_index_rows(x, Sorting { order, extent })
+    }
+
+    /// The lanes of each row in order, as [`Recorder::sort`]; `x` is whole rows.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn sort_rows(&mut self, x: VarId, sorting: Sorting) -> Result<VarId> {
+        let (dtype, size) = (self.dtype(x), self.size(x));
+        if size.min(sorting.extent) <= 1 || self.var(x).kind.number().is_some() {
+            return Ok(x);
         }
+        self.primitive(Primitive::Sort(sorting), dtype, size, &[x])
+    }
+
+    /// The numbers within its row of the lanes that sort each row, as [`Recorder::sort_index`]; `x` is whole rows.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn sort_index_rows(&mut self, x: VarId, sorting: Sorting) -> Result<VarId> {
+        let size = self.size(x);
         let dtype = lane_number_type(size);
-        self.primitive(Primitive::SortIndex(order), dtype, size, &[x])
+        if size.min(sorting.extent) <= 1 || self.var(x).kind.number().is_some() {
+            let (lanes, extent) = (self.lane_numbers(size), sorting.extent.max(1));
+            let extent = self.literal(dtype, extent, 1);
+            return if size <= 1 { Ok(lanes) } else { self.same(Op::Rem, &[lanes, extent]) };
+        }
+        self.primitive(Primitive::SortIndex(sorting), dtype, size, &[x])
+    }
+
+    /// The lane numbers that sort each row, as [`Recorder::sort_index_rows`] but of all lanes.
+    ///
+    /// # Errors
+    /// None at present.
+    pub(super) fn sorted_places(&mut self, x: VarId, sorting: Sorting) -> Result<VarId> {
+        let (within, size) = (self.sort_index_rows(x, sorting)?, self.size(x));
+        if sorting.extent >= size {
+            return Ok(within);
+        }
+        let (lanes, extent) = (self.lane_numbers(size), sorting.extent);
+        let extent = self.literal(lane_number_type(size), extent, 1);
+        let within_row = self.same(Op::Rem, &[lanes, extent])?;
+        let first = self.same(Op::Sub, &[lanes, within_row])?;
+        self.same(Op::Add, &[first, within])
     }
 
     /// The numbers of the true lanes of a mask, of which there are `n_true`.

@@ -8,7 +8,9 @@ use porcini_core::backend::cuda::{
 use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Turned};
+use porcini_core::ir::primitive::{
+    Along, Factor, Order, Part, Primitive, Product, Sorting, Turned,
+};
 use porcini_core::ir::scalar::quiet_nan;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Result, Scalar, Session};
@@ -26,7 +28,8 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 /// All steps.
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
-    steps.push(Step::CountedElements);
+    steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows]);
+    steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Picked));
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Turned));
     steps.extend(products().map(Step::Product));
     for dtype in combined() {
@@ -242,11 +245,20 @@ impl Host {
 
     fn lanes_of(&self, primitive: Primitive, dtype: DType, lanes: &[u64]) -> Vec<u64> {
         let x = self.array(dtype, lanes);
+        let in_rows = |extent: u64, sort: &dyn Fn(&Array) -> Result<Array>| {
+            let rows = lanes.chunks(usize::try_from(extent).expect("few"));
+            let row = |row| Self::bits(&sort(&self.array(dtype, row)).expect("a row"));
+            rows.flat_map(row).collect()
+        };
         let result = match primitive {
             Primitive::PrefixSum => x.psum(),
             Primitive::PrefixProduct => x.cumprod(),
-            Primitive::Sort(order) => x.sort(order),
-            Primitive::SortIndex(order) => x.argsort(order),
+            Primitive::Sort(Sorting { order, extent }) => {
+                return in_rows(extent, &|row| row.sort(order));
+            }
+            Primitive::SortIndex(Sorting { order, extent }) => {
+                return in_rows(extent, &|row| row.argsort(order));
+            }
             Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
@@ -404,10 +416,11 @@ fn true_lanes_are_found_in_order() {
 fn sorts_mean_what_the_host_does() {
     let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7200));
     for dtype in DType::ALL {
-        for n in [1, 33, 1025, 5000] {
-            let lanes = edges(dtype, n, &mut random);
+        for [rows, extent] in [[1, 1], [1, 33], [1, 1025], [1, 5000], [300, 3], [9, 300]] {
+            let lanes = edges(dtype, rows * extent, &mut random);
             for order in ORDERS {
-                for primitive in [Primitive::Sort(order), Primitive::SortIndex(order)] {
+                let sorting = Sorting { order, extent: extent as u64 };
+                for primitive in [Primitive::Sort(sorting), Primitive::SortIndex(sorting)] {
                     check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
                 }
             }

@@ -19,6 +19,7 @@ mod devices;
 mod differentiated;
 pub(crate) mod doc;
 mod engine;
+pub(crate) mod engine_operators;
 mod entries;
 mod files;
 mod geometry;
@@ -37,8 +38,7 @@ pub(crate) mod measure;
 pub(crate) mod memory;
 mod nested_types;
 mod notebook;
-pub(crate) mod operators;
-mod ops;
+mod operators;
 mod plots;
 mod power;
 mod printing;
@@ -85,7 +85,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("script numbers and ranges", script_numbers::register),
     ("lists, maps and text", sizes::register),
     ("lists, maps and text", sorting::register),
-    ("elementwise functions", ops::register),
+    ("elementwise functions", operators::register),
     ("operators", power::register),
     ("elementwise functions", |registry| catalogue::register(registry, PAIRS)),
     ("types", types::register),
@@ -100,7 +100,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("loops and branches in kernels", jit::register),
     ("many small works", engine::register),
     ("many small works", timeline::register),
-    ("operators of a script", operators::register),
+    ("operators of a script", engine_operators::register),
     ("kernels from text", kernels::register),
     ("kernels from text", cuda_modules::register),
     ("kernels from text", kernel_stats::register),

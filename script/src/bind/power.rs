@@ -4,7 +4,7 @@ use porcini_core::value::power;
 use rhai::Dynamic;
 
 use super::registry::Registry;
-use super::{ops, script_numbers};
+use super::{operators, script_numbers};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result};
 use crate::value::ArrayRef;
@@ -24,7 +24,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             _ => raise(context, "pow", args),
         }
     });
-    ops::binary_operator(registry, "**", |context, args| raise(context, "**", args));
+    operators::binary_operator(registry, "**", |context, args| raise(context, "**", args));
 }
 
 fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> {
@@ -34,5 +34,5 @@ fn raise(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<Dynamic> 
         let power = power(op, &base.to_value(), exponent).or_fault()?;
         return Ok(Dynamic::from(ArrayRef::from(power)));
     }
-    ops::call(context, "pow", args)
+    operators::call(context, "pow", args)
 }

@@ -16,7 +16,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, T
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::{Docs, FunctionDoc};
-use crate::bind::operators::END;
+use crate::bind::engine_operators::END;
 use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};

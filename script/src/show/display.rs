@@ -8,9 +8,9 @@ use rhai::Dynamic;
 
 use crate::fault::{Fault, Result};
 use crate::show::host_arrays;
-use crate::show::listing::Listing;
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
+use crate::show::program_text::Listing;
 use crate::show::table::Table;
 use crate::show::writer::{Writer, written};
 use crate::value::generator::RngRef;

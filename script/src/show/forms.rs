@@ -6,10 +6,10 @@ use rhai::Dynamic;
 
 use crate::fault::Result;
 use crate::show::html;
-use crate::show::listing::{Listing, Program};
 use crate::show::markup::{HTML, escaped};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
+use crate::show::program_text::{Listing, Program};
 use crate::show::writer::MOST_BYTES;
 
 /// A value ready to be shown.

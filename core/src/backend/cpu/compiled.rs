@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::arena::{Arena, Block};
 use super::assemble::{Assembly, assemble};
+use super::executable_memory::{Arena, Block};
 use super::lane_buffers::{LaneBuffer, lane_buffers};
 use super::lower::{Lowered, lower};
 use super::machine::Style;
@@ -13,8 +13,8 @@ use super::options::CpuOptions;
 use super::program::{Frame, Packet, Reduction};
 use super::target::Target;
 use crate::backend::interp::Interp;
-use crate::backend::pool::Pool;
 use crate::backend::reduce::{ACCUMULATORS, Finish, finish_step};
+use crate::backend::thread_pool::Pool;
 use crate::backend::{CodeStatistics, Origin};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};

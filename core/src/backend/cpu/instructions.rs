@@ -1,6 +1,6 @@
 //! The machine instructions that lowering chooses from, by what they compute: one row each, for all machines.
 //!
-//! Each machine has a table of its own that says which it has and how they are encoded (`x86/rows.rs`); lowering
+//! Each machine has a table of its own that says which it has and how they are encoded (`x86/encodings.rs`); lowering
 //! asks [`Target::has`](super::target::Target::has) before it uses one that some lack.
 
 /// How an instruction uses its operands.

@@ -3,13 +3,13 @@
 //! `lower/` expands operations into a program over virtual registers (`program.rs`) with the instructions of
 //! `instructions.rs` that the target has (`target.rs`). `allocate.rs` gives it registers in one pass, with
 //! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, and `x86/` for x86-64).
-//! `assemble.rs` puts the loop around it; `arena.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
+//! `assemble.rs` puts the loop around it; `executable_memory.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
 //! no executable memory, the interpreter runs it instead.
 
 mod allocate;
-mod arena;
 mod assemble;
 mod compiled;
+mod executable_memory;
 mod frame;
 mod instructions;
 mod lane_buffers;
@@ -31,9 +31,9 @@ mod x86;
 
 use std::sync::Arc;
 
-use self::arena::Arena;
-pub use self::arena::Mapping;
 use self::compiled::Shared;
+use self::executable_memory::Arena;
+pub use self::executable_memory::Mapping;
 use self::launch::Loaded;
 use self::machine::Machine;
 use self::native::Native;
@@ -41,8 +41,8 @@ pub use self::options::CpuOptions;
 use super::host::HostMemory;
 use super::interp::Interp;
 use super::isa::Isa;
-use super::pool::Pool;
 use super::primitive::{PrimitiveCall, Room};
+use super::thread_pool::Pool;
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::division::{self, Divisors};

@@ -1,6 +1,6 @@
 //! What the compiler may use.
 
-use super::arena::Mapping;
+use super::executable_memory::Mapping;
 use super::machine::Machine;
 use super::native::Native;
 

@@ -18,7 +18,9 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
-use crate::ir::primitive::{Along, Factor, Order, Part, Primitive, Product, Terms, Turned};
+use crate::ir::primitive::{
+    Along, Factor, Order, Part, Primitive, Product, Sorting, Terms, Turned,
+};
 use crate::memory::buffer::Buffer;
 
 /// The deepest products, in lanes.
@@ -58,8 +60,14 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Sort(_) | Primitive::SortIndex(_) if x.size > u64::from(u32::MAX) => {
             return Ok(false);
         }
-        Primitive::Sort(order) => sort(work, order, x, result, Moved::Lanes)?,
-        Primitive::SortIndex(order) => sort(work, order, x, result, Moved::Numbers)?,
+        Primitive::Sort(Sorting { order, extent }) if extent == x.size => {
+            sort(work, order, x, result, Moved::Lanes)?;
+        }
+        Primitive::SortIndex(Sorting { order, extent }) if extent == x.size => {
+            sort(work, order, x, result, Moved::Numbers)?;
+        }
+        Primitive::Sort(sorting) => sort_rows(work, sorting, x, result, Moved::Lanes)?,
+        Primitive::SortIndex(sorting) => sort_rows(work, sorting, x, result, Moved::Numbers)?,
         Primitive::Increments if result.size.max(x.size) > u64::from(u32::MAX) => return Ok(false),
         Primitive::Increments => increments(work, call)?,
         // One lane after the other, for which a GPU is too slow.
@@ -131,14 +139,45 @@ fn sort(
             (lanes, Some(ToAndFro::between(work, result.address, 4 * size, n_digits)?))
         }
     };
-    sort_digits(work, (order, n_digits), x, &lanes, numbers.as_ref())
+    sort_digits(work, (order, n_digits), (x, 0), &lanes, numbers.as_ref())
 }
 
-/// Sorts by a number of digits, from the lowest up.
+/// The numbers of all lanes are sorted by lane, and then, for that is stable, by row.
+fn sort_rows(
+    work: &mut dyn Work,
+    Sorting { order, extent }: Sorting,
+    x: MemoryArray,
+    result: MemoryArray,
+    moved: Moved,
+) -> Result<()> {
+    let (n, blocks) = (x.size, x.size.div_ceil(COUNT_BLOCK.into()));
+    let (dtype, bytes) = (DType::U32, 4 * n);
+    let by_lane = MemoryArray { address: work.room(bytes)?, size: n, dtype };
+    sort(work, order, x, by_lane, Moved::Numbers)?;
+    let rows = MemoryArray { address: work.room(bytes)?, ..by_lane };
+    work.launch(Step::Rows, blocks, &[n, by_lane.address, extent, rows.address])?;
+    let n_digits = u64::from((n / extent - 1).checked_ilog2().map_or(1, |bit| bit / DIGIT + 1));
+    let [last, numbers] = [work.room(bytes)?, work.room(bytes)?];
+    let lanes_between = ToAndFro::between(work, last, bytes, n_digits - 1)?;
+    let numbers_between = ToAndFro::between(work, numbers, bytes, n_digits)?;
+    let by_row = (Order::Ascending, n_digits);
+    sort_digits(work, by_row, (rows, by_lane.address), &lanes_between, Some(&numbers_between))?;
+    match moved {
+        Moved::Lanes => {
+            let words = [n, numbers, x.address, result.address];
+            work.launch(Step::Picked(raw(x.dtype)), blocks, &words)
+        }
+        Moved::Numbers => {
+            work.launch(Step::WithinRows, blocks, &[n, numbers, extent, result.address])
+        }
+    }
+}
+
+/// Sorts by a number of digits, from the lowest up. Lanes have numbers at an address, or (0) their places.
 fn sort_digits(
     work: &mut dyn Work,
     (order, n_digits): (Order, u64),
-    x: MemoryArray,
+    (x, mut numbers_from): (MemoryArray, u64),
     lanes: &ToAndFro,
     numbers: Option<&ToAndFro>,
 ) -> Result<()> {
@@ -146,7 +185,7 @@ fn sort_digits(
     let n_tiles = size.div_ceil(TILE);
     let n_counts = BUCKETS * n_tiles;
     let [counts, sums] = [work.room(4 * n_counts)?, work.room(4 * n_counts)?];
-    let (mut from, mut numbers_from) = (x.address, 0);
+    let mut from = x.address;
     for digit in 0..n_digits {
         let shift = digit * u64::from(DIGIT);
         let step = Step::CountDigits(dtype, order);
@@ -180,7 +219,7 @@ fn increments(work: &mut dyn Work, call: &PrimitiveCall) -> Result<()> {
     let lanes_between = ToAndFro::between(work, sorted, 4 * n, n_digits)?;
     let numbers_between = ToAndFro::between(work, numbers, 4 * n, n_digits)?;
     let by = (Order::Ascending, n_digits);
-    sort_digits(work, by, elements, &lanes_between, Some(&numbers_between))?;
+    sort_digits(work, by, (elements, 0), &lanes_between, Some(&numbers_between))?;
     let words = [n, sorted, numbers, target.size, target.address, result.address];
     work.launch(Step::Increments(result.dtype), blocks, &words)
 }

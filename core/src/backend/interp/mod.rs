@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use super::host::HostMemory;
 use super::isa::Isa;
-use super::pool::Pool;
 use super::primitive::{self, PrimitiveCall, Room};
+use super::thread_pool::Pool;
 use super::{Backend, Executable, Memory};
 use crate::error::Result;
 use crate::ir::division::{self, Divisors};

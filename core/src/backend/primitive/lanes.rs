@@ -79,13 +79,18 @@ impl<T: Copy> Lanes<T> {
         unsafe { std::slice::from_raw_parts_mut(first, end - start) }
     }
 
+    /// Where a lane is.
+    #[inline(always)]
+    pub(super) fn pointer(self, i: usize) -> *mut T {
+        assert!(i < self.len, "internal error: a lane beyond the array");
+        pointer(self.address).cast::<T>().wrapping_add(i)
+    }
+
     /// One lane.
     #[inline(always)]
     pub(super) fn get(self, i: usize) -> T {
-        assert!(i < self.len, "internal error: a lane beyond the array");
-        let lane = pointer(self.address).cast::<T>().cast_const().wrapping_add(i);
         // SAFETY: the lane is within the block, and it is not written meanwhile.
-        unsafe { lane.read() }
+        unsafe { self.pointer(i).read() }
     }
 
     /// One lane, that of a scalar if there is only one.
@@ -97,10 +102,8 @@ impl<T: Copy> Lanes<T> {
     /// Writes one lane.
     #[inline(always)]
     pub(super) fn set(self, i: usize, value: T) {
-        assert!(i < self.len, "internal error: a lane beyond the array");
-        let lane = pointer(self.address).cast::<T>().wrapping_add(i);
         // SAFETY: the lane is within the block, and it has no other user meanwhile.
-        unsafe { lane.write(value) }
+        unsafe { self.pointer(i).write(value) }
     }
 }
 

@@ -17,8 +17,11 @@ mod scan;
 mod scan_vectors;
 mod scatter;
 mod sort;
+mod sort_rows;
 mod true_lanes;
 mod turned;
+#[cfg(target_arch = "x86_64")]
+mod turned_vectors;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
 
@@ -30,7 +33,7 @@ use super::Memory as _;
 use super::OutOfBounds;
 use super::host::{HostMemory, exhausted};
 use super::isa::Isa;
-use super::pool::Pool;
+use super::thread_pool::Pool;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -142,8 +145,8 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::PrefixProduct => with_lane!(first.dtype,
             T => scan::prefix::<scan::Product, T>(&workers, Lanes::of(first), Lanes::of(result)),
             mask => unreachable!("internal error: a prefix product of truth values")),
-        Primitive::Sort(order) => sort::sort(&workers, order, first, result),
-        Primitive::SortIndex(order) => sort::sort_index(&workers, order, first, result),
+        Primitive::Sort(sorting) => sort_rows::sort(&workers, sorting, first, result),
+        Primitive::SortIndex(sorting) => sort_rows::sort_index(&workers, sorting, first, result),
         Primitive::TrueLanes => true_lanes::find(&workers, first, result),
         Primitive::Increments => in_turn::count(&workers, &call.operands, result),
         Primitive::Exchanges => in_turn::exchange(&workers, &call.operands, result),

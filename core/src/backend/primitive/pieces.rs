@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Room;
 use super::lanes::Lanes;
 use crate::backend::isa::Isa;
-use crate::backend::pool::{Chunks, Claims, Pool};
+use crate::backend::thread_pool::{Chunks, Claims, Pool};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -31,6 +31,32 @@ pub(super) struct Workers<'a> {
 pub(super) struct Scratch<T> {
     pub(super) lanes: Lanes<T>,
     _memory: Buffer,
+}
+
+/// Working memory of threads, a place of so many lanes each.
+pub(super) struct Places<T> {
+    lanes: Lanes<T>,
+    length: usize,
+    free: Mutex<Vec<usize>>,
+}
+
+impl<T: Copy> Scratch<T> {
+    /// Cut into places of so many lanes.
+    pub(super) fn places(&self, length: usize) -> Places<T> {
+        let free = Mutex::new((0..self.lanes.len() / length).collect());
+        Places { lanes: self.lanes, length, free }
+    }
+}
+
+impl<T: Copy> Places<T> {
+    /// Calls `work` with a place that no other thread has meanwhile.
+    pub(super) fn with<R>(&self, work: impl FnOnce(Lanes<T>) -> R) -> R {
+        let place = lock(&self.free).pop();
+        let place = place.expect("internal error: more threads at work than there are");
+        let result = work(self.lanes.range(place * self.length, self.length));
+        lock(&self.free).push(place);
+        result
+    }
 }
 
 impl Workers<'_> {

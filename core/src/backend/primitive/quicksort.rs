@@ -13,7 +13,7 @@ use super::lanes::Lanes;
 use super::pieces::{WORTH_A_THREAD, Workers};
 use super::sort::{Key, key_of, lane_of};
 use super::vectors::{Stay, VectorKey, Vectors};
-use crate::backend::pool::{Chunks, Claims};
+use crate::backend::thread_pool::{Chunks, Claims};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -26,7 +26,7 @@ const OFFERED: usize = 1 << 15;
 const LARGE: usize = 1 << 13;
 
 /// Keys of the quicksort.
-trait QuickKey: Key + VectorKey + Ord + Default {
+pub(super) trait QuickKey: Key + VectorKey + Ord + Default {
     /// The next larger key.
     fn next(self) -> Option<Self>;
 }
@@ -130,11 +130,9 @@ fn quicksort<K: QuickKey>(
 ) -> Result<()> {
     let n = keys.len();
     let threads = if n < WORTH_A_THREAD { 1 } else { workers.pool.threads() };
-    // Good pivots halve; an unlucky row of them is left to the standard library.
-    let patience = 2 * (n.max(1).ilog2() + 8);
     let sorter = Arc::new(Sorter {
         vectors,
-        offered: Mutex::new(vec![Part { home: keys, other, is_home: true, patience }]),
+        offered: Mutex::new(vec![Part::whole(keys, other)]),
         unfinished: AtomicUsize::new(1),
         stopped: AtomicBool::new(false),
         shares: threads > 1,
@@ -151,6 +149,18 @@ fn quicksort<K: QuickKey>(
         workers.pool.run(threads as u64, Arc::new(work));
     }
     if sorter.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+}
+
+/// Sorts `keys`, with `other` as long to work in, on this thread; if it shall not go on, they are undefined then.
+pub(super) fn sort_alone<K: QuickKey>(vectors: Vectors, keys: Lanes<K>, other: Lanes<K>) {
+    let sorter = Sorter {
+        vectors,
+        offered: Mutex::default(),
+        unfinished: AtomicUsize::new(0),
+        stopped: AtomicBool::new(false),
+        shares: false,
+    };
+    sorter.sort(Part::whole(keys, other));
 }
 
 /// Keys that come before or after all others.
@@ -268,6 +278,13 @@ impl<K: QuickKey> Sorter<K> {
 }
 
 impl<K: Copy> Part<K> {
+    /// All keys, at home.
+    fn whole(home: Lanes<K>, other: Lanes<K>) -> Self {
+        // Good pivots halve; an unlucky row of them is left to the standard library.
+        let patience = 2 * (home.len().max(1).ilog2() + 8);
+        Self { home, other, is_home: true, patience }
+    }
+
     /// The part of `n` keys at `home` and `other` in the ranges of this one.
     fn range(&self, home: usize, other: usize, n: usize, is_home: bool, patience: u32) -> Self {
         let (home, other) = (self.home.range(home, n), self.other.range(other, n));
@@ -279,7 +296,7 @@ impl<K: Copy> Part<K> {
 mod tests {
     use super::*;
     use crate::backend::isa::Isa;
-    use crate::backend::pool::Pool;
+    use crate::backend::thread_pool::Pool;
     use crate::memory::buffer::Buffer;
 
     fn check<K: QuickKey + std::fmt::Debug>(keys: &[K], vectors: Vectors, threads: usize) {

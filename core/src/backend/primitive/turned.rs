@@ -1,10 +1,13 @@
-//! Matrices turned, tile by tile: each is copied to a near place by rows, and from there by columns.
-
-use std::sync::Mutex;
+//! Matrices turned: `turned_vectors.rs` where there are vectors for it, otherwise tile by tile; each is copied to a near
+//! place by rows, and from there by columns.
 
 use super::MemoryArray;
 use super::lanes::Lanes;
-use super::pieces::{WORTH_A_THREAD, Workers, lock};
+use super::pieces::{WORTH_A_THREAD, Workers};
+#[cfg(target_arch = "x86_64")]
+use super::turned_vectors;
+#[cfg(target_arch = "x86_64")]
+use super::vectors::Vectors;
 use crate::convert::exactly;
 use crate::error::Result;
 use crate::ir::primitive::Turned;
@@ -28,6 +31,20 @@ pub(super) fn turn(
     x: MemoryArray,
     result: MemoryArray,
 ) -> Result<()> {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(vectors) = Vectors::of(workers.isa) {
+        match x.dtype.bytes() {
+            4 => {
+                let (x, result) = (Lanes::of(x), Lanes::of(result));
+                return turned_vectors::turn::<u32, 16>(workers, vectors, turned, x, result);
+            }
+            8 => {
+                let (x, result) = (Lanes::of(x), Lanes::of(result));
+                return turned_vectors::turn::<u64, 8>(workers, vectors, turned, x, result);
+            }
+            _ => {}
+        }
+    }
     match x.dtype.bytes() {
         1 => words::<u8>(workers, turned, Lanes::of(x), Lanes::of(result)),
         2 => words::<u16>(workers, turned, Lanes::of(x), Lanes::of(result)),
@@ -49,33 +66,28 @@ fn words<T: Copy + 'static>(
     let n_tiles = x.len() / (rows * columns) * each;
     let at_once = (TASK / (SIDE.min(rows) * SIDE.min(columns))).max(1);
     let is_worth = x.len() >= WORTH_A_THREAD;
-    // Each thread has a place of its own.
-    let threads = workers.pool.threads();
-    let places = workers.scratch::<T>(threads * SIDE * STEP)?;
-    let (places, free) = (places.lanes, Mutex::new((0..threads).collect::<Vec<usize>>()));
-    workers.tasks(n_tiles.div_ceil(at_once), is_worth, move |task, goes_on| {
-        let place = lock(&free).pop().expect("internal error: more tasks at once than threads");
-        let near = places.slice_mut(place * SIDE * STEP, (place + 1) * SIDE * STEP);
-        let near = near.as_chunks_mut().0;
-        for tile in task * at_once..n_tiles.min((task + 1) * at_once) {
-            if !goes_on() {
-                break;
-            }
-            let (first, tile) = (tile / each * rows * columns, tile % each);
-            let row = (tile / (strip * across) * strip + tile % strip) * SIDE;
-            let column = tile / strip % across * SIDE;
-            let (height, width) =
-                (rows.saturating_sub(row).min(SIDE), (columns - column).min(SIDE));
-            for (i, near) in near[..height].iter_mut().enumerate() {
-                let at = first + (row + i) * columns + column;
-                near[..width].copy_from_slice(x.slice(at, at + width));
-            }
-            for j in 0..width * usize::from(height > 0) {
-                let at = first + (column + j) * rows + row;
-                let to = result.slice_mut(at, at + height);
-                to.iter_mut().zip(&*near).for_each(|(to, row): (_, &[T; STEP])| *to = row[j]);
-            }
+    let near = workers.scratch::<T>(workers.pool.threads() * SIDE * STEP)?;
+    let places = near.places(SIDE * STEP);
+    let turn = move |tile: usize, near: &mut [[T; STEP]]| {
+        let (first, tile) = (tile / each * rows * columns, tile % each);
+        let row = (tile / (strip * across) * strip + tile % strip) * SIDE;
+        let column = tile / strip % across * SIDE;
+        let (height, width) = (rows.saturating_sub(row).min(SIDE), (columns - column).min(SIDE));
+        for (i, near) in near[..height].iter_mut().enumerate() {
+            let at = first + (row + i) * columns + column;
+            near[..width].copy_from_slice(x.slice(at, at + width));
         }
-        lock(&free).push(place);
+        for j in 0..width * usize::from(height > 0) {
+            let at = first + (column + j) * rows + row;
+            let to = result.slice_mut(at, at + height);
+            to.iter_mut().zip(&*near).for_each(|(to, row): (_, &[T; STEP])| *to = row[j]);
+        }
+    };
+    workers.tasks(n_tiles.div_ceil(at_once), is_worth, move |task, goes_on| {
+        places.with(|near| {
+            let near = near.slice_mut(0, near.len()).as_chunks_mut().0;
+            let tiles = task * at_once..n_tiles.min((task + 1) * at_once);
+            tiles.take_while(|_| goes_on()).for_each(|tile| turn(tile, near));
+        });
     })
 }

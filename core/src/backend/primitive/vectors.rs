@@ -13,7 +13,7 @@ use std::arch::x86_64::{
     _mm512_maskz_compress_epi64, _mm512_max_epu32, _mm512_max_epu64, _mm512_min_epu32,
     _mm512_min_epu64, _mm512_permutex2var_epi32, _mm512_permutex2var_epi64,
     _mm512_permutexvar_epi32, _mm512_permutexvar_epi64, _mm512_set1_epi32, _mm512_set1_epi64,
-    _mm512_storeu_si512,
+    _mm512_storeu_si512, _mm512_stream_si512,
 };
 
 use crate::backend::isa::Isa;
@@ -144,6 +144,10 @@ pub(super) trait Vector: Copy {
     unsafe fn load_first(from: *const Self::Key, n: usize) -> Self;
     unsafe fn store(self, to: *mut Self::Key);
     unsafe fn store_first(self, to: *mut Self::Key, n: usize);
+    /// Past the caches, to the start of a line; before others read it, a fence is needed.
+    unsafe fn stream(self, to: *mut Self::Key);
+    /// The last `n` lanes of this one, then the first of the other; `n` is at most the number of lanes.
+    unsafe fn join(self, other: Self, n: usize) -> Self;
     unsafe fn below(self, pivot: Self) -> u32;
     /// The lanes of the mask, then others.
     unsafe fn compress(self, mask: u32) -> Self;
@@ -244,6 +248,29 @@ macro_rules! vector {
             unsafe fn store_first(self, to: *mut $key, n: usize) {
                 // SAFETY: passed on to the caller.
                 unsafe { $store_some(to.cast(), first_lanes(n) as $mask, self.0) }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            unsafe fn stream(self, to: *mut $key) {
+                // SAFETY: passed on to the caller.
+                unsafe { _mm512_stream_si512(to.cast(), self.0) }
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx512f")]
+            unsafe fn join(self, other: Self, n: usize) -> Self {
+                let numbers: [$key; 2 * $lanes] = const {
+                    let (mut numbers, mut lane) = ([0; 2 * $lanes], 0);
+                    while lane < numbers.len() {
+                        numbers[lane] = lane as $key;
+                        lane += 1;
+                    }
+                    numbers
+                };
+                // SAFETY: as many numbers as lanes are behind each of the first.
+                let lanes = unsafe { _mm512_loadu_si512(numbers[$lanes - n..].as_ptr().cast()) };
+                Self($pick(self.0, lanes, other.0))
             }
 
             #[inline]

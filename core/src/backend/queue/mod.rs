@@ -23,8 +23,8 @@ use hashbrown::HashSet;
 
 use self::workers::{Work, Workers};
 use self::works::{Load, Use};
-use super::pool::Pool;
 use super::primitive::{MemoryArray, PrimitiveCall, Room};
+use super::thread_pool::Pool;
 use super::{Backend, Capacity, CodeStatistics, Executable, Launched, Memory, Outcome, Pending};
 use crate::error::Result;
 use crate::ir::kernel::{Code, HEADER_WORDS, Kernel, LiteralMode, ParamBlock};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::works::{Load, Number, Taken, Use, Works};
-use crate::backend::pool::{Background, Pool};
+use crate::backend::thread_pool::{Background, Pool};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::memory::heap;

@@ -81,8 +81,8 @@ impl Recorder<'_> {
         match primitive {
             Primitive::PrefixSum => self.prefix_sum_reverse(v),
             Primitive::PrefixProduct => self.pull_prefix_product(x, v),
-            Primitive::Sort(order) => {
-                let places = self.sort_index(x, order)?;
+            Primitive::Sort(sorting) => {
+                let places = self.sorted_places(x, sorting)?;
                 let zeros = self.zeros_like(x);
                 self.add_at(zeros, v, places, None)
             }
@@ -152,8 +152,8 @@ impl Recorder<'_> {
         match primitive {
             Primitive::PrefixSum => self.prefix_sum(t),
             Primitive::PrefixProduct => self.push_prefix_product(x, t),
-            Primitive::Sort(order) => {
-                let places = self.sort_index(x, order)?;
+            Primitive::Sort(sorting) => {
+                let places = self.sorted_places(x, sorting)?;
                 self.pick(t, places, None)
             }
             Primitive::Turned(Turned { rows, columns }) => self.turned(t, rows, columns),

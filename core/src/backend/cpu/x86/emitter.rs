@@ -3,7 +3,7 @@
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::encode::{Encoder, FRAME, LANE, UNIFORMS, WORDS, at, in_code, indexed};
-use super::rows::{Encoding, Row, Width};
+use super::encodings::{Encoding, Row, Width};
 use crate::backend::cpu::machine::{Jump, Physical, Stored, Style};
 use crate::backend::cpu::program::{Access, Frame, Location, Packet};
 use crate::convert::exactly;

@@ -2,7 +2,7 @@
 
 use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
-use super::rows::Width;
+use super::encodings::Width;
 use crate::backend::cpu::machine::Jump;
 use crate::backend::isa::Isa;
 use crate::convert::exactly;
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use crate::backend::cpu::instructions::{Form, Opcode};
     use crate::backend::cpu::machine::Memory;
-    use crate::backend::cpu::x86::rows::{Encoding, row};
+    use crate::backend::cpu::x86::encodings::{Encoding, row};
 
     /// Where the tests' memory operand lies.
     const DISPLACEMENT: u32 = 0x1240;

@@ -9,7 +9,7 @@ use super::caches;
 use super::disassemble::disassemble;
 use super::emitter::{FILL, POINTERS, SPILLS, X86};
 use super::encode::{self, END, Encoder, FRAME, LANE, SCRATCH, WORDS, at};
-use super::rows::{Width, fma_codes, immediate, row};
+use super::encodings::{Width, fma_codes, immediate, row};
 use super::targets::{AVX2, AVX512};
 use crate::backend::cpu::instructions::{Form, Opcode};
 use crate::backend::cpu::machine::{

@@ -8,7 +8,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::emitter::{Cold, ColdCode, Indexed, SECOND, X86};
 use super::encode::{Encoder, FRAME, Operand, SCRATCH, WORDS, at, in_code, indexed};
-use super::rows::Width;
+use super::encodings::Width;
 use crate::backend::cpu::machine::{Jump, Machine};
 use crate::backend::cpu::program::Access;
 

@@ -7,7 +7,7 @@ use iced_x86::{Code, Instruction, MemoryOperand, Register};
 
 use super::emitter::{SECOND, X86};
 use super::encode::{FRAME, Operand, WORDS, at, indexed};
-use super::rows::Width;
+use super::encodings::Width;
 use crate::backend::cpu::machine::Machine;
 use crate::convert::exactly;
 use crate::dtype::DType;

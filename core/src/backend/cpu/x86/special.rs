@@ -4,7 +4,7 @@ use iced_x86::{Code, Register};
 
 use super::emitter::{Cold, ColdCode, Report, X86};
 use super::encode::{Encoder, FRAME, LANE, SCRATCH, UNIFORMS, WORDS, at, indexed};
-use super::rows::Width;
+use super::encodings::Width;
 use crate::backend::cpu::program::Special;
 use crate::convert::exactly;
 use crate::dtype::DType;

@@ -2,7 +2,7 @@
 
 use iced_x86::Code;
 
-use super::rows::ROWS;
+use super::encodings::ROWS;
 use crate::backend::cpu::instructions::Opcode;
 use crate::backend::cpu::target::Target;
 use crate::backend::isa::Isa;

@@ -1,6 +1,6 @@
 //! Entries for counters that lanes read and increment one after the other, without running them so: lanes are sorted
 //! by the element that they count, stably, so that those of one element stand in lane order. What a lane finds is
-//! the element and as much more as lanes of it stand before.
+//! the element and as much more as lanes of it stand before. And those for sorts of rows, which number lanes.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 use super::scan::params;
@@ -89,6 +89,39 @@ pub(super) fn increments(dtype: DType, name: &str) -> String {
     w.set_element_address(raw, address, result, lane);
     ptx!(w, "st.global.{} [{address}], {value}", raw.ptx());
     w.finish(name, &[params(6)])
+}
+
+/// Words of parameters: number of lanes, address of lane numbers (u32), lanes of a row, address of the result (u32).
+pub(super) fn by_rows(operation: &str, name: &str) -> String {
+    let mut w = Writer::default();
+    let place = w.lane_of_thread();
+    let [numbers, extent, result] = [1, 2, 3].map(|i| w.param(i));
+    let [number, short] = [(); 2].map(|()| w.temporary(Class::B32));
+    let address = w.temporary(Class::B64);
+    ptx!(w, "cvt.u32.u64 {short}, {extent}");
+    w.set_element_address(DType::U32, address, numbers, place);
+    ptx!(w, "ld.global.nc.u32 {number}, [{address}]");
+    ptx!(w, "{operation}.u32 {number}, {number}, {short}");
+    w.set_element_address(DType::U32, address, result, place);
+    ptx!(w, "st.global.u32 [{address}], {number}");
+    w.finish(name, &[params(4)])
+}
+
+/// Words of parameters: number of lanes, address of lane numbers (u32), address of lanes, address of the result.
+pub(super) fn picked(raw: DType, name: &str) -> String {
+    let mut w = Writer::default();
+    let place = w.lane_of_thread();
+    let [numbers, lanes, result] = [1, 2, 3].map(|i| w.param(i));
+    let (number, bits) = (w.temporary(Class::B32), w.temporary_of(raw.widened()));
+    let [lane, address] = [(); 2].map(|()| w.temporary(Class::B64));
+    w.set_element_address(DType::U32, address, numbers, place);
+    ptx!(w, "ld.global.nc.u32 {number}, [{address}]");
+    ptx!(w, "cvt.u64.u32 {lane}, {number}");
+    w.set_element_address(raw, address, lanes, lane);
+    ptx!(w, "ld.global.nc.{} {bits}, [{address}]", raw.ptx());
+    w.set_element_address(raw, address, result, place);
+    ptx!(w, "st.global.{} [{address}], {bits}", raw.ptx());
+    w.finish(name, &[params(4)])
 }
 
 impl Writer {

@@ -23,6 +23,12 @@ pub enum Step {
     CountDigits(DType, Order),
     /// Lanes, or their numbers, or both, in the order of a digit.
     MoveLanes(DType, Order),
+    /// The row of each lane number.
+    Rows,
+    /// The number of each within its row.
+    WithinRows,
+    /// Lanes, of bits of a type, by their numbers.
+    Picked(DType),
     /// The element that each lane counts.
     CountedElements,
     /// Values that the lanes find in counters of a type.
@@ -47,7 +53,10 @@ impl Step {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
-            Self::CountedElements
+            Self::Rows
+            | Self::WithinRows
+            | Self::Picked(_)
+            | Self::CountedElements
             | Self::Increments(_)
             | Self::FoldChunks(..)
             | Self::Short(..) => count::THREADS,
@@ -66,6 +75,9 @@ impl Step {
             Self::PlaceTrue(_) => "place_true",
             Self::CountDigits(..) => "count_digits",
             Self::MoveLanes(..) => "move_lanes",
+            Self::Rows => "rows",
+            Self::WithinRows => "within_rows",
+            Self::Picked(_) => "picked",
             Self::CountedElements => "counted_elements",
             Self::Increments(_) => "increments",
             Self::Product(..) => "matmul",
@@ -96,6 +108,9 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::PlaceTrue(number) => scan::place_true(number, name),
         Step::CountDigits(dtype, order) => sort::count_digits(dtype, order, name),
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
+        Step::Rows => count::by_rows("div", name),
+        Step::WithinRows => count::by_rows("rem", name),
+        Step::Picked(dtype) => count::picked(dtype, name),
         Step::CountedElements => count::counted_elements(name),
         Step::Increments(dtype) => count::increments(dtype, name),
         Step::Chunks(op, dtype, columns, is_weighted) => {

@@ -13,7 +13,7 @@ use super::super::pieces::Workers;
 use super::hits::{Apply, Hits, OfLanes, Scatter, Sorted, apply_of, on_own_lines};
 use crate::backend::OutOfBounds;
 use crate::backend::index::Index;
-use crate::backend::pool::{Claims, OnPanic, wait_until};
+use crate::backend::thread_pool::{Claims, OnPanic, wait_until};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
