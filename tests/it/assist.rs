@@ -39,6 +39,7 @@ fn names_of_the_session_and_the_language() {
         assert!(names(interpreter, "nothing_like_it").is_empty());
         assert!(names(interpreter, "12").is_empty());
         assert!(names(interpreter, "1 // gath").is_empty());
+        assert_eq!(names(interpreter, "kernel(\"float f(float total) { return tot"), ["total"]);
         let found = interpreter.complete(&Cell::typed("gather"), 6);
         assert_eq!(found.candidates[0].kind, CandidateKind::Function);
         assert!(found.candidates[0].doc.contains("source"), "{found:?}");

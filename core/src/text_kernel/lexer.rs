@@ -24,37 +24,6 @@ const SIGNS: [&str; 44] = [
     "^", "?", ":", ",", ";", "(", ")", "{", "}", "[", "]",
 ];
 
-/// The tokens of a text, each with its place; the last one is [`Token::End`]. A name that `#define` gives a meaning is that.
-pub(super) fn tokens(text: &str) -> Result<Vec<(Token<'_>, Span)>, Trouble> {
-    let mut tokens = Vec::new();
-    let mut meanings: Vec<(&str, Vec<Token<'_>>)> = Vec::new();
-    let mut at = 0;
-    loop {
-        at = behind_space(text, at)?;
-        if let Some(line) = definition(&text[at..]) {
-            let (name, meaning) = defined(text, at, line)?;
-            let meaning = meaning.into_iter().flat_map(|token| meant(&meanings, token));
-            let meaning: Vec<Token<'_>> = meaning.take(MOST_MEANT + 1).collect();
-            if meaning.len() > MOST_MEANT {
-                let what = format!("`{name}` stands for more than {MOST_MEANT} words");
-                return Err(Trouble::new(span(at, line.len()), what));
-            }
-            meanings.retain(|(known, _)| *known != name);
-            meanings.push((name, meaning));
-            at += line.len();
-            continue;
-        }
-        let Some((token, place)) = next(text, at)? else { break };
-        at = exactly(place.end);
-        tokens.extend(meant(&meanings, token).into_iter().map(|token| (token, place)));
-        if tokens.len() > MOST_TOKENS {
-            return Err(Trouble::new(place, format!("more than {MOST_TOKENS} words and signs")));
-        }
-    }
-    tokens.push((Token::End, span(text.trim_end().len(), 0)));
-    Ok(tokens)
-}
-
 /// The token behind white space and comments, if there is one.
 pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, Trouble> {
     let at = behind_space(text, at)?;
@@ -73,9 +42,7 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
         let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
         let remedy = match first {
             '"' | '\'' => Some("kernels know numbers only; an `extern \"C\"` can go".into()),
-            '#' => {
-                Some("write a constant, `const float G = 9.81;`, or a function of the text".into())
-            }
+            '#' => Some("macros name what they stand for; they join and quote no words".into()),
             _ => None,
         };
         return Err(Trouble::new(span(at, first.len_utf8()), what).with(remedy));
@@ -83,54 +50,8 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
     Ok(Some((token, span(at, length))))
 }
 
-/// Words that a name may stand for, and of a text.
-const MOST_MEANT: usize = 1000;
-const MOST_TOKENS: usize = 1 << 22;
-
-/// The line that begins here, if it gives a name a meaning.
-fn definition(text: &str) -> Option<&str> {
-    let line = text.lines().next()?;
-    let directive = line.strip_prefix('#')?.trim_start();
-    directive.strip_prefix("define")?.starts_with([' ', '\t']).then_some(line)
-}
-
-/// The name and the meaning of such a line.
-fn defined<'t>(text: &'t str, at: usize, line: &str) -> Result<(&'t str, Vec<Token<'t>>), Trouble> {
-    let end = at + line.len();
-    let of_line = |at: usize| -> Result<Option<(Token<'t>, usize)>, Trouble> {
-        Ok(next(&text[..end], at)?.map(|(token, place)| (token, exactly(place.end))))
-    };
-    let keyword = at + line.find("define").unwrap_or(0) + "define".len();
-    let wrong = |what: &str, remedy: &str| {
-        Err(Trouble::new(span(at, line.len()), what).with(Some(remedy.into())))
-    };
-    let Some((Token::Name(name), mut at)) = of_line(keyword)? else {
-        return wrong("`#define` names nothing", "#define N 4");
-    };
-    if text[at..].starts_with('(') {
-        return wrong(
-            "`#define` with parameters is not known here",
-            "write a function before the kernel: float sq(float x) { return x * x; }",
-        );
-    }
-    let mut meaning = Vec::new();
-    while let Some((token, end)) = of_line(at)? {
-        meaning.push(token);
-        at = end;
-    }
-    Ok((name, meaning))
-}
-
-/// What a token stands for.
-fn meant<'t>(meanings: &[(&str, Vec<Token<'t>>)], token: Token<'t>) -> Vec<Token<'t>> {
-    let known = match token {
-        Token::Name(name) => meanings.iter().find(|(known, _)| *known == name),
-        _ => None,
-    };
-    known.map_or_else(|| vec![token], |(_, meaning)| meaning.clone())
-}
-
-fn span(start: usize, length: usize) -> Span {
+/// A place by its start and length.
+pub(super) fn span(start: usize, length: usize) -> Span {
     Span { start: exactly(start), end: exactly(start + length) }
 }
 
@@ -149,14 +70,21 @@ fn is_skipped(line: &str) -> bool {
     directive.is_some_and(|rest| rest.starts_with("include") || rest.starts_with("pragma"))
 }
 
+/// Whether nothing else stands on a line, which a backslash then joins to the next.
+fn is_line_end(text: &str) -> bool {
+    text.lines().next().is_none_or(|line| line.trim().is_empty())
+}
+
 /// The place behind white space, comments and such lines.
-fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> {
+pub(super) fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> {
     loop {
         let rest = &text[at..];
         let skipped = rest.len() - rest.trim_start().len();
         let rest = rest.trim_start();
         at += skipped;
-        at += if rest.starts_with("//") || is_skipped(rest) {
+        at += if let Some(rest) = rest.strip_prefix('\\').filter(|rest| is_line_end(rest)) {
+            1 + rest.find('\n').map_or(rest.len(), |end| end + 1)
+        } else if rest.starts_with("//") || is_skipped(rest) {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
             let unclosed = || Trouble::new(span(at, 2), "a comment has no end, expected `*/`");
@@ -207,6 +135,7 @@ fn integer(number: u64) -> Scalar {
 
 #[cfg(test)]
 mod tests {
+    use super::super::preprocess::tokens;
     use super::*;
 
     #[test]

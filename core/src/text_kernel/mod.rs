@@ -39,6 +39,7 @@ mod library;
 mod locals;
 mod loops;
 mod parse;
+mod preprocess;
 mod program;
 mod record;
 mod reduction;
@@ -173,8 +174,8 @@ impl TextKernel {
         Ok(called)
     }
 
-    /// What the kernel gives for arrays of 8 lanes, to look at; types beyond those that are said are the kernel's own, and
-    /// f32 of letters. `None` is a number.
+    /// What the kernel gives, then what it writes, for arrays of 8 lanes, to look at; types beyond those that are said are
+    /// the kernel's own, and f32 of letters. `None` is a number.
     ///
     /// # Errors
     /// As [`TextKernel::call`].
@@ -192,7 +193,8 @@ impl TextKernel {
         let number = || Argument::Number(Scalar::Int(3));
         let args = arrays.iter().map(|array| array.as_ref().map_or_else(number, Argument::from));
         let args: Vec<Argument<'_>> = args.collect();
-        Ok(self.recorded(session, &args.iter().collect::<Vec<_>>())?.results)
+        let called = self.recorded(session, &args.iter().collect::<Vec<_>>())?;
+        Ok(called.results.into_iter().chain(called.written.into_iter().map(|(_, to)| to)).collect())
     }
 
     fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {

@@ -1,8 +1,9 @@
 //! From text to tree: declarations and statements. What a name is, is known when it is read.
 
 use super::dialect;
-use super::lexer::{Token, tokens};
+use super::lexer::Token;
 use super::library;
+use super::preprocess::tokens;
 use super::program::Captured;
 use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};

@@ -120,10 +120,13 @@ impl Parser<'_> {
     }
 
     fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
-        let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
-        while let Token::Name(word @ ("raw" | "out" | "const" | "volatile")) = *self.token() {
+        let (mut is_raw, mut is_out, mut is_const, start) = (false, false, false, self.span());
+        let is_both = self.is_word("inout");
+        while let Token::Name(word @ ("raw" | "in" | "out" | "inout" | "const" | "volatile")) =
+            *self.token()
+        {
             is_raw |= word == "raw";
-            is_out |= word == "out";
+            is_out |= word.ends_with("out");
             is_const |= word == "const";
             self.next();
         }
@@ -134,6 +137,11 @@ impl Parser<'_> {
             is_out |= !is_const;
             is_raw = true;
             self.takes_words(&OF_POINTERS);
+        }
+        if is_both && !is_raw {
+            let what = "`inout` is an array";
+            let remedy = format!("inout raw {type_name} y, read and written as y[j]");
+            return Err(Trouble::new(start, what).with(Some(remedy)));
         }
         if self.is("&") {
             let what = "a parameter is no reference";

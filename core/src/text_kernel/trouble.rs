@@ -64,6 +64,9 @@ impl Trouble {
         let what = cause.to_string();
         let remedy = match cause {
             Error::Forms { remedy, .. } => own.or(remedy.map(Into::into)),
+            Error::NumberRange { .. } => own.or_else(|| {
+                Some("a literal has the type of what it meets: convert that, as in int(x) + 200, or the literal, as in uint(-1)".into())
+            }),
             _ => own,
         };
         let kernel = if name.is_empty() { "kernel".into() } else { format!("kernel `{name}`") };

@@ -50,8 +50,14 @@ const WORDS: [(&[&str], DType); 26] = [
     (&["uint8_t"], DType::U8),
     (&["uint16_t"], DType::U16),
 ];
-const MORE_WORDS: [(&[&str], DType); 2] =
-    [(&["uint32_t"], DType::U32), (&["uint64_t"], DType::U64)];
+const MORE_WORDS: [(&[&str], DType); 6] = [
+    (&["uint32_t"], DType::U32),
+    (&["uint64_t"], DType::U64),
+    (&["uchar"], DType::U8),
+    (&["ushort"], DType::U16),
+    (&["uint"], DType::U32),
+    (&["ulong"], DType::U64),
+];
 
 /// The type that the words begin with, and of how many it is.
 pub(crate) fn known(words: &[&str]) -> Option<(DType, usize)> {

@@ -17,7 +17,9 @@ pub enum Word {
     Number,
     /// A comment, or a line for a compiler alone.
     Comment,
-    /// Any other name, an operator, a bracket.
+    /// Any other name.
+    Name,
+    /// An operator, a bracket.
     Other,
 }
 
@@ -25,14 +27,23 @@ pub enum Word {
 pub fn words(text: &str) -> Vec<(Word, Range<usize>)> {
     let mut words = Vec::new();
     let mut at = 0;
-    while let Ok(Some((token, place))) = lexer::next(text, at) {
+    loop {
+        let behind = lexer::behind_space(text, at).unwrap_or(text.len());
+        if text[behind..].starts_with('#') {
+            let end = behind + text[behind..].find('\n').unwrap_or(text.len() - behind);
+            comment(text, at..end, &mut words);
+            at = end;
+            continue;
+        }
+        let Ok(Some((token, place))) = lexer::next(text, at) else { break };
         let place: Range<usize> = exactly(place.start)..exactly(place.end);
         comment(text, at..place.start, &mut words);
         let word = match token {
             Token::Number(_) => Word::Number,
             Token::Name(name) if is_keyword(name) => Word::Keyword,
             Token::Name(name) if is_type(name) => Word::Type,
-            Token::Name(_) | Token::Sign(_) | Token::End => Word::Other,
+            Token::Name(_) => Word::Name,
+            Token::Sign(_) | Token::End => Word::Other,
         };
         at = place.end;
         words.push((word, place));
@@ -80,13 +91,14 @@ mod tests {
 
     #[test]
     fn words_are_found_up_to_what_is_none() {
-        let text = "T f(T x) { // half\n return .5f * x; } $ more";
+        let text = "#define A 1\nT f(T x) { // half\n return .5f * x; } $ more";
         let found: Vec<(Word, &str)> = words(text)
             .into_iter()
-            .filter(|(word, _)| *word != Word::Other)
+            .filter(|(word, _)| ![Word::Name, Word::Other].contains(word))
             .map(|(word, at)| (word, &text[at]))
             .collect();
         let want = [
+            (Word::Comment, "#define A 1"),
             (Word::Type, "T"),
             (Word::Type, "T"),
             (Word::Comment, "// half"),

@@ -81,7 +81,7 @@ enum Place<'t> {
     /// In a text, the first argument of `function`.
     Text { function: &'t str, typed: &'t str },
     /// In the text of a kernel.
-    Kernel { typed: &'t str },
+    Kernel { text: &'t str, typed: &'t str },
     /// Behind `owner::`.
     Static { owner: &'t str, typed: &'t str },
     /// Behind `owner.`; `None` if the owner is no name.
@@ -103,8 +103,10 @@ enum Place<'t> {
 impl<'t> Place<'t> {
     /// The place in a command; `None` in script.
     fn typed_at_prompt(before: &'t str) -> Option<Self> {
-        if before.trim_start().starts_with("%%kernel") && before.contains('\n') {
-            return Some(Self::in_kernel(before));
+        if before.trim_start().starts_with("%%kernel")
+            && let Some((_, text)) = before.split_once('\n')
+        {
+            return Some(Self::in_kernel(text));
         }
         let line = before.rsplit('\n').next()?.trim_start();
         if line.starts_with('?') {
@@ -131,7 +133,7 @@ impl<'t> Place<'t> {
         let is_member = before[..before.len() - typed.len()].ends_with('.');
         match is_member || typed.starts_with(|c: char| c.is_ascii_digit()) {
             true => Self::Nowhere,
-            false => Self::Kernel { typed },
+            false => Self::Kernel { text: &before[..before.len() - typed.len()], typed },
         }
     }
 
@@ -177,7 +179,7 @@ impl<'t> Place<'t> {
             | Self::File { typed }
             | Self::Flag { typed }
             | Self::Help { typed }
-            | Self::Kernel { typed }
+            | Self::Kernel { typed, .. }
             | Self::Name { typed } => typed,
             Self::Nowhere => "",
         }
@@ -213,7 +215,7 @@ impl Interpreter {
                 topics().chain(names).collect()
             }
             Place::Command { .. } => commands(),
-            Place::Kernel { .. } => self.names_in_kernels(),
+            Place::Kernel { text, .. } => self.names_in_kernels(text),
             Place::Text { .. } | Place::File { .. } => {
                 let (folder, part) = typed
                     .rsplit_once('/')
@@ -262,8 +264,11 @@ impl Interpreter {
         names
     }
 
-    /// What the text of a kernel knows: functions, numbers and kernels of the session, words and types of its language.
-    fn names_in_kernels(&self) -> Vec<Candidate> {
+    /// What the text of a kernel knows: names that it has itself, functions, numbers and kernels of the session, words and
+    /// types of its language.
+    fn names_in_kernels(&self, text: &str) -> Vec<Candidate> {
+        let own = text_kernel::words(text).into_iter().filter(|(word, _)| *word == Word::Name);
+        let own = own.map(|(_, at)| candidate(&text[at], CandidateKind::Variable, "in the text"));
         let words = text_kernel::known_words().map(|(word, name)| match word {
             Word::Type => candidate(name, CandidateKind::Type, ""),
             _ => candidate(name, CandidateKind::Keyword, ""),
@@ -274,7 +279,10 @@ impl Interpreter {
             .map(|(name, _, value)| candidate(name, CandidateKind::Variable, &describe(value)));
         let functions = self.documented().into_iter();
         let functions = functions.filter(|function| text_kernel::is_callable(&function.name));
-        words.chain(variables).chain(functions).collect()
+        // What is known by a name has more to tell.
+        let known: Vec<Candidate> = words.chain(variables).chain(functions).collect();
+        let own = own.filter(|own| known.iter().all(|known| known.name != own.name));
+        own.chain(known.iter().cloned()).collect()
     }
 
     /// Names that have help.

@@ -242,7 +242,7 @@ fn documented(registry: &mut Registry<'_>) {
          i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has). Several results are out parameters: void f(T x, out T s, out T c). \
          A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
          y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
-         template <typename T>, #include, #pragma and std:: are skipped, #define N 4 gives a number a name, and blockIdx.x * blockDim.x + threadIdx.x is i; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
+         template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
          idiv(a, b) truncates. Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \

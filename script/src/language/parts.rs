@@ -117,7 +117,7 @@ fn kernel_parts(cell: &str, inside: Range<usize>) -> Vec<(Part, Range<usize>)> {
             Word::Type => Part::Type,
             Word::Number => Part::Number,
             Word::Comment => Part::Comment,
-            Word::Other => continue,
+            Word::Name | Word::Other => continue,
         };
         parts.push((part, at));
     }
