@@ -324,6 +324,25 @@ fn large_arrays_have_the_same_bits_on_a_gpu() {
 }
 
 #[test]
+fn functions_of_half_floats_have_their_bits_over_many_lanes() {
+    let Some(gpu) = porcini_tests::gpu::open() else { return };
+    let gpu = Session::builder().runtime(gpu).build().unwrap();
+    // So many that results are looked up.
+    let n: i64 = (1 << 26) + 12_345;
+    let [start, stop, step] = [0, n, 1].map(Scalar::Int);
+    let all = gpu.arange(DType::U32, start, stop, step).unwrap().try_mul(40_503).unwrap();
+    let all = all.cast(DType::U16).unwrap().reinterpret(DType::F16).unwrap();
+    all.eval().unwrap();
+    let results = [&all, &all.slice(0..65_536).unwrap()].map(|x| {
+        let tanh = x.tanh().unwrap().try_mul(&x.exp().unwrap()).unwrap();
+        let bits = tanh.reinterpret(DType::U16).unwrap();
+        contents(&bits)
+    });
+    let [many, few] = results;
+    assert!(many.chunks(few.len()).all(|lanes| lanes == &few[..lanes.len()]));
+}
+
+#[test]
 fn increments_count_in_lane_order() {
     for session in sessions() {
         for n in SIZES {

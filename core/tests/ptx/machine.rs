@@ -9,7 +9,7 @@ use super::arithmetic::{UNSPECIFIED, compare, compute, cut, integer, last, width
 /// Threads of a warp.
 const WARP: usize = 32;
 /// Bytes of shared memory.
-const SHARED: usize = 48 << 10;
+const SHARED: usize = 128 << 10;
 
 /// Memory with an address; everything the program and its launch share.
 #[derive(Clone, PartialEq)]

@@ -28,7 +28,7 @@ const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 /// All steps.
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
-    steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows]);
+    steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows, Step::LookedUp]);
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Picked));
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Turned));
     steps.extend(products().map(Step::Product));
@@ -57,6 +57,7 @@ pub(super) fn steps() -> Vec<Step> {
         }
         for order in ORDERS {
             steps.extend([Step::CountDigits(dtype, order), Step::MoveLanes(dtype, order)]);
+            steps.push(Step::SortRows(dtype, order));
         }
     }
     steps
@@ -397,6 +398,27 @@ fn matrices_are_turned() {
 }
 
 #[test]
+fn half_floats_are_looked_up() {
+    let (mut model, mut random) = (Model::new(), Random::new(7080));
+    let table: Vec<u64> = (0..1 << 16).map(|_| random.bits(DType::U16)).collect();
+    // A block moves 8192 lanes at once, and four times as many before it waits.
+    for (n, blocks) in [(1, 1), (8, 1), (8191, 2), (20_001, 1), (33_000, 1), (70_000, 2)] {
+        model.clear();
+        let lanes: Vec<u64> = (0..n).map(|_| random.bits(DType::U16)).collect();
+        let [x, known] = [&lanes, &table].map(|it| model.array(DType::U16, it, &mut random));
+        let result = model.array(DType::U16, &vec![0; n], &mut random);
+        let words = [x.size, x.address, result.address, known.address];
+        model.launch(Step::LookedUp, blocks, &words).expect("the model does not fail");
+        let got = (result.address..).step_by(2).take(n).map(|at| model.memory.read(at, 2));
+        let want = lanes.iter().map(|&lane| table[usize::try_from(lane).expect("16 bits")]);
+        assert!(got.eq(want), "{n} lanes by {blocks} blocks");
+        for &end in &model.ends {
+            assert!(model.memory.0[end..end + GRAIN].iter().all(|&byte| byte == GAP), "{n}");
+        }
+    }
+}
+
+#[test]
 fn true_lanes_are_found_in_order() {
     let (mut model, mut random) = (Model::new(), Random::new(7100));
     for n in [1, 7, 8, 9, 1023, 1024, 1025, 5000] {
@@ -416,7 +438,9 @@ fn true_lanes_are_found_in_order() {
 fn sorts_mean_what_the_host_does() {
     let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7200));
     for dtype in DType::ALL {
-        for [rows, extent] in [[1, 1], [1, 33], [1, 1025], [1, 5000], [300, 3], [9, 300]] {
+        for [rows, extent] in
+            [[1, 1], [1, 33], [1, 1025], [1, 5000], [300, 3], [9, 300], [2, 4096], [2, 4100]]
+        {
             let lanes = edges(dtype, rows * extent, &mut random);
             for order in ORDERS {
                 let sorting = Sorting { order, extent: extent as u64 };

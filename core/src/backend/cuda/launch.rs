@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, OfMembers, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
+use super::halves::{Halves, LookUp, Table, VALUES};
 use super::order::{N_COMPUTE, Use};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
@@ -40,7 +41,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// State that all kernels of a GPU share.
 pub(super) struct Shared {
     pub(super) gpu: Arc<Gpu>,
-    compiler: Arc<Compiler>,
+    pub(super) compiler: Arc<Compiler>,
+    /// What looks half floats up.
+    pub(super) look_up: LookUp,
     /// Nonzero when loops should leave.
     abort: Signal,
     errors: ErrorWords,
@@ -57,10 +60,12 @@ struct Rooms {
     tree: Mutex<Tree>,
     /// Parameters that are too long to be passed, and those of batches: written in the order of launches.
     table: Mutex<Scratch>,
+    /// Where the results for all half floats are.
+    halves: Mutex<Table>,
 }
 
 #[derive(Default)]
-struct Scratch {
+pub(super) struct Scratch {
     address: u64,
     bytes: usize,
 }
@@ -78,6 +83,7 @@ impl Shared {
         let abort = gpu.signal()?;
         Ok(Self {
             compiler,
+            look_up: LookUp::default(),
             abort,
             errors: ErrorWords::new(gpu.clone()),
             between: Mutex::default(),
@@ -125,6 +131,19 @@ impl Shared {
         work(self.grow(&mut between, bytes)?)
     }
 
+    /// Calls `work` with the addresses of all half floats and of room for what becomes of them.
+    pub(super) fn with_table(
+        &self,
+        stream: Stream,
+        work: impl FnOnce(u64, u64) -> Result<()>,
+    ) -> Result<()> {
+        let mut table =
+            self.rooms[stream.number].halves.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = self.grow(&mut table.room, 2 * ptx::TABLE_BYTES as usize)?;
+        let [values, results] = table.filled(&self.gpu, stream, address)?;
+        work(values, results)
+    }
+
     fn grow(&self, scratch: &mut Scratch, bytes: usize) -> Result<u64> {
         if scratch.bytes < bytes {
             let old = std::mem::take(scratch);
@@ -152,19 +171,20 @@ impl Drop for Shared {
     fn drop(&mut self) {
         let between = std::mem::take(&mut self.between);
         let of_streams = self.rooms.iter_mut().flat_map(|rooms| {
-            let Rooms { tree, table } = std::mem::take(rooms);
-            [tree.into_inner().unwrap_or_else(PoisonError::into_inner).room, taken(table)]
+            let Rooms { tree, table, halves } = std::mem::take(rooms);
+            [taken(tree).room, taken(table), taken(halves).room]
         });
         for Scratch { address, bytes } in of_streams.chain([taken(between)]) {
             if bytes > 0 {
                 self.gpu.free(address);
             }
         }
+        self.look_up.unload(&self.gpu);
     }
 }
 
-fn taken(scratch: Mutex<Scratch>) -> Scratch {
-    scratch.into_inner().unwrap_or_else(PoisonError::into_inner)
+fn taken<T>(room: Mutex<T>) -> T {
+    room.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A kernel that the driver has compiled and loaded.
@@ -178,6 +198,8 @@ pub(super) struct Loaded {
     fold: Option<Fold>,
     /// Adds into few elements.
     private: Option<Private>,
+    /// A function of one half float.
+    halves: Option<Halves>,
     sharing: Sharing,
     threads: u32,
     /// Types of the checked indices.
@@ -230,6 +252,7 @@ impl Loaded {
             buffers: address_words(kernel),
             fold,
             private,
+            halves: Halves::of(kernel, gpu),
             sharing,
             threads,
             index_types: index_types(kernel),
@@ -255,31 +278,48 @@ impl Loaded {
         for piece in 0..n.div_ceil(PIECE) {
             let start = piece * PIECE;
             let length = PIECE.min(n - start);
-            params.set(WORD_SIZE, length);
-            params.set(WORD_LANE_BASE, start);
+            if let Some(halves) = &self.halves
+                && halves.run(&self.shared, stream, params, (start, length), |params| {
+                    self.run_piece(stream, params, (0, VALUES))
+                })?
+            {
+                continue;
+            }
             if let Some(errors) = errors {
                 params.set(WORD_ERRORS, errors.address(exactly::<usize>(piece)));
             }
-            let threads = match self.sharing {
-                Sharing::Lanes(lanes) => length.div_ceil(lanes.into()),
-                Sharing::Chunks(_) => length.div_ceil(CHUNK) * LANES_PER_WARP,
-            };
-            // A small launch spreads over the multiprocessors.
-            let spread = threads.div_ceil(u64::from(self.shared.gpu.multiprocessors));
-            let spread = exactly::<u32>(spread.next_multiple_of(32));
-            let block = self.threads.min(spread.max(64));
-            let blocks = exactly::<u32>(threads.div_ceil(block.into()));
-            let grid = Grid::of(blocks, block);
-            let private = self.private.as_ref().and_then(|private| {
-                Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
-            });
-            let (entry, grid) = private.unwrap_or((self.entry, grid));
-            match self.is_batch {
-                true => self.shared.launch_from_memory(stream, entry, grid, params.words())?,
-                false => self.shared.launch(stream, entry, grid, params.words())?,
-            }
+            self.run_piece(stream, params, (start, length))?;
         }
         Ok(())
+    }
+
+    /// Launches the entry for lanes from one on.
+    fn run_piece(
+        &self,
+        stream: Stream,
+        params: &mut ParamBlock,
+        (start, length): (u64, u64),
+    ) -> Result<()> {
+        params.set(WORD_SIZE, length);
+        params.set(WORD_LANE_BASE, start);
+        let threads = match self.sharing {
+            Sharing::Lanes(lanes) => length.div_ceil(lanes.into()),
+            Sharing::Chunks(_) => length.div_ceil(CHUNK) * LANES_PER_WARP,
+        };
+        // A small launch spreads over the multiprocessors.
+        let spread = threads.div_ceil(u64::from(self.shared.gpu.multiprocessors));
+        let spread = exactly::<u32>(spread.next_multiple_of(32));
+        let block = self.threads.min(spread.max(64));
+        let blocks = exactly::<u32>(threads.div_ceil(block.into()));
+        let grid = Grid::of(blocks, block);
+        let private = self.private.as_ref().and_then(|private| {
+            Some((private.entry, private.grid(params, threads, length, &self.shared.gpu)?))
+        });
+        let (entry, grid) = private.unwrap_or((self.entry, grid));
+        match self.is_batch {
+            true => self.shared.launch_from_memory(stream, entry, grid, params.words()),
+            false => self.shared.launch(stream, entry, grid, params.words()),
+        }
     }
 
     /// Launches in a stream; the words of its errors, if there may be some.

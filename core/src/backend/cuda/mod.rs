@@ -10,6 +10,7 @@
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
 //! | `disk_cache.rs` | compiled kernels on disk |
 //! | `toolkit.rs` | programs that show machine code, and where libraries are |
+//! | `halves.rs` | functions of one half float, by a table |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
 //! | `staging.rs` | pinned memory through which arrays come and go |
@@ -30,6 +31,7 @@ pub mod disk_cache;
 mod driver;
 mod errors;
 mod gpu;
+mod halves;
 mod launch;
 mod memory;
 mod modules;

@@ -10,7 +10,7 @@ use super::launch::Shared;
 use super::order::Use;
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
-    ProductParts, ProductSize, SCAN_CHUNK, Step, TILE, TURNED_SIDE, raw,
+    ProductParts, ProductSize, SCAN_CHUNK, SLOTS, Step, TILE, TURNED_SIDE, raw,
 };
 use super::toolkit::Toolkit;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
@@ -59,6 +59,12 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         // Places are counted in 32 bits.
         Primitive::Sort(_) | Primitive::SortIndex(_) if x.size > u64::from(u32::MAX) => {
             return Ok(false);
+        }
+        Primitive::Sort(sorting) if sorting.extent <= u64::from(SLOTS) => {
+            sort_short_rows(work, sorting, x, [result.address, 0])?;
+        }
+        Primitive::SortIndex(sorting) if sorting.extent <= u64::from(SLOTS) => {
+            sort_short_rows(work, sorting, x, [0, result.address])?;
         }
         Primitive::Sort(Sorting { order, extent }) if extent == x.size => {
             sort(work, order, x, result, Moved::Lanes)?;
@@ -140,6 +146,19 @@ fn sort(
         }
     };
     sort_digits(work, (order, n_digits), (x, 0), &lanes, numbers.as_ref())
+}
+
+/// Rows, or the numbers of their lanes, as blocks have room for them.
+fn sort_short_rows(
+    work: &mut dyn Work,
+    Sorting { order, extent }: Sorting,
+    x: MemoryArray,
+    [lanes_to, numbers_to]: [u64; 2],
+) -> Result<()> {
+    let filled = extent.next_power_of_two().max(2);
+    let blocks = (x.size / extent).div_ceil(u64::from(SLOTS) / filled);
+    let words = [x.size, extent, u64::from(filled.ilog2()), x.address, lanes_to, numbers_to];
+    work.launch(Step::SortRows(x.dtype, order), blocks, &words)
 }
 
 /// The numbers of all lanes are sorted by lane, and then, for that is stable, by row.

@@ -9,7 +9,8 @@
 //! | `vector.rs` | loads and stores of neighbouring lanes |
 //! | `reduce.rs` | the reduction tree of S11 |
 //! | `private.rs` | scatters that add into few elements |
-//! | `primitive.rs` | the entries of primitives: `along.rs`, `scan.rs`, `sort.rs`, `count.rs`, `turned.rs`, `product/` |
+//! | `looked_up.rs` | functions of one half float, by a table |
+//! | `primitive.rs` | the entries of primitives: `along.rs`, `scan.rs`, `sort.rs`, `sort_rows.rs`, `count.rs`, `turned.rs`, `product/` |
 //! | `writer.rs` | text, register names and declarations |
 //!
 //! # Parameters
@@ -40,6 +41,7 @@
 
 mod along;
 mod count;
+mod looked_up;
 mod memory;
 mod op;
 mod primitive;
@@ -49,6 +51,7 @@ mod reduce;
 mod scan;
 mod sharing;
 mod sort;
+mod sort_rows;
 mod target;
 mod turned;
 mod vector;
@@ -59,6 +62,7 @@ use std::collections::HashMap;
 pub use self::along::Columns as AlongColumns;
 pub(super) use self::along::{CHUNK as ALONG_CHUNK, FOLDED as ALONG_FOLDED, SHORT as ALONG_SHORT};
 pub(super) use self::count::THREADS as COUNT_BLOCK;
+pub(super) use self::looked_up::{TABLE_BYTES, of_halves};
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
 pub(super) use self::primitive::TRAP_ENTRY;
@@ -69,6 +73,7 @@ pub use self::reduce::{FOLDED, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{BATCH, CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE, raw};
+pub(super) use self::sort_rows::SLOTS;
 pub use self::target::Target;
 pub(super) use self::turned::SIDE as TURNED_SIDE;
 use self::writer::{Class, Label, Name, Writer, ptx, untyped};

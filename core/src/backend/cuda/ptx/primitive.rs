@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use super::writer::{Writer, ptx};
-use super::{along, count, product, scan, sort, turned};
+use super::{along, count, looked_up, product, scan, sort, sort_rows, turned};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -23,6 +23,8 @@ pub enum Step {
     CountDigits(DType, Order),
     /// Lanes, or their numbers, or both, in the order of a digit.
     MoveLanes(DType, Order),
+    /// Short rows in order.
+    SortRows(DType, Order),
     /// The row of each lane number.
     Rows,
     /// The number of each within its row.
@@ -43,6 +45,8 @@ pub enum Step {
     Short(ReduceOp, DType, bool),
     /// Matrices turned, of bits of a type.
     Turned(DType),
+    /// Half floats by a table of all.
+    LookedUp,
 }
 
 impl Step {
@@ -53,6 +57,7 @@ impl Step {
                 scan::THREADS
             }
             Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
+            Self::SortRows(..) => sort_rows::THREADS,
             Self::Rows
             | Self::WithinRows
             | Self::Picked(_)
@@ -63,6 +68,7 @@ impl Step {
             Self::Chunks(_, _, columns, _) => columns.threads(),
             Self::Product(product) => product.threads(),
             Self::Turned(_) => turned::THREADS,
+            Self::LookedUp => looked_up::THREADS,
         }
     }
 
@@ -75,6 +81,7 @@ impl Step {
             Self::PlaceTrue(_) => "place_true",
             Self::CountDigits(..) => "count_digits",
             Self::MoveLanes(..) => "move_lanes",
+            Self::SortRows(..) => "sort_rows",
             Self::Rows => "rows",
             Self::WithinRows => "within_rows",
             Self::Picked(_) => "picked",
@@ -85,6 +92,7 @@ impl Step {
             Self::FoldChunks(..) => "fold_chunks",
             Self::Short(..) => "short_axis",
             Self::Turned(_) => "transpose",
+            Self::LookedUp => "looked_up",
         }
     }
 }
@@ -99,7 +107,7 @@ pub fn lower_trap() -> String {
     w.finish(TRAP_ENTRY, &[scan::params(1)])
 }
 
-/// The entry of a step called `name`, without the header of a module.
+/// The entry of a step called `name`, with what it declares and without the header of a module.
 pub fn lower_step(step: Step, target: Target, name: &str) -> String {
     match step {
         Step::ChunkTotals(op, dtype) => scan::chunk_totals(op, dtype, name),
@@ -108,6 +116,7 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::PlaceTrue(number) => scan::place_true(number, name),
         Step::CountDigits(dtype, order) => sort::count_digits(dtype, order, name),
         Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
+        Step::SortRows(dtype, order) => sort_rows::sort_rows(dtype, order, name),
         Step::Rows => count::by_rows("div", name),
         Step::WithinRows => count::by_rows("rem", name),
         Step::Picked(dtype) => count::picked(dtype, name),
@@ -119,6 +128,7 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::FoldChunks(op, dtype) => along::fold(op, dtype, name),
         Step::Short(op, dtype, is_weighted) => along::short((op, dtype, is_weighted), name),
         Step::Turned(dtype) => turned::turned(dtype, name),
+        Step::LookedUp => looked_up::looked_up(name),
         Step::Product(code) => product::product(code, target, name),
     }
 }

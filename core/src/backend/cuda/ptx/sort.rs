@@ -230,7 +230,7 @@ impl Writer {
 
     /// `key = ` an unsigned integer with the order of the lanes: sign bits flipped, and negative floats,
     /// whose bits grow downwards, inverted; the largest for a NaN, either way.
-    fn key(&mut self, dtype: DType, order: Order, key: Name, bits: Name) {
+    pub(super) fn key(&mut self, dtype: DType, order: Order, key: Name, bits: Name) {
         let t = untyped(raw(dtype));
         let (all, sign) = (u64::MAX >> (64 - dtype.bits()), 1_u64 << (dtype.bits() - 1));
         let turned = if order == Order::Descending { all } else { 0 };
