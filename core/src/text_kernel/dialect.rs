@@ -30,17 +30,11 @@ pub(super) enum Launch {
 /// What a name says of a launch: `blockIdx.x * blockDim.x + threadIdx.x` is the lane, `gridDim.x * blockDim.x` how many
 /// there are.
 pub(super) fn of_launch(name: &str) -> Option<Launch> {
-    let (of, axis) = name.split_once('.')?;
-    let is_first = match axis {
-        "x" => true,
-        "y" | "z" => false,
-        _ => return None,
-    };
-    Some(match of {
-        "threadIdx" if is_first => Launch::Lane,
-        "blockDim" if is_first => Launch::Count,
-        "threadIdx" | "blockIdx" => Launch::Number(0),
-        "blockDim" | "gridDim" => Launch::Number(1),
+    Some(match name {
+        "threadIdx.x" => Launch::Lane,
+        "blockDim.x" => Launch::Count,
+        "blockIdx.x" => Launch::Number(0),
+        "gridDim.x" => Launch::Number(1),
         _ => return None,
     })
 }
@@ -99,13 +93,13 @@ fn integer(name: &str) -> Option<Scalar> {
     }))
 }
 
-const EVERY: &str =
-    "every lane runs the kernel: i is its number and n how many there are, int idx = i;";
+const EVERY: &str = "every lane runs the kernel: i is its number and n how many there are, in one row: int idx = i; of a picture \
+                     with a width w, int row = idiv(i, w), column = i % w;";
 const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 
 /// Names that mean something elsewhere, and what to write here.
-const FOREIGN: [(&str, &str); 30] = [
+const FOREIGN: [(&str, &str); 33] = [
     ("threadIdx", EVERY),
     ("blockIdx", EVERY),
     ("blockDim", EVERY),
@@ -130,11 +124,14 @@ const FOREIGN: [(&str, &str); 30] = [
     ("make_float2", PARTS),
     ("make_float3", PARTS),
     ("make_float4", PARTS),
-    ("printf", "kernels print nothing: return the value and print that"),
     ("__float2half", "half(x)"),
     ("__half2float", "float(x)"),
     ("reinterpret_cast", "values convert by type: int(x)"),
     ("__ldg", "x[j]"),
+    ("__launch_bounds__", "leave it away: blocks of threads are not the text's to choose"),
+    ("sincosf", "s = sin(x); c = cos(x); which share their work"),
+    ("sincos", "s = sin(x); c = cos(x); which share their work"),
+    ("printf", "kernels print nothing: return the value and print that"),
     ("assert", "kernels stop at nothing: return a mask and look at it"),
 ];
 

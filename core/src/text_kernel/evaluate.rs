@@ -16,7 +16,7 @@ use crate::catalogue::Answer;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::Error;
-use crate::ir::op::{Op, ScatterOp, Shape};
+use crate::ir::op::{Op, Shape};
 use crate::trace::functions::Function as Elementary;
 use crate::value::{Argument, Value};
 
@@ -102,7 +102,7 @@ impl Recorder<'_> {
     }
 
     /// The number of an array that is read and written by index.
-    fn raw(&self, name: &str) -> Result<usize, Trouble> {
+    pub(super) fn raw(&self, name: &str) -> Result<usize, Trouble> {
         match self.find(name).map(|at| &self.frame.variables[at].item) {
             Some(Item::Raw(number)) => Ok(*number),
             _ => {
@@ -113,7 +113,7 @@ impl Recorder<'_> {
         }
     }
 
-    fn index(&mut self, index: &Expression) -> Result<Array, Trouble> {
+    pub(super) fn index(&mut self, index: &Expression) -> Result<Array, Trouble> {
         let item = self.value(index)?.into_index(self.session)?;
         if !item.is_integer() {
             let got = item.dtype().map_or("an array", DType::script_name);
@@ -329,54 +329,6 @@ impl Recorder<'_> {
         self.apply(op, &[old, value])
     }
 
-    /// Writes elements of an array (S12).
-    fn write(
-        &mut self,
-        array: usize,
-        name: &str,
-        op: Option<Op>,
-        index: &Array,
-        value: &Item,
-    ) -> Result<(), Trouble> {
-        let scatter = match op {
-            None => Some(ScatterOp::Set),
-            Some(Op::Add | Op::Sub) => Some(ScatterOp::Add),
-            Some(Op::And) => Some(ScatterOp::And),
-            Some(Op::Or) => Some(ScatterOp::Or),
-            Some(_) => None,
-        };
-        let active = self.frame.active.clone();
-        let value = match (op, scatter) {
-            (Some(Op::Sub), _) => self.apply(Op::Neg, std::slice::from_ref(value))?,
-            (Some(op), None) => {
-                let old = Item::Array(self.arrays[array].gather(index, active.as_ref())?);
-                self.apply(op, &[old, value.clone()])?
-            }
-            _ => value.clone(),
-        };
-        self.scatter(array, name, scatter.unwrap_or(ScatterOp::Set), index, &value)
-    }
-
-    fn scatter(
-        &mut self,
-        array: usize,
-        name: &str,
-        op: ScatterOp,
-        index: &Array,
-        value: &Item,
-    ) -> Result<(), Trouble> {
-        if !self.frame.writable.contains(&array) {
-            let what = format!("`{name}` is read only");
-            let remedy = format!("declare it as one that is written: out raw T {name}");
-            return Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy)));
-        }
-        let value = value.converted(self.session, self.arrays[array].dtype())?;
-        let value = value.array(self.session)?;
-        let active = self.frame.active.clone();
-        self.arrays[array].scatter(op, &value, index, active.as_ref())?;
-        Ok(())
-    }
-
     // ---- calls ----
 
     /// A call that is a statement.
@@ -398,38 +350,6 @@ impl Recorder<'_> {
                 Err(Trouble::new(at, what))
             }
         }
-    }
-
-    /// `atomic_add(x[j], v)`, `atomic_add(x, j, v)`, `atomicAdd(&x[j], v)`
-    fn atomic(
-        &mut self,
-        name: &str,
-        rest: &str,
-        args: &[Expression],
-        at: Span,
-    ) -> Result<(), Trouble> {
-        let rest = rest.trim_start_matches('_').to_lowercase();
-        let is_sub = rest == "sub";
-        let wanted = format!("scatter_{}", if is_sub { "add" } else { &rest });
-        let op = ScatterOp::ALL.into_iter().find(|op| op.name() == wanted);
-        let Some(op) = op.filter(|op| *op != ScatterOp::Set) else {
-            let what = format!("unknown function `{name}`");
-            let remedy =
-                "there are atomicAdd, atomicSub, atomicMin, atomicMax, atomicAnd and atomicOr";
-            return Err(Trouble::new(at, what).with(Some(remedy.into())));
-        };
-        let (array, index, value) = match args {
-            [Expression { kind: Term::Index(array, index), .. }, value] => (array, &**index, value),
-            [Expression { kind: Term::Name(array), .. }, index, value] => (array, index, value),
-            _ => {
-                let what = format!("`{name}` takes an element and a value: {name}(x[j], v)");
-                return Err(Trouble::new(at, what));
-            }
-        };
-        let (number, index) = (self.raw(array)?, self.index(index)?);
-        let value = self.value(value)?;
-        let value = if is_sub { self.apply(Op::Neg, &[value])? } else { value };
-        self.scatter(number, array, op, &index, &value)
     }
 
     /// The function of the text, or the kernel of the script, that a name means.
@@ -478,8 +398,20 @@ impl Recorder<'_> {
                 let operands = [mask, items[1].clone(), items[2].clone()];
                 self.with_operands(&operands, |operands| self.session.apply(info.op, operands))
             }
+            Known::Operation(info) if info.op == Op::Not && items[0].is_truth() => {
+                self.not(&items[0])
+            }
             Known::Operation(info) => self.apply(info.op, &items),
-            Known::Function(function) => self.elementary(function, &items),
+            Known::Function(function) => {
+                // A truth value that is computed with is 0 or 1.
+                let is_of_numbers =
+                    !function.class.contains(DType::Mask) || !items.iter().all(Item::is_truth);
+                let numbers = items.into_iter().map(|item| match item.is_truth() {
+                    true if is_of_numbers => item.converted(self.session, DType::I32),
+                    _ => Ok(item),
+                });
+                self.elementary(function, &numbers.collect::<Result<Vec<_>, _>>()?)
+            }
             Known::Row(row) => self.row(row, &items, at),
         }
     }
@@ -575,6 +507,27 @@ impl Function {
         }
         let what = format!("got {n} arguments, expected {}", self.signature());
         Err(Trouble::new(self.at, what))
+    }
+
+    /// Whether integers of the script fit the types of their parameters.
+    pub(super) fn check_numbers(
+        &self,
+        items: &[Option<Item>],
+        letters: &Letters,
+    ) -> Result<(), Trouble> {
+        for (parameter, item) in self.parameters.iter().zip(items) {
+            let (Some(Item::Number(number, None)), Some(dtype)) =
+                (item, parameter.type_name.dtype(letters))
+            else {
+                continue;
+            };
+            if dtype.is_int() && number.integer().is_some() && dtype.encode(*number).is_err() {
+                let (name, told) = (&parameter.name, Error::NumberRange { number: *number, dtype });
+                return Err(Trouble::new(self.at, format!("`{name}`: {told}"))
+                    .with(Some(format!("give it an array of a wider type: Int64C({number})"))));
+            }
+        }
+        Ok(())
     }
 
     /// The arguments with those that were left out.

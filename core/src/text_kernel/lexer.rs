@@ -84,6 +84,9 @@ pub(super) fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> 
         at += skipped;
         at += if let Some(rest) = rest.strip_prefix('\\').filter(|rest| is_line_end(rest)) {
             1 + rest.find('\n').map_or(rest.len(), |end| end + 1)
+        } else if rest.starts_with("\"C\"") {
+            // extern "C", which is a word like others.
+            3
         } else if rest.starts_with("//") || is_skipped(rest) {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
@@ -124,7 +127,13 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
         return Ok((Token::Number(Scalar::Float(number)), length));
     }
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    // As C reads them, 010 is 8, and 0b10 is 2.
+    let (digits, base) = match (digits.strip_prefix("0b"), digits.strip_prefix('0')) {
+        (Some(digits), _) => (digits, 2),
+        (None, Some(digits)) if !digits.is_empty() => (digits, 8),
+        _ => (digits, 10),
+    };
+    let number = u64::from_str_radix(digits, base).map_err(|_| wrong())?;
     Ok((Token::Number(integer(number)), length))
 }
 

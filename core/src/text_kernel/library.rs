@@ -14,7 +14,7 @@ pub(super) enum Known {
 }
 
 /// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 24] = [
+const ALSO: [(&str, &str); 32] = [
     ("fabs", "abs"),
     ("fdivide", "div"),
     ("fmin", "min"),
@@ -39,6 +39,14 @@ const ALSO: [(&str, &str); 24] = [
     ("bitwise_not", "not"),
     ("normcdf", "norm_cdf"),
     ("normcdfinv", "norm_ppf"),
+    ("popc", "popcnt"),
+    ("popcll", "popcnt"),
+    ("clz", "lzcnt"),
+    ("clzll", "lzcnt"),
+    ("fmaf_rn", "fma"),
+    ("fsqrt_rn", "sqrt"),
+    ("fdividef", "div"),
+    ("frcp_rn", "rcp"),
 ];
 
 /// The function that a text means by a name: ours, C's for `float` (`expf`), CUDA's that is fast there (`__expf`), or

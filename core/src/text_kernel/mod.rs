@@ -6,12 +6,13 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `lexer` `parse` `signature` `expression` `tree` `types` `program` | from text to tree |
+//! | `lexer` `preprocess` `parse` `signature` `expression` `tree` `types` `program` | from text to tree |
 //! | `library` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
-//! | `record` `loops` `evaluate` `item` | from tree to trace |
+//! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
 //! | `reduction` `fold` | reductions and scans |
 //! | `store` | results into arrays that are there |
+//! | `sample` | arguments for kernels that are only looked at |
 //! | `stats` | how often kernels are called |
 //! | `words` | what editors ask of a text |
 //! | `trouble` | what is wrong, and where in the text |
@@ -43,6 +44,7 @@ mod preprocess;
 mod program;
 mod record;
 mod reduction;
+mod sample;
 mod segments;
 mod signature;
 mod stats;
@@ -51,6 +53,7 @@ mod tree;
 mod trouble;
 mod types;
 mod words;
+mod written;
 
 use std::cell::RefCell;
 use std::sync::{Arc, PoisonError};
@@ -59,6 +62,7 @@ use std::time::Instant;
 use item::Item;
 use program::Program;
 use record::Recorder;
+use sample::{sampled, samples};
 use tree::{Function, Parameter};
 use types::{Letters, TypeName};
 
@@ -70,7 +74,7 @@ pub(crate) use types::known as c_type;
 pub use words::{Word, is_callable, known_words, words};
 
 use crate::array::{Array, Operand};
-use crate::dtype::{DType, Scalar};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::tensor::Tensor;
@@ -99,9 +103,6 @@ impl Called {
         Err(Error::Argument { op: "kernel", what })
     }
 }
-
-/// Lanes of the arrays with which a kernel is looked at.
-const SAMPLE: usize = 8;
 
 impl Session {
     /// Reads a kernel from text.
@@ -180,19 +181,8 @@ impl TextKernel {
     /// # Errors
     /// As [`TextKernel::call`].
     pub fn sample(&self, session: &Session, types: &[Option<DType>]) -> Result<Vec<Value>> {
-        let mut said = types.iter();
-        let arrays = self.parameter_types().into_iter().map(|known| {
-            let dtype = match said.next() {
-                Some(None) => return Ok(None),
-                Some(Some(dtype)) => *dtype,
-                None => known.unwrap_or(DType::F32),
-            };
-            session.from_bytes(dtype, &vec![0; SAMPLE * dtype.bytes()]).map(Some)
-        });
-        let arrays = arrays.collect::<Result<Vec<Option<Array>>>>()?;
-        let number = || Argument::Number(Scalar::Int(3));
-        let args = arrays.iter().map(|array| array.as_ref().map_or_else(number, Argument::from));
-        let args: Vec<Argument<'_>> = args.collect();
+        let arrays = samples(session, self.parameter_types(), types)?;
+        let args = sampled(&arrays);
         let called = self.recorded(session, &args.iter().collect::<Vec<_>>())?;
         Ok(called.results.into_iter().chain(called.written.into_iter().map(|(_, to)| to)).collect())
     }
@@ -351,6 +341,7 @@ impl TextKernel {
         let mut letters = Letters::default();
         let called = function.with_defaults(items, &mut recorder).and_then(|items| {
             letters = Letters::of(&function.parameters, &items, arrays)?;
+            function.check_numbers(&items, &letters)?;
             recorder.call(&self.program, function, items, letters.clone())
         });
         let (value, outs) = called

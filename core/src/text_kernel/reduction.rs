@@ -7,6 +7,7 @@ use super::item::Item;
 use super::parse;
 use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
+use super::sample::{sampled, samples};
 use super::tree::{Expression, Function, Header, Parameter, Statement, Step, Term};
 use super::trouble::Trouble;
 use super::types::{Letters, TypeName, accumulation};
@@ -155,7 +156,7 @@ impl TextReduction {
         let post = post.collect::<Result<Vec<_>>>()?;
         let identity = parts.identity.iter().map(|text| program("identity", text, &[]));
         let identity = identity.collect::<Result<Vec<_>>>()?;
-        let known = known(&reduce).filter(|_| !is_scan);
+        let known = known(&reduce);
         let inner = Inner {
             header: header.into(),
             source: parts.source(header),
@@ -185,6 +186,23 @@ impl TextReduction {
     /// The text of its name and parameters.
     pub fn header(&self) -> &str {
         &self.inner.header
+    }
+
+    /// What its lanes become, as kernels: one for each part of the state.
+    pub fn maps(&self) -> impl Iterator<Item = &TextKernel> {
+        self.inner.maps.iter()
+    }
+
+    /// What it gives for arrays of 8 lanes, as [`TextKernel::sample`].
+    ///
+    /// # Errors
+    /// As [`TextReduction::call`].
+    pub fn sample(&self, session: &Session, types: &[Option<DType>]) -> Result<Vec<Value>> {
+        let given = self.inner.parameters.iter().filter(|parameter| !parameter.is_out);
+        let known = given.map(|parameter| parameter.type_name.dtype(&Letters::default()));
+        let arrays = samples(session, known.collect(), types)?;
+        let args = sampled(&arrays);
+        self.call(session, &args.iter().collect::<Vec<_>>(), &Over::default())
     }
 
     /// Records a call: over all lanes, axes of a tensor, or segments; vectors component by component. Values are
@@ -278,6 +296,11 @@ impl Work<'_> {
                 self.tensors(&tensors.collect::<Result<Vec<_>>>()?)
             }
         }
+    }
+
+    /// The reduction that does the same.
+    pub(super) fn known(&self) -> Option<ReduceOp> {
+        self.inner.known
     }
 
     pub(super) fn wrong(&self, what: &str) -> Error {

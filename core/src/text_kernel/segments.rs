@@ -42,6 +42,10 @@ impl Work<'_> {
         offsets: Option<&Array>,
         n: u64,
     ) -> Result<Vec<Array>> {
+        if let (Some(op), None) = (self.known(), offsets) {
+            let scan = if op == ReduceOp::Sum { Array::psum } else { Array::cumprod };
+            return states.iter().map(scan).collect();
+        }
         let mut scanned = states;
         if let Some(offsets) = offsets {
             let Rows { segments, .. } = self.segments(offsets, n)?;

@@ -19,8 +19,8 @@ pub enum Store {
 }
 
 impl TextKernel {
-    /// Calls the kernel and stores its results, converted as S9 says, in the lanes where `active`; the new values of the
-    /// targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
+    /// Calls the kernel and stores its results, those that have a target, converted as S9 says, in the lanes where `active`;
+    /// the new values of the targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
     ///
     /// # Errors
     /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes.
@@ -28,7 +28,7 @@ impl TextKernel {
         &self,
         session: &Session,
         store: Store,
-        targets: &[&Argument<'_>],
+        targets: &[Option<&Argument<'_>>],
         active: Option<&Array>,
         args: &[&Argument<'_>],
     ) -> Result<(Vec<Value>, super::Called)> {
@@ -39,8 +39,9 @@ impl TextKernel {
             return Err(self.wrong(what, None));
         }
         let pairs = called.results.iter().zip(targets);
-        let stored = pairs.map(|(result, target)| {
-            let [result, target] = [&Argument::from(result), *target];
+        let wanted = pairs.filter_map(|(result, target)| Some((result, (*target)?)));
+        let stored = wanted.map(|(result, target)| {
+            let [result, target] = [&Argument::from(result), target];
             components("into", &[result, target], &|operands| match *operands {
                 [Operand::Array(result), Operand::Array(target)] => {
                     stored(session, store, result, target, active)

@@ -332,11 +332,11 @@ macro_rules! function_rows {
             /// >> clamp(FloatC([-1, 0.5, 7]), 0, 1)
             /// [0, 0.5, 1]
             clamp / 3, Number = |x| clamp(x);
-            /// `clamp`, but a NaN stays, as NumPy has it: `minimum(maximum(x, low), high)`.
+            /// `clamp`, but a NaN stays, and a bound that is NaN bounds nothing.
             ///
             /// >> clip(FloatC([-1, 5, nan]), 0, 3)
             /// [0, 3, nan]
-            clip / 3, Number = |x| x[0].maximum(x[1]).minimum(x[2]);
+            clip / 3, Number = |x| clip(x);
             /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fmadd(FloatC([1, 2]), 3, 4)
@@ -387,6 +387,56 @@ macro_rules! function_rows {
             /// >> isfinite(FloatC([1, inf, nan]))
             /// [1, 0, 0]
             isfinite / 1, Float (Mask) = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
+            /// `a == b`, under NumPy's name.
+            ///
+            /// >> equal(FloatC([1, 2, 3]), 2)
+            /// [0, 1, 0]
+            equal / 2, Number (Mask) = |x| x[0].eq(x[1]);
+            /// `a != b`, under NumPy's name.
+            ///
+            /// >> not_equal(FloatC([1, 2, 3]), 2)
+            /// [1, 0, 1]
+            not_equal / 2, Number (Mask) = |x| x[0].neq(x[1]);
+            /// `a < b`, under NumPy's name.
+            ///
+            /// >> less(FloatC([1, 2, 3]), 2)
+            /// [1, 0, 0]
+            less / 2, Number (Mask) = |x| x[0].lt(x[1]);
+            /// `a <= b`, under NumPy's name.
+            ///
+            /// >> less_equal(FloatC([1, 2, 3]), 2)
+            /// [1, 1, 0]
+            less_equal / 2, Number (Mask) = |x| x[0].le(x[1]);
+            /// `a > b`, under NumPy's name.
+            ///
+            /// >> greater(FloatC([1, 2, 3]), 2)
+            /// [0, 0, 1]
+            greater / 2, Number (Mask) = |x| x[0].gt(x[1]);
+            /// `a >= b`, under NumPy's name.
+            ///
+            /// >> greater_equal(FloatC([1, 2, 3]), 2)
+            /// [0, 1, 1]
+            greater_equal / 2, Number (Mask) = |x| x[0].ge(x[1]);
+            /// Whether both are true, or not 0.
+            ///
+            /// >> logical_and(Int32C([0, 2, 5]), Int32C([1, 1, 0]))
+            /// [0, 1, 0]
+            logical_and / 2, Any (Mask) = |x| truth(x[0]) & truth(x[1]);
+            /// Whether one of two is true, or not 0.
+            ///
+            /// >> logical_or(Int32C([0, 2, 0]), Int32C([1, 1, 0]))
+            /// [1, 1, 0]
+            logical_or / 2, Any (Mask) = |x| truth(x[0]) | truth(x[1]);
+            /// Whether one of two is true, or not 0, and the other is not.
+            ///
+            /// >> logical_xor(Int32C([0, 2, 0]), Int32C([1, 1, 0]))
+            /// [1, 0, 0]
+            logical_xor / 2, Any (Mask) = |x| truth(x[0]) ^ truth(x[1]);
+            /// Whether the value is false, or 0.
+            ///
+            /// >> logical_not(FloatC([0, 2]))
+            /// [1, 0]
+            logical_not / 1, Any (Mask) = |x| !truth(x[0]);
             /// The next float above; the smallest positive one above either zero.
             ///
             /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
@@ -562,6 +612,16 @@ impl Recorder<'_> {
 
 fn clamp<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     x[0].max(x[1]).min(x[2])
+}
+
+fn clip<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let least = x[0].lt(x[1]).select(x[1], x[0]);
+    least.gt(x[2]).select(x[2], least)
+}
+
+/// Whether a value is true, or not 0.
+fn truth(x: Expr<'_>) -> Expr<'_> {
+    if x.dtype() == DType::Mask { x } else { x.neq(x.constant(0)) }
 }
 
 fn heaviside<'r>(x: &[Expr<'r>]) -> Expr<'r> {

@@ -41,7 +41,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
                 context.at(call);
                 match KernelRef::of(args[0]) {
                     Some(KernelRef::Kernel(kernel)) => stored(context, &kernel, store, &args[1..]),
-                    _ => {
+                    Some(KernelRef::Reduction(reduction)) => {
+                        let what = format!("{name}: {} is no kernel", reduction.header());
+                        Err(fault_with_hint(what, "y = r(x), or y[0..1] = r(x)"))
+                    }
+                    None => {
                         let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
                         Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"))
                     }
@@ -157,7 +161,7 @@ fn reductions(registry: &mut Registry<'_>) {
     );
     for (name, is_scan) in [("reduction", false), ("scan", true)] {
         let in_sight = tokens::in_sight(registry.engine);
-        registry.any(name, 2, move |_, _, args| {
+        registry.any(name, 2, move |context, _, args| {
             let header = args[0].read_lock::<ImmutableString>().map(|text| text.clone());
             let options = args[1].read_lock::<Map>().map(|options| options.clone());
             let (Some(header), Some(options)) = (header, options) else {
@@ -172,6 +176,9 @@ fn reductions(registry: &mut Registry<'_>) {
             let around = |name: &str| captured(sight.as_ref()?, name);
             let parts = parts(name, &options)?;
             let reduction = TextReduction::new(&header, &parts, is_scan, &around).or_fault()?;
+            for map in reduction.maps() {
+                context.kernels.borrow_mut().push(map.clone());
+            }
             Ok(KernelRef::Reduction(reduction).into_function())
         });
     }
@@ -283,6 +290,11 @@ fn arguments(kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
 fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Dynamic> {
     let args = arguments(kernel, args)?;
     let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
+    for (number, _) in &called.written {
+        if let Some(Arg::Value(target)) = args.get(*number) {
+            check_kept(kernel, target)?;
+        }
+    }
     Ok(answered(&args, called))
 }
 
@@ -294,6 +306,18 @@ fn answered(args: &[Arg], called: Called) -> Dynamic {
         }
     }
     listed(called.results)
+}
+
+/// Whether somebody sees what is written to a target: a part of an expression is gone behind the call.
+fn check_kept(kernel: &TextKernel, target: &ArrayRef) -> Result<()> {
+    if target.is_kept() {
+        return Ok(());
+    }
+    let name = kernel.name();
+    Err(fault_with_hint(
+        format!("{name}: what is written to is the value of an expression, which nobody keeps"),
+        "name it first, y = zeros(8); parts are written by y[1..3] = k(x)",
+    ))
 }
 
 fn stored(
@@ -313,12 +337,17 @@ fn stored(
         active = Some(mask(&options)?);
         args = others;
     }
-    let targets = match target.read_lock::<rhai::Array>() {
-        Some(list) => list.iter().map(|target| Arg::new(kernel.name(), target)).collect(),
-        None => Arg::new(kernel.name(), target).map(|target| vec![target]),
-    }?;
+    let one = |target: &Dynamic| match target.is_unit() {
+        true => Ok(None),
+        false => Arg::new(kernel.name(), target).map(Some),
+    };
+    let targets: Vec<Option<Arg>> = match target.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(one).collect::<Result<_>>()?,
+        None => vec![one(target)?],
+    };
     for target in &targets {
-        if let Arg::Value(target) = target {
+        if let Some(Arg::Value(target)) = target {
+            check_kept(kernel, target)?;
             for leaf in target.leaves() {
                 context.session.check_change("into", &leaf).or_fault()?;
             }
@@ -326,8 +355,13 @@ fn stored(
     }
     let args = arguments(kernel, args)?;
     let session = &context.session;
+    let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
+    let targets: Vec<Arg> = targets.into_iter().flatten().collect();
     let (values, called) = lend(&targets, |targets| {
-        lend(&args, |args| kernel.store(session, store, targets, active.as_ref(), args))
+        let mut targets = targets.iter().copied();
+        let targets: Vec<_> =
+            wanted.iter().map(|&is| if is { targets.next() } else { None }).collect();
+        lend(&args, |args| kernel.store(session, store, &targets, active.as_ref(), args))
     })
     .or_fault()?;
     for (target, value) in targets.iter().zip(&values) {
@@ -385,13 +419,19 @@ fn members(registry: &mut Registry<'_>) {
     for name in ["ir", "ptx", "asm", "sass"] {
         for arity in [1, 2] {
             registry.typed(name, TypeId::of::<FnPtr>(), arity, move |context, call, args| {
-                let Some(KernelRef::Kernel(kernel)) = KernelRef::of(args[0]) else {
-                    let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
-                    return Err(fault(what));
-                };
                 let types = args.get(1).map(|types| dtypes(name, types)).transpose()?;
                 let types: Vec<_> = types.unwrap_or_default().into_iter().map(Some).collect();
-                let results = kernel.sample(&context.session, &types).or_fault()?;
+                let results = match KernelRef::of(args[0]) {
+                    Some(KernelRef::Kernel(kernel)) => kernel.sample(&context.session, &types),
+                    Some(KernelRef::Reduction(reduction)) => {
+                        reduction.sample(&context.session, &types)
+                    }
+                    None => {
+                        let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
+                        return Err(fault(what));
+                    }
+                };
+                let results = results.or_fault()?;
                 let first = results.into_iter().next().map(ArrayRef::from);
                 let first =
                     first.ok_or_else(|| fault(format!("{name}: the kernel has no result")))?;

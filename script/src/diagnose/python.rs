@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 171] = [
+const WORDS: [(&str, &str); 161] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -151,16 +151,6 @@ const WORDS: [(&str, &str); 171] = [
     ("expit", "sigmoid(x)"),
     ("swish", "silu(x)"),
     ("gelu", "gelu_erf(x)"),
-    ("greater", "a > b"),
-    ("greater_equal", "a >= b"),
-    ("less", "a < b"),
-    ("less_equal", "a <= b"),
-    ("equal", "a == b"),
-    ("not_equal", "a != b"),
-    ("logical_and", "a & b of masks"),
-    ("logical_or", "a | b of masks"),
-    ("logical_xor", "a ^ b of masks"),
-    ("logical_not", "!mask"),
     ("bitwise_and", "a & b"),
     ("bitwise_or", "a | b"),
     ("bitwise_xor", "a ^ b"),

@@ -43,6 +43,11 @@ impl ArrayRef {
         }
     }
 
+    /// Whether it is held by more than an argument and who reads it there.
+    pub(crate) fn is_kept(&self) -> bool {
+        std::rc::Rc::strong_count(&self.0) > 2
+    }
+
     /// Makes every holder of its arrays see those of another value of its form.
     pub(crate) fn write(&self, value: &Value) {
         match value {
