@@ -3,6 +3,8 @@
 //! A message says operation, got, expected and remedy, in lower case without a final period; the
 //! script layer adds position and hint, the front ends colour and exit code.
 
+use std::borrow::Cow;
+
 use crate::dtype::{DType, Scalar};
 
 /// The result of a fallible operation of this crate.
@@ -83,8 +85,8 @@ pub enum Error {
         "{op}: index {index} out of bounds for {} (lane {lane}{})", extent(*size, *axis), line_suffix(*line)
     )]
     Bounds {
-        /// The function that it is a part of: `gather`, or the scatter's name.
-        op: &'static str,
+        /// The function that it is a part of: `gather`, the scatter's name, or what a text of a kernel says there.
+        op: Cow<'static, str>,
         /// The axis of a tensor along which entries were looked for.
         axis: Option<u8>,
         /// The offending index.

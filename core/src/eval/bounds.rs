@@ -1,6 +1,6 @@
 //! Indices out of bounds (S13): found by launches, told at the next look at a value.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::launches::{Check, Launch};
 use crate::backend::{Failures, Launched, Running};
@@ -12,6 +12,9 @@ const MOST_RUNNING: usize = 1024;
 /// Accesses of such launches.
 const MOST_ACCESSES: usize = 1 << 18;
 
+/// Accesses whose places in texts are remembered.
+const MOST_NAMED: usize = 1 << 12;
+
 /// Results of failed launches that are remembered.
 const MOST_FAULTY: usize = 10_000;
 
@@ -22,10 +25,15 @@ pub struct Reports {
     first: Option<(u64, Error)>,
     /// Serials of what failed launches wrote.
     faulty: BTreeSet<u64>,
+    /// What texts of kernels say where accesses are, by the serials of who recorded them.
+    named: BTreeMap<u64, Named>,
     running: Vec<Checked>,
     /// Accesses of those.
     n_accesses: usize,
 }
+
+/// The words for a place in a text, made when they are asked for.
+pub type Named = Box<dyn Fn() -> String + Send>;
 
 /// A launch under way that checks indices.
 struct Checked {
@@ -81,6 +89,14 @@ impl Reports {
         };
         self.n_accesses += members.accesses.len();
         self.running.push(Checked { running, members });
+    }
+
+    /// Remembers what errors of an access say, of the latest few thousand.
+    pub fn name(&mut self, serial: u64, named: Named) {
+        self.named.insert(serial, named);
+        if self.named.len() > MOST_NAMED {
+            self.named.pop_first();
+        }
     }
 
     /// Whether an access was out of bounds in the launch that wrote a variable.
@@ -156,7 +172,7 @@ impl Reports {
                 return;
             }
             let error = Error::Bounds {
-                op: access.op,
+                op: self.named.get(&check.serial).map_or(access.op.into(), |named| named().into()),
                 axis: access.axis,
                 index: index_value(access, failure.index),
                 size,

@@ -45,7 +45,7 @@ use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
 use crate::memory::alloc::Allocator;
 use crate::memory::buffer::Buffer;
-pub use bounds::Reports;
+pub use bounds::{Named, Reports};
 use cache::{Cache, CacheResult, Found};
 pub use compilation::Elapsed;
 use compilation::{compilation, compile_time};

@@ -92,6 +92,11 @@ impl Table {
         }
     }
 
+    /// The serial of the variable that is made next.
+    pub(crate) fn next_serial(&self) -> u64 {
+        self.next_serial
+    }
+
     /// The variable in slot `id`.
     #[inline]
     pub fn get(&self, id: VarId) -> &Variable {

@@ -28,7 +28,7 @@ use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::launches::{Keep, Plan};
 use crate::eval::schedule::{Scratch, schedule};
-use crate::eval::{Evaluator, Reports};
+use crate::eval::{Evaluator, Named, Reports};
 use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::primitive::Product;
 use crate::ir::table::Table;
@@ -296,6 +296,17 @@ impl Session {
         let result = self.evaluate_then(&ids, false, |_| Ok(()));
         self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
         result
+    }
+
+    /// The serial of what is recorded next.
+    pub(crate) fn next_serial(&self) -> u64 {
+        lock(&self.0.table).next_serial()
+    }
+
+    /// Says what errors call the access by which an array was recorded.
+    pub(crate) fn name_access(&self, array: &Array, named: Named) {
+        let serial = lock(&self.0.table).get(array.id()).serial;
+        lock(&self.0.reports).name(serial, named);
     }
 
     /// Looks at the reports of indices out of bounds.

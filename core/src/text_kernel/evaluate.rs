@@ -43,7 +43,9 @@ impl Recorder<'_> {
             Term::Index(name, index) => {
                 let (array, index) = (self.raw(name)?, self.index(index)?);
                 let active = self.frame.active.clone();
-                Ok(Item::Array(self.arrays[array].gather(&index, active.as_ref())?))
+                let read = self.arrays[array].gather(&index, active.as_ref())?;
+                self.name_access(&read, expression.at);
+                Ok(Item::Array(read))
             }
             Term::Local(local, index) => self.local_value(local, index),
             Term::Apply(op, parts) => {
@@ -289,9 +291,9 @@ impl Recorder<'_> {
         };
         match &place.kind {
             Term::Index(name, index) => {
-                let (array, index) = (self.raw(name)?, self.index(index)?);
-                self.write(array, name, op, &index, &value)?;
-                value.converted(self.session, self.arrays[array].dtype())
+                let element = self.written_element(name, index, place.at)?;
+                self.write(&element, op, &value)?;
+                value.converted(self.session, self.arrays[element.array].dtype())
             }
             Term::Local(local, index) => self.assign_local(local, index, op, value),
             Term::Name(name) => {
@@ -359,10 +361,7 @@ impl Recorder<'_> {
             return Some((program.clone(), own));
         }
         match program.captured(name) {
-            Some(Captured::Kernel(kernel)) => {
-                let last = kernel.program.functions.len() - 1;
-                Some((kernel.program.clone(), last))
-            }
+            Some(Captured::Kernel(kernel)) => Some((kernel.program.clone(), kernel.program.number)),
             _ => None,
         }
     }

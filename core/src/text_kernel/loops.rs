@@ -1,7 +1,7 @@
 //! Loops: unrolled where their turns are known and few, else regions of the kernel.
 
 use super::item::Item;
-use super::record::{Flow, Jumps, Recorder};
+use super::record::{Flow, Jumps, Recorder, Slot};
 use super::tree::{Effects, Expression, Loop, Step, Term};
 use super::trouble::Trouble;
 use crate::array::Array;
@@ -175,6 +175,67 @@ impl Recorder<'_> {
     /// Whether a condition is a number that is true.
     fn always(&self, condition: &Expression) -> bool {
         matches!(&condition.kind, Term::Number(number) if number.to_f64() != 0.0)
+    }
+
+    /// What statements may change of what is around them.
+    pub(super) fn slots(&self, effects: &Effects) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        let program = &self.frame.program;
+        let passed = effects.passed.iter().filter(|passed| program.writes(passed));
+        for name in effects.assigned.iter().chain(passed.map(|passed| &passed.name)) {
+            let Some(at) = self.find(name) else { continue };
+            let slot = match self.frame.variables[at].item {
+                Item::Raw(number) => Slot::Array(number),
+                _ => Slot::Variable(at),
+            };
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        if effects.returns {
+            slots.push(Slot::Returned);
+            if self.frame.result.is_some() || self.frame.value.is_some() {
+                slots.push(Slot::Value);
+            }
+        }
+        slots.extend(self.breakable().filter(|_| effects.breaks).map(Slot::Broken));
+        slots.extend(self.looping().filter(|_| effects.continues).map(Slot::Continued));
+        slots
+    }
+
+    pub(super) fn read_slots(&self, slots: &[Slot]) -> Result<Vec<Array>, Trouble> {
+        let frame = &self.frame;
+        let mask = |mask: &Option<Array>| match mask {
+            Some(mask) => Ok(mask.clone()),
+            None => Ok(self.session.full(DType::Mask, false, 1)?),
+        };
+        let read = |slot: &Slot| match *slot {
+            Slot::Variable(at) => frame.variables[at].item.array(self.session),
+            Slot::Array(number) => Ok(self.arrays[number].clone()),
+            Slot::Returned => mask(&frame.returned),
+            Slot::Value => match (&frame.value, frame.result) {
+                (Some(value), _) => Ok(value.clone()),
+                (None, dtype) => Ok(self.session.zeros(dtype.unwrap_or(DType::F32), 1)?),
+            },
+            Slot::Broken(at) => mask(&frame.loops[at].broken),
+            Slot::Continued(at) => mask(&frame.loops[at].continued),
+        };
+        slots.iter().map(read).collect()
+    }
+
+    pub(super) fn write_slots(&mut self, slots: &[Slot], arrays: &[Array]) {
+        let frame = &mut self.frame;
+        for (slot, array) in slots.iter().zip(arrays) {
+            let array = array.clone();
+            match *slot {
+                Slot::Variable(at) => frame.variables[at].item = Item::Array(array),
+                Slot::Array(number) => self.arrays[number] = array,
+                Slot::Returned => frame.returned = Some(array),
+                Slot::Value => frame.value = Some(array),
+                Slot::Broken(at) => frame.loops[at].broken = Some(array),
+                Slot::Continued(at) => frame.loops[at].continued = Some(array),
+            }
+        }
     }
 }
 

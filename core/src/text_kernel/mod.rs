@@ -56,11 +56,12 @@ mod words;
 mod written;
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use item::Item;
-use program::Program;
+use program::{Program, Traced};
 use record::Recorder;
 use sample::{sampled, samples};
 use tree::{Function, Parameter};
@@ -88,6 +89,16 @@ pub struct Called {
     pub results: Vec<Value>,
     /// Arrays and tensors that it wrote, by the numbers of the arguments.
     pub written: Vec<(usize, Value)>,
+}
+
+/// What a call gives, and where in the text that was recorded.
+#[derive(Debug)]
+pub struct Explained {
+    /// Its results, then what it writes.
+    pub values: Vec<Value>,
+    /// Lines of the text, from 1, with the serials of what their statements recorded; statements that stand in others
+    /// come before them.
+    pub lines: Vec<(usize, Range<u64>)>,
 }
 
 impl Called {
@@ -128,7 +139,7 @@ impl TextKernel {
     }
 
     fn function(&self) -> &Function {
-        self.program.functions.last().expect("internal error: a text without functions")
+        self.program.kernel()
     }
 
     /// Its name.
@@ -185,6 +196,25 @@ impl TextKernel {
         let args = sampled(&arrays);
         let called = self.recorded(session, &args.iter().collect::<Vec<_>>())?;
         Ok(called.results.into_iter().chain(called.written.into_iter().map(|(_, to)| to)).collect())
+    }
+
+    /// As [`TextKernel::sample`], with what its statements recorded.
+    ///
+    /// # Errors
+    /// As [`TextKernel::call`].
+    pub fn explained(&self, session: &Session) -> Result<Explained> {
+        self.program.set_traced(true);
+        let results = self.sample(session, &[]);
+        let traced = self.program.set_traced(false).into_iter();
+        let lines =
+            traced.map(|Traced { at, serials }| (at.shown_in(&self.program.text).0, serials));
+        Ok(Explained { values: results?, lines: lines.collect() })
+    }
+
+    /// Kernels of the functions that stand before this one in its text.
+    pub fn before(&self) -> impl Iterator<Item = Self> {
+        let of = |number| Self { program: Arc::new(self.program.with_kernel(number)) };
+        (0..self.program.number).map(of)
     }
 
     fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {

@@ -1,9 +1,11 @@
 //! What was read of a text, and of what is around it.
 
-use std::sync::{Arc, Mutex};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::stats::Calls;
 use super::tree::{ATOMIC, Effects, Function, Parameter, Passed, Statement};
+use super::trouble::Span;
 use crate::dtype::Scalar;
 
 /// What a text uses of what is around it, by name.
@@ -24,76 +26,140 @@ pub struct TextKernel {
 /// A text that was read.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub(super) text: String,
-    /// The last one is the kernel.
-    pub(super) functions: Vec<Function>,
+    pub(super) text: Arc<str>,
+    pub(super) functions: Arc<[Function]>,
+    /// Which of them is the kernel.
+    pub(super) number: usize,
     /// What the functions know beside their parameters.
-    pub(super) constants: Vec<Statement>,
-    pub(super) captured: Vec<(String, Captured)>,
+    pub(super) constants: Arc<[Statement]>,
+    pub(super) captured: Arc<[(String, Captured)]>,
     pub(super) stats: Mutex<Calls>,
+    /// What statements record, while somebody looks.
+    traced: Mutex<Option<Vec<Traced>>>,
+}
+
+/// A statement with the serials of what it recorded.
+#[derive(Debug)]
+pub(super) struct Traced {
+    pub(super) at: Span,
+    pub(super) serials: Range<u64>,
 }
 
 impl Program {
-    /// A text that was read.
+    /// A text that was read; the last function is the kernel.
     pub(super) fn new(
         text: String,
-        functions: Vec<Function>,
+        mut functions: Vec<Function>,
         constants: Vec<Statement>,
         captured: Vec<(String, Captured)>,
     ) -> Self {
-        let mut program = Self { text, functions, constants, captured, stats: Mutex::default() };
-        program.find_written();
-        program
+        find_written(&mut functions, &captured);
+        Self {
+            text: text.into(),
+            number: functions.len() - 1,
+            functions: functions.into(),
+            constants: constants.into(),
+            captured: captured.into(),
+            stats: Mutex::default(),
+            traced: Mutex::default(),
+        }
     }
 
-    /// Finds the arrays that functions write, themselves or by those that they call.
-    fn find_written(&mut self) {
-        let effects: Vec<Effects> =
-            self.functions.iter().map(|function| Effects::of(&function.body)).collect();
-        // Functions call those before them: once is enough, unless one has the name of something that they call.
-        let mut has_found = true;
-        while std::mem::take(&mut has_found) {
-            for (number, effects) in effects.iter().enumerate() {
-                for place in 0..self.functions[number].parameters.len() {
-                    let Parameter { name, is_written, .. } =
-                        &self.functions[number].parameters[place];
-                    let is_own = |passed: &&Passed| passed.name == *name;
-                    let writes = effects.assigned.contains(name)
-                        || effects.passed.iter().filter(is_own).any(|passed| self.writes(passed));
-                    if writes && !is_written {
-                        self.functions[number].parameters[place].is_written = true;
-                        has_found = true;
-                    }
-                }
-            }
+    /// The same text with another function as the kernel.
+    pub(super) fn with_kernel(&self, number: usize) -> Self {
+        Self {
+            text: self.text.clone(),
+            functions: self.functions.clone(),
+            number,
+            constants: self.constants.clone(),
+            captured: self.captured.clone(),
+            stats: Mutex::default(),
+            traced: Mutex::default(),
         }
+    }
+
+    /// Starts to take note of what statements record, or ends that: what was noted.
+    pub(super) fn set_traced(&self, is_traced: bool) -> Vec<Traced> {
+        let new = is_traced.then(Vec::new);
+        std::mem::replace(&mut *self.lock_traced(), new).unwrap_or_default()
+    }
+
+    pub(super) fn is_traced(&self) -> bool {
+        self.lock_traced().is_some()
+    }
+
+    /// Takes note of a statement, if that is wanted.
+    pub(super) fn trace(&self, at: Span, serials: Range<u64>) {
+        if let Some(traced) = &mut *self.lock_traced() {
+            traced.push(Traced { at, serials });
+        }
+    }
+
+    fn lock_traced(&self) -> MutexGuard<'_, Option<Vec<Traced>>> {
+        self.traced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The function that is called.
+    pub(super) fn kernel(&self) -> &Function {
+        &self.functions[self.number]
     }
 
     /// Whether a call may change what it is given.
     pub(super) fn writes(&self, passed: &Passed) -> bool {
-        let Passed { function, position, .. } = passed;
-        let (program, number) = match self.own(function) {
-            Some(number) => (self, number),
-            None => match self.captured(function) {
-                Some(Captured::Kernel(kernel)) => {
-                    (&*kernel.program, kernel.program.functions.len() - 1)
-                }
-                _ => return function.starts_with(ATOMIC) && *position == 0,
-            },
-        };
-        let parameter = program.functions[number].parameters.get(*position);
-        parameter.is_some_and(|parameter| {
-            parameter.is_out && (!parameter.is_raw || parameter.is_written)
-        })
+        writes(&self.functions, &self.captured, passed)
     }
 
     /// The number of a function of the text.
     pub(super) fn own(&self, name: &str) -> Option<usize> {
-        self.functions.iter().position(|function| function.name == name)
+        own(&self.functions, name)
     }
 
     /// The kernel or number that the text took along.
     pub(super) fn captured(&self, name: &str) -> Option<&Captured> {
-        self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
+        captured(&self.captured, name)
     }
+}
+
+fn own(functions: &[Function], name: &str) -> Option<usize> {
+    functions.iter().position(|function| function.name == name)
+}
+
+fn captured<'c>(captured: &'c [(String, Captured)], name: &str) -> Option<&'c Captured> {
+    captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
+}
+
+/// Finds the arrays that functions write, themselves or by those that they call.
+fn find_written(functions: &mut [Function], captured: &[(String, Captured)]) {
+    let effects: Vec<Effects> =
+        functions.iter().map(|function| Effects::of(&function.body)).collect();
+    // Functions call those before them: once is enough, unless one has the name of something that they call.
+    let mut has_found = true;
+    while std::mem::take(&mut has_found) {
+        for (number, effects) in effects.iter().enumerate() {
+            for place in 0..functions[number].parameters.len() {
+                let Parameter { name, is_written, .. } = &functions[number].parameters[place];
+                let is_own = |passed: &&Passed| passed.name == *name;
+                let mut passed = effects.passed.iter().filter(is_own);
+                let writes = effects.assigned.contains(name)
+                    || passed.any(|passed| writes(functions, captured, passed));
+                if writes && !is_written {
+                    functions[number].parameters[place].is_written = true;
+                    has_found = true;
+                }
+            }
+        }
+    }
+}
+
+/// Whether a call may change what it is given.
+fn writes(functions: &[Function], around: &[(String, Captured)], passed: &Passed) -> bool {
+    let Passed { function, position, .. } = passed;
+    let function = match (own(functions, function), captured(around, function)) {
+        (Some(number), _) => &functions[number],
+        (None, Some(Captured::Kernel(kernel))) => kernel.program.kernel(),
+        _ => return function.starts_with(ATOMIC) && *position == 0,
+    };
+    let parameter = function.parameters.get(*position);
+    parameter
+        .is_some_and(|parameter| parameter.is_out && (!parameter.is_raw || parameter.is_written))
 }

@@ -33,6 +33,8 @@ pub(super) struct Recorder<'s> {
     pub(super) arrays: Vec<Array>,
     n_steps: usize,
     depth: usize,
+    /// Whether somebody wants to know what statements record.
+    is_traced: bool,
 }
 
 /// A call of a function.
@@ -42,7 +44,7 @@ pub(super) struct Frame {
     pub(super) letters: Letters,
     pub(super) variables: Vec<Variable>,
     /// The type of the result, unless it is that of the value; and the value.
-    result: Option<DType>,
+    pub(super) result: Option<DType>,
     pub(super) value: Option<Array>,
     /// Lanes that have returned.
     pub(super) returned: Option<Array>,
@@ -113,7 +115,8 @@ impl<'s> Recorder<'s> {
             writable: Vec::new(),
             level: 0,
         };
-        Self { session, n, frame, arrays, n_steps: 0, depth: 0 }
+        let is_traced = frame.program.is_traced();
+        Self { session, n, frame, arrays, n_steps: 0, depth: 0, is_traced }
     }
 
     /// Calls a function of a program: its value, and its results by parameter.
@@ -263,7 +266,7 @@ impl<'s> Recorder<'s> {
     }
 
     /// The lanes that take part, as a mask.
-    fn active(&self) -> Result<Array, Trouble> {
+    pub(super) fn active(&self) -> Result<Array, Trouble> {
         match &self.frame.active {
             Some(active) => Ok(active.clone()),
             None => Ok(self.session.full(DType::Mask, true, 1)?),
@@ -290,11 +293,11 @@ impl<'s> Recorder<'s> {
         Ok(lanes)
     }
 
-    fn breakable(&self) -> Option<usize> {
+    pub(super) fn breakable(&self) -> Option<usize> {
         self.frame.loops.len().checked_sub(1)
     }
 
-    fn looping(&self) -> Option<usize> {
+    pub(super) fn looping(&self) -> Option<usize> {
         self.frame.loops.iter().rposition(|jumps| !jumps.is_switch)
     }
 
@@ -311,7 +314,11 @@ impl<'s> Recorder<'s> {
     /// Takes statements, whose variables stay.
     pub(super) fn run_open(&mut self, statements: &[Statement]) -> Result<Flow, Trouble> {
         for statement in statements {
+            let first = self.is_traced.then(|| self.session.next_serial());
             let flow = self.step(statement).map_err(|trouble| trouble.within(statement.at))?;
+            if let Some(first) = first {
+                self.frame.program.trace(statement.at, first..self.session.next_serial());
+            }
             if flow == Flow::Ends {
                 return Ok(Flow::Ends);
             }
@@ -571,68 +578,5 @@ impl<'s> Recorder<'s> {
         effects.breaks = false;
         self.frame.active = self.live(outer.as_ref(), &effects)?;
         Ok(Flow::Goes)
-    }
-
-    // ---- what regions change ----
-
-    /// What statements may change of what is around them.
-    pub(super) fn slots(&self, effects: &Effects) -> Vec<Slot> {
-        let mut slots = Vec::new();
-        let program = &self.frame.program;
-        let passed = effects.passed.iter().filter(|passed| program.writes(passed));
-        for name in effects.assigned.iter().chain(passed.map(|passed| &passed.name)) {
-            let Some(at) = self.find(name) else { continue };
-            let slot = match self.frame.variables[at].item {
-                Item::Raw(number) => Slot::Array(number),
-                _ => Slot::Variable(at),
-            };
-            if !slots.contains(&slot) {
-                slots.push(slot);
-            }
-        }
-        if effects.returns {
-            slots.push(Slot::Returned);
-            if self.frame.result.is_some() || self.frame.value.is_some() {
-                slots.push(Slot::Value);
-            }
-        }
-        slots.extend(self.breakable().filter(|_| effects.breaks).map(Slot::Broken));
-        slots.extend(self.looping().filter(|_| effects.continues).map(Slot::Continued));
-        slots
-    }
-
-    pub(super) fn read_slots(&self, slots: &[Slot]) -> Result<Vec<Array>, Trouble> {
-        let frame = &self.frame;
-        let mask = |mask: &Option<Array>| match mask {
-            Some(mask) => Ok(mask.clone()),
-            None => Ok(self.session.full(DType::Mask, false, 1)?),
-        };
-        let read = |slot: &Slot| match *slot {
-            Slot::Variable(at) => frame.variables[at].item.array(self.session),
-            Slot::Array(number) => Ok(self.arrays[number].clone()),
-            Slot::Returned => mask(&frame.returned),
-            Slot::Value => match (&frame.value, frame.result) {
-                (Some(value), _) => Ok(value.clone()),
-                (None, dtype) => Ok(self.session.zeros(dtype.unwrap_or(DType::F32), 1)?),
-            },
-            Slot::Broken(at) => mask(&frame.loops[at].broken),
-            Slot::Continued(at) => mask(&frame.loops[at].continued),
-        };
-        slots.iter().map(read).collect()
-    }
-
-    pub(super) fn write_slots(&mut self, slots: &[Slot], arrays: &[Array]) {
-        let frame = &mut self.frame;
-        for (slot, array) in slots.iter().zip(arrays) {
-            let array = array.clone();
-            match *slot {
-                Slot::Variable(at) => frame.variables[at].item = Item::Array(array),
-                Slot::Array(number) => self.arrays[number] = array,
-                Slot::Returned => frame.returned = Some(array),
-                Slot::Value => frame.value = Some(array),
-                Slot::Broken(at) => frame.loops[at].broken = Some(array),
-                Slot::Continued(at) => frame.loops[at].continued = Some(array),
-            }
-        }
     }
 }

@@ -141,9 +141,11 @@ impl TextReduction {
         let maps = parts.map.iter().map(|(part, text)| {
             let part = if part.is_empty() { "map".into() } else { format!("map of {part}") };
             let mut program = program(&part, text, &own)?;
-            if let Some(program) = Arc::get_mut(&mut program) {
-                program.functions[0].parameters =
-                    given.iter().map(|given| given.copied()).collect();
+            let functions = Arc::get_mut(&mut program);
+            if let Some([function]) =
+                functions.and_then(|program| Arc::get_mut(&mut program.functions))
+            {
+                function.parameters = given.iter().map(|given| given.copied()).collect();
             }
             Ok(TextKernel { program })
         });

@@ -15,6 +15,14 @@ impl Span {
     pub(super) fn to(self, other: Self) -> Self {
         Self { start: self.start, end: other.end.max(self.start) }
     }
+
+    /// The number of its line in a text, and what stands there of that.
+    pub(super) fn shown_in(self, text: &str) -> (usize, String) {
+        let [start, end] = [self.start, self.end].map(exactly::<usize>);
+        let line = text[..start].matches('\n').count() + 1;
+        let written = text[start..end].lines().next().unwrap_or_default();
+        (line, written.chars().take(AROUND).collect())
+    }
 }
 
 /// An error on its way to who called: of the text, or of what was recorded for it.

@@ -7,14 +7,41 @@ use super::trouble::{Span, Trouble};
 use crate::array::Array;
 use crate::ir::op::{Op, ScatterOp};
 
+/// An element of an array that is written.
+pub(super) struct Element<'e> {
+    /// The array's number and name.
+    pub(super) array: usize,
+    name: &'e str,
+    index: Array,
+    at: Span,
+}
+
 impl Recorder<'_> {
-    /// Writes elements of an array (S12).
+    /// `name[index]`, which stands there.
+    pub(super) fn written_element<'e>(
+        &mut self,
+        name: &'e str,
+        index: &Expression,
+        at: Span,
+    ) -> Result<Element<'e>, Trouble> {
+        Ok(Element { array: self.raw(name)?, name, index: self.index(index)?, at })
+    }
+
+    /// Says what errors call the access by which an array was recorded.
+    pub(super) fn name_access(&self, array: &Array, at: Span) {
+        let program = self.frame.program.clone();
+        let named = move || {
+            let (line, written) = at.shown_in(&program.text);
+            format!("kernel `{}`, line {line}, {written}", program.kernel().name)
+        };
+        self.session.name_access(array, Box::new(named));
+    }
+
+    /// Writes an element (S12).
     pub(super) fn write(
         &mut self,
-        array: usize,
-        name: &str,
+        element: &Element<'_>,
         op: Option<Op>,
-        index: &Array,
         value: &Item,
     ) -> Result<(), Trouble> {
         let scatter = match op {
@@ -28,22 +55,23 @@ impl Recorder<'_> {
         let value = match (op, scatter) {
             (Some(Op::Sub), _) => self.apply(Op::Neg, std::slice::from_ref(value))?,
             (Some(op), None) => {
-                let old = Item::Array(self.arrays[array].gather(index, active.as_ref())?);
+                let old = Item::Array(
+                    self.arrays[element.array].gather(&element.index, active.as_ref())?,
+                );
                 self.apply(op, &[old, value.clone()])?
             }
             _ => value.clone(),
         };
-        self.scatter(array, name, scatter.unwrap_or(ScatterOp::Set), index, &value)
+        self.scatter(element, scatter.unwrap_or(ScatterOp::Set), &value)
     }
 
     fn scatter(
         &mut self,
-        array: usize,
-        name: &str,
+        element: &Element<'_>,
         op: ScatterOp,
-        index: &Array,
         value: &Item,
     ) -> Result<(), Trouble> {
+        let &Element { array, name, ref index, at } = element;
         if !self.frame.writable.contains(&array) {
             let what = format!("`{name}` is read only");
             let remedy = format!("declare it as one that is written: out raw T {name}");
@@ -62,6 +90,7 @@ impl Recorder<'_> {
             value = value.resize(self.n)?;
         }
         self.arrays[array].scatter(op, &value, index, active.as_ref())?;
+        self.name_access(&self.arrays[array], at);
         Ok(())
     }
 
@@ -91,9 +120,9 @@ impl Recorder<'_> {
                 return Err(Trouble::new(at, what));
             }
         };
-        let (number, index) = (self.raw(array)?, self.index(index)?);
+        let element = self.written_element(array, index, at)?;
         let value = self.value(value)?;
         let value = if is_sub { self.apply(Op::Neg, &[value])? } else { value };
-        self.scatter(number, array, op, &index, &value)
+        self.scatter(&element, op, &value)
     }
 }

@@ -1,8 +1,12 @@
 //! Kernels that scripts write as text.
 
 use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::fmt::Write;
 
-use porcini_core::text_kernel::{Called, Captured, Over, Parts, Store, TextKernel, TextReduction};
+use porcini_core::text_kernel::{
+    Called, Captured, Explained, Over, Parts, Store, TextKernel, TextReduction,
+};
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
@@ -73,11 +77,33 @@ pub(crate) fn function(kernel: TextKernel) -> FnPtr {
     KernelRef::Kernel(kernel).into_function()
 }
 
-/// A kernel as backends get it.
-pub(crate) fn in_common_form(context: &Context, kernel: &TextKernel) -> CoreResult<String> {
-    let results = kernel.sample(&context.session, &[])?;
-    let leaves: Vec<&Array> = results.iter().flat_map(Value::leaves).collect();
-    Ok(common_form(&context.session.plan(&leaves)?))
+/// A kernel as backends get it: beneath each line of its text what that became, then what is around them.
+pub(crate) fn explained(context: &Context, kernel: &TextKernel) -> CoreResult<String> {
+    let Explained { values, lines } = kernel.explained(&context.session)?;
+    let leaves: Vec<&Array> = values.iter().flat_map(Value::leaves).collect();
+    let form = common_form(&context.session.plan(&leaves)?);
+    // Of statements in others the inner one.
+    let line_of = |instruction: &str| {
+        let serial: u64 = instruction.rsplit_once("// r")?.1.trim().parse().ok()?;
+        let found = lines.iter().filter(|(_, serials)| serials.contains(&serial));
+        found.min_by_key(|(_, serials)| serials.end - serials.start).map(|(line, _)| *line)
+    };
+    let (mut own, mut around) = (BTreeMap::<usize, Vec<&str>>::new(), Vec::new());
+    for instruction in form.lines() {
+        match line_of(instruction) {
+            Some(line) => own.entry(line).or_default().push(instruction),
+            None => around.push(instruction),
+        }
+    }
+    let mut shown = String::new();
+    for (line, text) in (1..).zip(kernel.source().lines()) {
+        let _ = writeln!(shown, "{line:>3} | {text}");
+        for instruction in own.get(&line).into_iter().flatten() {
+            let _ = writeln!(shown, "        {}", instruction.trim());
+        }
+    }
+    shown.push_str(&around.join("\n"));
+    Ok(shown)
 }
 
 /// Texts of a reduction, or a scan, from a map of options.

@@ -241,9 +241,10 @@ macro_rules! float_functions {
                 "mulsign_neg" => flip(a, opposite(b)),
                 "lerp" => c.mul_add(b - a, a),
                 "clamp" => op(Op::Min, op(Op::Max, a, b), c),
-                "clip" if a < b && !(b > c) => b,
-                "clip" if a < b || a > c => c,
-                "clip" => a,
+                "clip" => match if a < b { b } else { a } {
+                    above if above > c => c,
+                    within => within,
+                },
                 "equal" => return u64::from(a == b),
                 "not_equal" => return u64::from(a != b),
                 "less" => return u64::from(a < b),

@@ -8,7 +8,7 @@ use super::launch::{Scratch, Shared};
 use super::ptx::{self, Step};
 use crate::convert::exactly;
 use crate::error::Result;
-use crate::ir::kernel::{BufferIndex, Kernel, ParamBlock};
+use crate::ir::kernel::{BufferIndex, HEADER_WORDS, Kernel, KernelHash, ParamBlock};
 use crate::ir::legal::legalise;
 
 /// How many values there are.
@@ -24,6 +24,7 @@ const ALIGNMENT: u64 = 16;
 /// A kernel that is such a function.
 pub(super) struct Halves {
     buffers: [BufferIndex; 2],
+    hash: KernelHash,
     /// Instructions a lane.
     cost: u64,
 }
@@ -34,12 +35,16 @@ pub(super) struct LookUp {
     loaded: Mutex<Option<(Module, Function)>>,
 }
 
+/// The function whose results a table has: a kernel with its literals.
+pub(super) type Known = (KernelHash, Vec<u64>);
+
 /// All values and the results of a function of them, of a stream.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) room: Scratch,
     /// Whether the values are there.
     is_filled: bool,
+    function: Option<Known>,
 }
 
 impl Halves {
@@ -47,7 +52,7 @@ impl Halves {
     pub(super) fn of(kernel: &Kernel, gpu: &Gpu) -> Option<Self> {
         let buffers = ptx::of_halves(kernel).filter(|_| gpu.most_shared() >= ptx::TABLE_BYTES)?;
         let cost = legalise(kernel).lane_insts().len() as u64;
-        (cost > CHEAP).then_some(Self { buffers, cost })
+        (cost > CHEAP).then_some(Self { buffers, hash: kernel.hash, cost })
     }
 
     /// Runs `n` lanes by a table, if that pays; whether it did. `compute` launches the kernel itself, over the values.
@@ -66,11 +71,17 @@ impl Halves {
             return Ok(false);
         }
         let entry = shared.look_up.entry(shared)?;
-        shared.with_table(stream, |values, table| {
-            params.set(words[0], values);
-            params.set(words[1], table);
-            compute(params)?;
-            arrays.iter().zip(words).for_each(|(&array, word)| params.set(word, array));
+        let literals = params.words()[HEADER_WORDS + words.len()..].to_vec();
+        let function = Some((self.hash, literals));
+        shared.with_table(stream, |known, [values, table]| {
+            if *known != function {
+                *known = None;
+                params.set(words[0], values);
+                params.set(words[1], table);
+                compute(params)?;
+                arrays.iter().zip(words).for_each(|(&array, word)| params.set(word, array));
+                *known = function;
+            }
             let grid = Grid {
                 shared_bytes: ptx::TABLE_BYTES,
                 ..Grid::of(shared.gpu.multiprocessors, Step::LookedUp.threads())
@@ -106,14 +117,20 @@ impl LookUp {
 }
 
 impl Table {
-    /// The addresses of the values and of room for results, in memory of which this has none yet but `address`.
-    pub(super) fn filled(&mut self, gpu: &Gpu, stream: Stream, address: u64) -> Result<[u64; 2]> {
+    /// Calls `work` with the function whose results are behind the values at `address`, and where both are.
+    pub(super) fn work(
+        &mut self,
+        gpu: &Gpu,
+        stream: Stream,
+        address: u64,
+        work: impl FnOnce(&mut Option<Known>, [u64; 2]) -> Result<()>,
+    ) -> Result<()> {
         if !self.is_filled {
             let values: Vec<u8> =
                 (0..VALUES).flat_map(|value| exactly::<u16>(value).to_le_bytes()).collect();
             gpu.write(stream, address, &values)?;
             self.is_filled = true;
         }
-        Ok([address, address + u64::from(ptx::TABLE_BYTES)])
+        work(&mut self.function, [address, address + u64::from(ptx::TABLE_BYTES)])
     }
 }

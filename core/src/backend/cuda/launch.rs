@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::compiler::{Binary, Compiler};
 use super::errors::{ErrorWords, OfMembers, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
-use super::halves::{Halves, LookUp, Table, VALUES};
+use super::halves::{Halves, Known, LookUp, Table, VALUES};
 use super::order::{N_COMPUTE, Use};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
 use crate::backend::{CodeStatistics, Executable, Launched};
@@ -131,17 +131,16 @@ impl Shared {
         work(self.grow(&mut between, bytes)?)
     }
 
-    /// Calls `work` with the addresses of all half floats and of room for what becomes of them.
+    /// Calls `work` with the function of half floats that was looked up last, and where all values and its results are.
     pub(super) fn with_table(
         &self,
         stream: Stream,
-        work: impl FnOnce(u64, u64) -> Result<()>,
+        work: impl FnOnce(&mut Option<Known>, [u64; 2]) -> Result<()>,
     ) -> Result<()> {
         let mut table =
             self.rooms[stream.number].halves.lock().unwrap_or_else(PoisonError::into_inner);
         let address = self.grow(&mut table.room, 2 * ptx::TABLE_BYTES as usize)?;
-        let [values, results] = table.filled(&self.gpu, stream, address)?;
-        work(values, results)
+        table.work(&self.gpu, stream, address, work)
     }
 
     fn grow(&self, scratch: &mut Scratch, bytes: usize) -> Result<u64> {

@@ -18,7 +18,7 @@ type Result<T> = std::result::Result<T, Box<Error>>;
 /// What asks for the kernel in the backends' common form.
 const EXPLAIN: &str = "--explain";
 
-/// Defines a kernel under its own name.
+/// Defines a kernel under its own name, and the functions before it under theirs.
 pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
     let (text, explains) = match argument.text.strip_prefix(EXPLAIN) {
         Some(rest) => (rest.trim_start(), true),
@@ -32,11 +32,13 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
     let sight = Sight::of(&interpreter.scope);
     let kernel = kernels::of_text(&context, Some(&sight), text).map_err(|error| told(&error))?;
     if explains {
-        let shown = kernels::in_common_form(&context, &kernel).map_err(|error| told(&error))?;
+        let shown = kernels::explained(&context, &kernel).map_err(|error| told(&error))?;
         context.host.print(shown.trim_end());
     }
-    let name = kernel.name().to_string();
-    define(interpreter, &name, kernels::function(kernel).into());
+    for kernel in kernel.before().chain([kernel.clone()]) {
+        let name = kernel.name().to_string();
+        define(interpreter, &name, kernels::function(kernel).into());
+    }
     Ok(Outcome::default())
 }
 

@@ -251,8 +251,19 @@ impl Writer {
         (Held { key: low, number: Some(first) }, Held { key: high, number: Some(second) })
     }
 
+    /// Where the slot of a place is: what 16 threads have at once, at any distance, lies in 16 different pairs of banks of shared
+    /// memory: two bits of the place turn the four that choose the pair.
+    fn bank(&mut self, place: Name) -> Name {
+        let (slot, turned) = (self.temporary(Class::B32), self.temporary(Class::B32));
+        ptx!(self, "bfe.u32 {turned}, {place}, 4, 2");
+        ptx!(self, "mul.lo.u32 {turned}, {turned}, 5");
+        ptx!(self, "xor.b32 {slot}, {place}, {turned}");
+        slot
+    }
+
     fn take_slot(&mut self, slots: Slots, place: Name) -> Held {
         let (key, at) = (self.temporary(Class::B64), self.temporary(Class::B32));
+        let place = self.bank(place);
         ptx!(self, "mad.lo.u32 {at}, {place}, 8, {}", slots.keys);
         ptx!(self, "ld.shared.u64 {key}, [{at}]");
         let number = slots.numbers.map(|numbers| {
@@ -266,6 +277,7 @@ impl Writer {
 
     fn put_slot(&mut self, slots: Slots, place: Name, held: Held) {
         let at = self.temporary(Class::B32);
+        let place = self.bank(place);
         ptx!(self, "mad.lo.u32 {at}, {place}, 8, {}", slots.keys);
         ptx!(self, "st.shared.u64 [{at}], {}", held.key);
         if let (Some(numbers), Some(number)) = (slots.numbers, held.number) {
