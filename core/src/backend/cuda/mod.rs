@@ -10,6 +10,7 @@
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
 //! | `disk_cache.rs` | compiled kernels on disk |
 //! | `toolkit.rs` | programs that show machine code, and where libraries are |
+//! | `headers.rs` | CUDA's headers: ours, and where others come from |
 //! | `halves.rs` | functions of one half float, by a table |
 //! | `errors.rs` | the words in which running kernels report indices out of bounds |
 //! | `memory.rs` | the memory of a GPU |
@@ -32,6 +33,7 @@ mod driver;
 mod errors;
 mod gpu;
 mod halves;
+mod headers;
 mod launch;
 mod memory;
 mod modules;

@@ -7,6 +7,7 @@ use std::ptr;
 
 use libloading::Library;
 
+use super::headers::{self, HALF};
 use super::toolkit::Toolkit;
 use crate::error::{Error, Result};
 
@@ -135,7 +136,11 @@ impl Nvrtc {
         let zero =
             |text: &str| CString::new(text).map_err(|_| "a zero byte in the text".to_string());
         let text = zero(source.text)?;
-        let pairs = source.headers.iter().map(|(name, text)| Ok((zero(name)?, zero(text)?)));
+        let given = source.headers.iter().map(|(name, text)| (&**name, &**text));
+        let has_half = self.headers.iter().any(|folder| Path::new(folder).join(HALF.0).is_file())
+            || source.headers.iter().any(|(name, _)| name == HALF.0);
+        let own = [HALF].into_iter().filter(|_| !has_half);
+        let pairs = given.chain(own).map(|(name, text)| Ok((zero(name)?, zero(text)?)));
         let pairs: Vec<(CString, CString)> = pairs.collect::<std::result::Result<_, String>>()?;
         let names: Vec<*const c_char> = pairs.iter().map(|(name, _)| name.as_ptr()).collect();
         let texts: Vec<*const c_char> = pairs.iter().map(|(_, text)| text.as_ptr()).collect();
@@ -195,7 +200,11 @@ impl Nvrtc {
             let log = self.bytes(program, c"nvrtcGetProgramLogSize", c"nvrtcGetProgramLog")?;
             let log = String::from_utf8_lossy(&log);
             let log = log.trim_end_matches('\0').trim();
-            return Err(if log.is_empty() { format!("status {result}") } else { log.into() });
+            let remedy = headers::remedy(log).map_or(String::new(), |told| format!("\n  {told}"));
+            return Err(match log {
+                "" => format!("status {result}"),
+                log => format!("{log}{remedy}"),
+            });
         }
         let is_binary = kind == "sm";
         let bytes = match is_binary {

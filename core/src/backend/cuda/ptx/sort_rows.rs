@@ -18,7 +18,7 @@ pub(in super::super) const SLOTS: u32 = 4096;
 pub(super) const THREADS: u32 = SLOTS / AT_ONCE;
 const AT_ONCE: u32 = 4;
 
-/// Where the slots are in shared memory: keys of 64 bits, and behind them numbers, unless a key's lower half is it.
+/// Where slots, or one, are in shared memory: keys of 64 bits, and behind them numbers, unless a key's lower half is it.
 #[derive(Clone, Copy)]
 struct Slots {
     keys: Name,
@@ -69,7 +69,8 @@ pub(super) fn sort_rows(dtype: DType, order: Order, name: &str) -> String {
         }
         ptx!(w, "selp.b64 {key}, {key}, -1, {}", place.within);
         let number = slots.numbers.map(|_| place.number);
-        w.put_slot(slots, place.slot, Held { key, number });
+        let slot = w.slot(slots, place.slot);
+        w.put(slot, Held { key, number });
         w.release_to(kept);
     }
     let [longer, closer, singly, done] = [(); 4].map(|()| w.new_label());
@@ -129,7 +130,8 @@ pub(super) fn sort_rows(dtype: DType, order: Order, name: &str) -> String {
         let place = rows.place(&mut w, i, n);
         let [next, no_lanes] = [(); 2].map(|()| w.new_label());
         ptx!(w, "@!{} bra {next}", place.within);
-        let held = w.take_slot(slots, place.slot);
+        let slot = w.slot(slots, place.slot);
+        let held = w.take(slot);
         let number = held.number.unwrap_or_else(|| {
             let (number, above) = (w.temporary(Class::B32), w.temporary(Class::B32));
             ptx!(w, "mov.b64 {{{number}, {above}}}, {}", held.key);
@@ -223,11 +225,12 @@ impl Writer {
     fn exchange_four(&mut self, slots: Slots, places: [Name; 4], pairs: &[(usize, usize)]) {
         let kept = self.mark();
         ptx!(self, "bar.sync 0");
-        let mut held = places.map(|place| self.take_slot(slots, place));
+        let slots = places.map(|place| self.slot(slots, place));
+        let mut held = slots.map(|slot| self.take(slot));
         for &(low, high) in pairs {
             (held[low], held[high]) = self.in_order(held[low], held[high]);
         }
-        places.into_iter().zip(held).for_each(|(place, held)| self.put_slot(slots, place, held));
+        slots.into_iter().zip(held).for_each(|(slot, held)| self.put(slot, held));
         self.release_to(kept);
     }
 
@@ -251,38 +254,38 @@ impl Writer {
         (Held { key: low, number: Some(first) }, Held { key: high, number: Some(second) })
     }
 
-    /// Where the slot of a place is: what 16 threads have at once, at any distance, lies in 16 different pairs of banks of shared
-    /// memory: two bits of the place turn the four that choose the pair.
-    fn bank(&mut self, place: Name) -> Name {
-        let (slot, turned) = (self.temporary(Class::B32), self.temporary(Class::B32));
+    /// Where a place is: what 16 threads have at once, at any distance, lies in 16 different pairs of banks of shared
+    /// memory, since two bits of the place turn the four that choose the pair.
+    fn slot(&mut self, slots: Slots, place: Name) -> Slots {
+        let [turned, bank, keys] = [(); 3].map(|()| self.temporary(Class::B32));
         ptx!(self, "bfe.u32 {turned}, {place}, 4, 2");
         ptx!(self, "mul.lo.u32 {turned}, {turned}, 5");
-        ptx!(self, "xor.b32 {slot}, {place}, {turned}");
-        slot
+        ptx!(self, "xor.b32 {bank}, {place}, {turned}");
+        ptx!(self, "mad.lo.u32 {keys}, {bank}, 8, {}", slots.keys);
+        let numbers = slots.numbers.map(|first| {
+            let numbers = self.temporary(Class::B32);
+            ptx!(self, "mad.lo.u32 {numbers}, {bank}, 4, {first}");
+            numbers
+        });
+        Slots { keys, numbers }
     }
 
-    fn take_slot(&mut self, slots: Slots, place: Name) -> Held {
-        let (key, at) = (self.temporary(Class::B64), self.temporary(Class::B32));
-        let place = self.bank(place);
-        ptx!(self, "mad.lo.u32 {at}, {place}, 8, {}", slots.keys);
-        ptx!(self, "ld.shared.u64 {key}, [{at}]");
-        let number = slots.numbers.map(|numbers| {
+    /// What is in a slot.
+    fn take(&mut self, slot: Slots) -> Held {
+        let key = self.temporary(Class::B64);
+        ptx!(self, "ld.shared.u64 {key}, [{}]", slot.keys);
+        let number = slot.numbers.map(|numbers| {
             let number = self.temporary(Class::B32);
-            ptx!(self, "mad.lo.u32 {at}, {place}, 4, {numbers}");
-            ptx!(self, "ld.shared.u32 {number}, [{at}]");
+            ptx!(self, "ld.shared.u32 {number}, [{numbers}]");
             number
         });
         Held { key, number }
     }
 
-    fn put_slot(&mut self, slots: Slots, place: Name, held: Held) {
-        let at = self.temporary(Class::B32);
-        let place = self.bank(place);
-        ptx!(self, "mad.lo.u32 {at}, {place}, 8, {}", slots.keys);
-        ptx!(self, "st.shared.u64 [{at}], {}", held.key);
-        if let (Some(numbers), Some(number)) = (slots.numbers, held.number) {
-            ptx!(self, "mad.lo.u32 {at}, {place}, 4, {numbers}");
-            ptx!(self, "st.shared.u32 [{at}], {number}");
+    fn put(&mut self, slot: Slots, held: Held) {
+        ptx!(self, "st.shared.u64 [{}], {}", slot.keys, held.key);
+        if let (Some(numbers), Some(number)) = (slot.numbers, held.number) {
+            ptx!(self, "st.shared.u32 [{numbers}], {number}");
         }
     }
 }
