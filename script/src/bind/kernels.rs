@@ -172,7 +172,7 @@ fn reductions(registry: &mut Registry<'_>) {
         "(header, parts)",
         "A reduction written as text: map is what each lane becomes, reduce how two of them combine (a and b; it must be \
          associative and commutative), post the result (of a, and n, how many there were), identity the value of no lanes. r(x) goes over all lanes or entries, \
-         r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. Halves accumulate in f32, \
+         r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. i is the lane, of a tensor the entry's number in order, whatever the axis. Halves accumulate in f32, \
          narrow integers in 32 bits, in the order of hsum, so the bits are the same everywhere. A state of several parts is \
          a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then out parameters, post a list.\n\n\
          >> l2 = reduction(\"T l2(T x)\", #{map: \"x * x\", reduce: \"a + b\", post: \"sqrt(a)\", identity: 0}); \
@@ -278,7 +278,8 @@ fn documented(registry: &mut Registry<'_>) {
          template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
-         idiv(a, b) truncates. Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
+         idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider. Where i is to end before the largest \
+         array does, take a number, int n, and guard by if (i < n). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
@@ -417,8 +418,14 @@ fn mask(options: &Map) -> Result<Array> {
 /// Types of arguments: `"f32, i32"`, or a list of them.
 fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
     let text = match types.read_lock::<rhai::Array>() {
-        Some(list) => list.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
-        None => types.to_string(),
+        Some(list) if list.iter().all(Dynamic::is_string) => {
+            list.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
+        None if types.is_string() => types.to_string(),
+        _ => {
+            let what = format!("{name}: got {} as types", type_name(types));
+            return Err(fault_with_hint(what, "such as \"f32, i32\""));
+        }
     };
     text.split(',').map(|word| lane_type(name, word.trim())).collect()
 }
@@ -445,17 +452,14 @@ fn members(registry: &mut Registry<'_>) {
     for name in ["ir", "ptx", "asm", "sass"] {
         for arity in [1, 2] {
             registry.typed(name, TypeId::of::<FnPtr>(), arity, move |context, call, args| {
+                let kernel = KernelRef::of(args[0]).ok_or_else(|| {
+                    fault(format!("{name}: got {}, expected a kernel", type_name(args[0])))
+                })?;
                 let types = args.get(1).map(|types| dtypes(name, types)).transpose()?;
                 let types: Vec<_> = types.unwrap_or_default().into_iter().map(Some).collect();
-                let results = match KernelRef::of(args[0]) {
-                    Some(KernelRef::Kernel(kernel)) => kernel.sample(&context.session, &types),
-                    Some(KernelRef::Reduction(reduction)) => {
-                        reduction.sample(&context.session, &types)
-                    }
-                    None => {
-                        let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
-                        return Err(fault(what));
-                    }
+                let results = match &kernel {
+                    KernelRef::Kernel(kernel) => kernel.sample(&context.session, &types),
+                    KernelRef::Reduction(reduction) => reduction.sample(&context.session, &types),
                 };
                 let results = results.or_fault()?;
                 let first = results.into_iter().next().map(ArrayRef::from);
