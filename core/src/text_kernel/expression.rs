@@ -225,7 +225,10 @@ impl Parser<'_> {
             self.expect(")", "behind the expression")?;
             return Ok(inner);
         }
-        if let Some(type_name) = self.type_name()? {
+        // A function of the text may have the name of a type that C has not: half.
+        let is_own = matches!(*self.token(), Token::Name(name) if self.functions.iter().any(|own| own == name));
+        let type_name = if is_own { None } else { self.type_name()? };
+        if let Some(type_name) = type_name {
             return self.of_type(type_name, at);
         }
         let Token::Name(name) = *self.token() else {
