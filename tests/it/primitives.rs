@@ -184,12 +184,12 @@ fn products_with_vectors_are_sums_of_products() {
 
 #[test]
 fn large_matrices_are_turned() {
-    // The last two are written past the caches: rows begin anywhere in a line, or all with one.
-    const SHAPES: [[u64; 3]; 6] =
-        [[1, 300, 257], [3, 65, 512], [8, 8, 1030], [1, 9000, 9], [1, 700, 777], [2, 640, 420]];
+    const SHAPES: [[u64; 3]; 4] = [[1, 300, 257], [3, 65, 512], [8, 8, 1030], [1, 9000, 9]];
     let sessions = sessions();
     for dtype in DType::ALL {
-        for shape in SHAPES {
+        // This one is written past the caches: rows begin anywhere in a line.
+        let past = (dtype == DType::F32).then_some([1, 3000, 2801]);
+        for shape in SHAPES.into_iter().chain(past) {
             let [n, rows, columns] = shape.map(|extent| usize::try_from(extent).unwrap());
             let lanes = uneven(dtype, n * rows * columns);
             let lane = |place: usize| {

@@ -129,8 +129,8 @@ const FOREIGN: [(&str, &str); 33] = [
     ("reinterpret_cast", "values convert by type: int(x)"),
     ("__ldg", "x[j]"),
     ("__launch_bounds__", "leave it away: blocks of threads are not the text's to choose"),
-    ("sincosf", "s = sin(x); c = cos(x); which share their work"),
-    ("sincos", "s = sin(x); c = cos(x); which share their work"),
+    ("sincosf", "s = sin(x); c = cos(x);"),
+    ("sincos", "s = sin(x); c = cos(x);"),
     ("printf", "kernels print nothing: return the value and print that"),
     ("assert", "kernels stop at nothing: return a mask and look at it"),
 ];

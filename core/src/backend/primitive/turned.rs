@@ -1,4 +1,4 @@
-//! Matrices turned: `turned_vectors.rs` where there are vectors for it, otherwise tile by tile; each is copied to a near
+//! Matrices turned: `turned_vectors.rs` where they are large and there are vectors for it, otherwise tile by tile; each is copied to a near
 //! place by rows, and from there by columns.
 
 use super::MemoryArray;
@@ -32,7 +32,9 @@ pub(super) fn turn(
     result: MemoryArray,
 ) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
-    if let Some(vectors) = Vectors::of(workers.isa) {
+    if let Some(vectors) = Vectors::of(workers.isa)
+        && turned_vectors::pays(turned, x.dtype.bytes())
+    {
         match x.dtype.bytes() {
             4 => {
                 let (x, result) = (Lanes::of(x), Lanes::of(result));

@@ -9,7 +9,7 @@
 use std::arch::x86_64::_mm_sfence;
 
 use super::lanes::Lanes;
-use super::pieces::{WORTH_A_THREAD, Workers};
+use super::pieces::Workers;
 use super::vectors::{Vector, VectorKey, Vectors};
 use crate::convert::exactly;
 use crate::error::Result;
@@ -19,10 +19,16 @@ use crate::ir::primitive::Turned;
 const WIDTH: usize = 1024;
 /// Lanes of a task.
 const TASK: usize = 1 << 19;
-/// Bytes of a result from which on it is written past the caches.
-const LARGE: usize = 2 << 20;
-/// Lines of a row of the result from which on that pays.
-const LONG: usize = 16;
+/// Bytes of a matrix from which on it pays that the result is written past the caches, and its least rows and columns: smaller
+/// ones, and those of few, are faster tile by tile (1000 x 1000 0.43 ms instead of 0.83, 4000 x 4000 14 instead of 10).
+const LARGE: usize = 32 << 20;
+const LONG: usize = 1024;
+
+/// Whether this is the faster way.
+pub(super) fn pays(Turned { rows, columns }: Turned, bytes: usize) -> bool {
+    let [rows, columns] = [rows, columns].map(exactly::<usize>);
+    rows * columns * bytes >= LARGE && rows.min(columns) >= LONG
+}
 
 /// Matrices one behind the other, of words of 4 or 8 bytes: `N` of them are a vector.
 ///
@@ -36,13 +42,10 @@ pub(super) fn turn<K: VectorKey + Send + 'static, const N: usize>(
     result: Lanes<K>,
 ) -> Result<()> {
     let [rows, columns] = [rows, columns].map(exactly::<usize>);
-    let is_streamed = size_of::<K>() * x.len() >= LARGE && rows >= LONG * N;
     let width = columns.min(WIDTH);
     let height = (TASK / width).next_multiple_of(N).min(rows);
     let (across, down) = (columns.div_ceil(width), rows.div_ceil(height));
     let n_parts = x.len() / (rows * columns) * across * down;
-    let at_once = (TASK / (width * height)).max(1);
-    let is_worth = x.len() >= WORTH_A_THREAD;
     let held = workers.scratch::<K>(workers.pool.threads() * width * N)?;
     let places = held.places(width * N);
     let turn = move |part: usize, held: Lanes<K>| {
@@ -53,13 +56,12 @@ pub(super) fn turn<K: VectorKey + Send + 'static, const N: usize>(
         let (height, width) = (height.min(rows - row), width.min(columns - column));
         let part = Part { from: from.cast_const(), columns, to, rows, height, width };
         // SAFETY: AVX-512 is there, the lanes of the part are in both arrays, and a vector is held for each column.
-        unsafe { if is_streamed { part.stream::<N>(held.pointer(0)) } else { part.store::<N>() } }
+        unsafe { part.stream::<N>(held.pointer(0)) }
     };
-    workers.tasks(n_parts.div_ceil(at_once), is_worth, move |task, goes_on| {
-        places.with(|held| {
-            let parts = task * at_once..n_parts.min((task + 1) * at_once);
-            parts.take_while(|_| goes_on()).for_each(|part| turn(part, held));
-        });
+    workers.tasks(n_parts, true, move |part, goes_on| {
+        if goes_on() {
+            places.with(|held| turn(part, held));
+        }
     })
 }
 
@@ -76,31 +78,10 @@ struct Part<K> {
 }
 
 impl<K: VectorKey> Part<K> {
-    /// Writes vector by vector.
-    ///
-    /// # Safety
-    /// Needs AVX-512, and the lanes of the part in both arrays.
-    #[target_feature(enable = "avx512f")]
-    unsafe fn store<const N: usize>(&self) {
-        for i in (0..self.height).step_by(N) {
-            let n = N.min(self.height - i);
-            for j in (0..self.width).step_by(N) {
-                // SAFETY: passed on to the caller; no lane beyond the part is read or written.
-                unsafe {
-                    let turned = self.block::<N>(i, j);
-                    for (k, &row) in turned[..N.min(self.width - j)].iter().enumerate() {
-                        let to = self.to.add((j + k) * self.rows + i);
-                        if n == N { row.store(to) } else { row.store_first(to, n) }
-                    }
-                }
-            }
-        }
-    }
-
     /// Writes line by line past the caches; `held` is room for a vector for each column.
     ///
     /// # Safety
-    /// As [`Part::store`].
+    /// Needs AVX-512, and the lanes of the part in both arrays.
     #[target_feature(enable = "avx512f")]
     unsafe fn stream<const N: usize>(&self, held: *mut K) {
         for i in (0..self.height).step_by(N) {
@@ -142,7 +123,7 @@ impl<K: VectorKey> Part<K> {
     /// The rows from `i` and the columns from `j` on, turned; what is beyond the part is anything.
     ///
     /// # Safety
-    /// As [`Part::store`].
+    /// As [`Part::stream`].
     #[inline]
     #[target_feature(enable = "avx512f")]
     unsafe fn block<const N: usize>(&self, i: usize, j: usize) -> [K::Vector; N] {
@@ -180,5 +161,39 @@ unsafe fn exchange<V: Vector, const N: usize, const D: usize>(rows: &mut [V; N])
     for i in (0..N).filter(|i| i & D == 0) {
         // SAFETY: passed on to the caller.
         (rows[i], rows[i + D]) = unsafe { rows[i].transpose::<D>(rows[i + D]) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::isa::Isa;
+
+    fn check<K: VectorKey + PartialEq, const N: usize>(of: impl Fn(usize) -> K) {
+        for [rows, columns] in [[1, 1], [5, 40], [33, 31], [64, 100], [100, 64], [300, 257]] {
+            let x: Vec<K> = (0..rows * columns).map(&of).collect();
+            let mut result = vec![of(0); rows * columns];
+            let mut held = vec![of(0); columns * N];
+            // Parts of any height, whose rows begin anywhere in a line.
+            let mut row = 0;
+            for height in [rows / 3, rows / 4, rows - rows / 3 - rows / 4] {
+                let from = x[row * columns..].as_ptr();
+                let to = result[row..].as_mut_ptr();
+                let part = Part { from, columns, to, rows, height, width: columns };
+                // SAFETY: callers have AVX-512; the part is within both arrays, and a vector is held for each column.
+                unsafe { part.stream::<N>(held.as_mut_ptr()) }
+                row += height;
+            }
+            let turned = |i: usize| x[i % rows * columns + i / rows];
+            assert!((0..x.len()).all(|i| result[i] == turned(i)), "{rows} x {columns}");
+        }
+    }
+
+    #[test]
+    fn parts_of_any_size_are_turned() {
+        if Vectors::of(Isa::detect()).is_some() {
+            check::<u32, 16>(|i| exactly(i));
+            check::<u64, 8>(|i| exactly(i));
+        }
     }
 }
