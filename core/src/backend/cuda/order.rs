@@ -124,16 +124,11 @@ impl Order {
         Ticket { stream, time }
     }
 
-    /// Work that is alone was given to the first stream: all others wait for it.
+    /// Work that is alone was given to the first stream: each other one waits for it when it is given work.
     pub(super) fn end_alone(&mut self) -> Ticket {
         self.given[0] += 1;
         self.alone = self.given[0];
-        let mut needed = Times::default();
-        needed[0] = self.given[0];
-        for stream in 1..N_STREAMS {
-            self.wait(stream, &needed);
-        }
-        Ticket { stream: 0, time: self.given[0] }
+        Ticket { stream: 0, time: self.alone }
     }
 
     /// The last works given to the streams that are not known to be done.
@@ -196,8 +191,12 @@ impl Order {
         Some(needed)
     }
 
-    /// Has a stream wait for others where it does not know their works.
+    /// Has a stream wait for others where it does not know their works, and for what was alone.
     fn wait(&mut self, stream: usize, needed: &Times) -> Waits {
+        let mut needed = *needed;
+        if self.alone > self.done[0] {
+            needed[0] = needed[0].max(self.alone);
+        }
         let mut waits = Waits::default();
         for other in (0..N_STREAMS).filter(|&other| other != stream) {
             if needed[other] <= self.known[stream][other] {
@@ -268,8 +267,11 @@ mod tests {
         let waits = order.begin_alone();
         assert!([first, second].iter().all(|&other| other == 0 || waits[other]));
         order.end_alone();
-        let (stream, waits) = order.begin(&[Use::Write(BLOCK)], Some(DOWN)).unwrap();
-        assert_eq!((stream, waits), (DOWN, Waits::default()));
+        // Each stream waits for it once, when it is given work.
+        for (stream, waits) in [(DOWN, vec![0]), (DOWN, vec![]), (UP, vec![0]), (0, vec![])] {
+            let waited = order.begin(&[Use::Write(3 * BLOCK)], Some(stream)).unwrap().1;
+            assert!((0..N_STREAMS).filter(|&other| waited[other]).eq(waits), "{stream}");
+        }
     }
 
     /// Whoever waits for a block waits for what was alone since it was written.
@@ -291,8 +293,8 @@ mod tests {
         assert_eq!((order.open_for(BLOCK).count(), order.open().count()), (0, 1));
     }
 
-    /// Of all pairs of works that use a block, of which one writes, the first ends before the second begins: told from the
-    /// waits alone.
+    /// Of all pairs of works that use a block, of which one writes, and of those of which one is alone, the first ends before
+    /// the second begins: told from the waits alone.
     #[test]
     fn what_conflicts_is_in_order() {
         for seed in 0..200 {
@@ -301,7 +303,7 @@ mod tests {
             let mut order = order(6);
             // What has ended for sure when the next work of each stream begins.
             let mut behind: Vec<Vec<bool>> = vec![Vec::new(); N_STREAMS];
-            let mut works: Vec<Vec<Use>> = Vec::new();
+            let mut works: Vec<(bool, Vec<Use>)> = Vec::new();
             for number in 0..60 {
                 let is_alone = pick(12) == 0;
                 let n_uses = 1 + pick(3);
@@ -328,25 +330,23 @@ mod tests {
                     join(&mut behind, stream, other);
                 });
                 behind[stream].resize(number, false);
-                for (i, before) in works.iter().enumerate() {
-                    let conflicts = uses.iter().any(|one| {
-                        before.iter().any(|other| {
-                            let reads = matches!((one, other), (Use::Read(_), Use::Read(_)));
-                            !reads && one.address() / BLOCK == other.address() / BLOCK
-                        })
-                    });
+                for (i, (was_alone, before)) in works.iter().enumerate() {
+                    let conflicts = is_alone
+                        || *was_alone
+                        || uses.iter().any(|one| {
+                            before.iter().any(|other| {
+                                let reads = matches!((one, other), (Use::Read(_), Use::Read(_)));
+                                !reads && one.address() / BLOCK == other.address() / BLOCK
+                            })
+                        });
                     assert!(!conflicts || behind[stream][i], "seed {seed}: {number} and {i}");
                 }
                 behind[stream].push(true);
                 match is_alone {
-                    true => {
-                        assert!(behind[0].iter().all(|&is| is));
-                        order.end_alone();
-                        (1..N_STREAMS).for_each(|other| join(&mut behind, other, 0));
-                    }
-                    false => drop(order.end(stream, &uses)),
-                }
-                works.push(uses);
+                    true => order.end_alone(),
+                    false => order.end(stream, &uses),
+                };
+                works.push((is_alone, uses));
             }
         }
     }

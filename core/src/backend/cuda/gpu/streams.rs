@@ -149,12 +149,6 @@ impl Gpu {
         self.check("ordering work", waits)
     }
 
-    /// Has all streams wait for what the first was given so far.
-    fn have_all_wait(&self) -> Result<()> {
-        self.mark(0)?;
-        (1..N_STREAMS).try_for_each(|number| self.wait_for_mark(number, 0))
-    }
-
     /// Takes note of a block of memory that turns name.
     pub(in super::super) fn add_block(&self, address: u64, bytes: usize) {
         self.streams.order().add(address, bytes.max(1) as u64);
@@ -260,11 +254,7 @@ impl Turn<'_> {
         let mut order = self.gpu.streams.order();
         let ticket = match self.is_alone {
             false => order.end(self.stream.number, &self.uses),
-            true => {
-                // A failure is told by the next call: then the context is lost.
-                drop(self.gpu.have_all_wait());
-                order.end_alone()
-            }
+            true => order.end_alone(),
         };
         self.ended = Some(ticket);
         ticket
