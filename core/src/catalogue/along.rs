@@ -33,6 +33,14 @@ table! {
     /// [[4],
     ///  [3]]
     hmax(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Max);
+    /// From the smallest entry to the largest along axes, as hsum: their difference.
+    ///
+    /// >> ptp(TensorXfC([[1, 4], [3, 2]]), 1)
+    /// [3, 1]
+    ptp(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        let (largest, smallest) = (reduce(c, ReduceOp::Max)?, reduce(c, ReduceOp::Min)?);
+        largest.try_sub(&smallest)
+    };
     /// Mean along axes, as hsum.
     ///
     /// >> hmean(TensorXfC([[1, 2], [3, 4]]), 0)

@@ -3,8 +3,8 @@
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::Result;
-use crate::tensor::{Place, Tensor};
+use crate::error::{Error, Result};
+use crate::tensor::{AxisIndex, Tensor};
 use crate::value::{Argument, Value};
 
 table! {
@@ -85,6 +85,22 @@ fn spaced(c: &Call<'_, '_>) -> Result<Array> {
     c.session.linspace(c.dtype(), first, last, n.saturating_add(1))?.resize(n)
 }
 
+/// Numbers in equal ratios: the powers of two of numbers at equal distances.
+fn in_ratio(c: &Call<'_, '_>) -> Result<Array> {
+    let (first, last, n) = (c.number(0, 1.0)?, c.number(1, 1.0)?, c.size(2)?);
+    let is_size = |end: f64| end != 0.0 && end.is_finite();
+    if !is_size(first) || !is_size(last) || first.signum() != last.signum() {
+        let what = format!("got {first} and {last}, expected two numbers of one sign, not 0");
+        return Err(Error::Argument { op: c.op, what });
+    }
+    let [from, to] = [first, last].map(|end| Scalar::Float(end.abs().log2()));
+    let numbers = c.session.linspace(c.dtype(), from, to, n)?.exp2()?.try_mul(first.signum())?;
+    let lane = c.session.arange(DType::U64, 0.into(), Scalar::UInt(n), 1.into())?;
+    let is_last = lane.eq(Scalar::UInt(n.saturating_sub(1)))?;
+    let numbers = is_last.select(last, &numbers)?;
+    lane.eq(Scalar::UInt(0))?.select(first, &numbers)
+}
+
 /// The frequencies of a transform of n entries, those of real ones or all: of entry k its number, from the middle on n less,
 /// over n times a distance.
 fn frequencies(c: &Call<'_, '_>, is_real: bool) -> Result<Array> {
@@ -143,6 +159,21 @@ table! {
     linspace(
         first: Number("as a first number"), last: Number("as a last one"), n: Count("a size"); endpoint: Bool("as endpoint")
     ) = |c| spaced(c);
+    /// base (10 unless given) to the power of n numbers at equal distances, as linspace has them.
+    ///
+    /// >> logspace(0, 3, 4)
+    /// [1, 10, 100, 1000]
+    logspace(
+        first: Number("as a first power"), last: Number("as a last one"), n: Count("a size"); base: Number("as a base")
+    ) = |c| {
+        let powers = c.session.linspace(c.dtype(), c.scalar(0)?, c.scalar(1)?, c.size(2)?)?;
+        c.session.full(c.dtype(), c.number(3, 10.0)?, 1)?.pow(&powers)
+    };
+    /// n numbers in equal ratios, both ends exact; both have one sign.
+    ///
+    /// >> geomspace(1, 8, 4)
+    /// [1, 2, 4, 8]
+    geomspace(first: Number("as a first number"), last: Number("as a last one"), n: Count("a size")) = |c| in_ratio(c);
     /// The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones.
     ///
     /// >> fftfreq(4, 0.5)
@@ -165,7 +196,7 @@ table! {
         let zeros = Tensor::new(&zero, &[rows, columns])?;
         let n = Scalar::UInt(rows.min(columns));
         let lane = c.session.arange(DType::U64, 0.into(), n, 1.into())?;
-        let place = Place::Numbers(Tensor::new(&lane, &[lane.size()])?);
+        let place = AxisIndex::Numbers(Tensor::new(&lane, &[lane.size()])?);
         let one = Tensor::from(&c.session.full(c.dtype(), 1, 1)?);
         zeros.with_at(&[place.clone(), place], &one)
     };

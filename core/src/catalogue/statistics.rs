@@ -50,6 +50,20 @@ table! {
         let found = tensor.is_among(&values)?;
         if matches!(c.args[0], Argument::Array(_)) { found.lanes() } else { Ok(Value::Tensor(found)) }
     };
+    /// Whether two arrays or tensors have the same shape and equal entries; NaN equals nothing. Evaluates.
+    ///
+    /// >> array_equal([[1, 2]], TensorXfC([[1, 2]]))
+    /// true
+    /// >> array_equal(FloatC([1, 1]), FloatC([1]))
+    /// false
+    array_equal(a: Tensor, b: Tensor) = |c| {
+        let (a, b) = (c.tensor(0)?, c.tensor(1)?);
+        if a.shape() != b.shape() {
+            return Ok(Scalar::Bool(false).into());
+        }
+        let equal = apply(Op::Eq, &[&Argument::Tensor(&a), &Argument::Tensor(&b)])?;
+        equal.reduce_all(ReduceOp::All)?.item(0)
+    };
     /// The entries along an axis where a mask is true; without an axis an array of those where a mask of the tensor's shape
     /// is. The mask is evaluated.
     ///
@@ -200,6 +214,14 @@ table! {
         let last = step(y.slice(axis, -1..)?, y.slice(axis, -2..-1)?, 1.0)?;
         Tensor::concat(&[first, middle, last], axis)
     };
+    /// The integral along an axis (the last unless given) of entries at places x, an array or a tensor, or a distance apart (1
+    /// unless given): the sum of the trapezoids between neighbours.
+    ///
+    /// >> trapezoid(FloatC([0, 1, 4]))
+    /// [3]
+    /// >> trapezoid(FloatC([0, 1, 4]), FloatC([0, 1, 3]))
+    /// [5.5]
+    trapezoid(y: Tensor; x: Operand, axis: Integer) = |c| trapezoid(c);
     /// Sums of products of an array and another that is turned around and moved along it: full (the default) wherever
     /// they meet, same as many as the longer one has, valid where the shorter one lies in the longer one.
     ///
@@ -273,6 +295,38 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
         }
         cov => Ok(cov),
     }
+}
+
+fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
+    let (y, axis) = (c.tensor(0)?, if c.args.len() > 2 { c.integer(2)? } else { -1 });
+    let y = y.each(|part| part.cast(part.dtype().quotient()))?;
+    let place = y.shape().axis(c.op, axis)?;
+    let neighbours = |of: &Tensor, axis| {
+        Ok::<_, Error>([of.slice(axis, 1..)?, of.slice(axis, ..-1)?].map(Value::from))
+    };
+    let [upper, lower] = neighbours(&y, axis)?;
+    let twice = upper.try_add(&lower)?;
+    let areas = match c.args.get(1) {
+        None | Some(Argument::Number(_)) => twice.try_mul(c.number(1, 1.0)? * 0.5)?,
+        Some(_) => {
+            let x = c.tensor(1)?;
+            // Places in an array are those of each line along the axis.
+            let is_line = x.shape().rank() == 1;
+            let along = if is_line { 0 } else { axis };
+            let behind = if is_line { y.shape().rank() - 1 - place } else { 0 };
+            let x = (0..behind).try_fold(x, |x, _| x.expand(-1))?;
+            let given = x.shape().extents()[x.shape().axis(c.op, along)?];
+            let expected = y.shape().extents()[place];
+            if given != expected {
+                let what = format!("got {given} places, expected {expected}, as there are entries");
+                return Err(Error::Argument { op: c.op, what });
+            }
+            let [upper, lower] = neighbours(&x, along)?;
+            twice.try_mul(&upper.try_sub(&lower)?)?.try_mul(0.5)?
+        }
+    };
+    let Value::Tensor(areas) = areas else { return Err(c.unexpected(0, "a tensor")) };
+    number_or_tensor(areas.reduce(ReduceOp::Sum, Some(&[axis]), false)?)
 }
 
 /// One of [`MODES`]; what is left out is the default.

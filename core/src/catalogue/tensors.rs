@@ -43,6 +43,11 @@ table! {
     /// >> ravel(TensorXfC([[1, 2], [3, 4]]))
     /// [1, 2, 3, 4]
     ravel(t: Tensor) = |c| c.tensor(0)?.lanes();
+    /// The entries of a tensor as an array; another name of ravel.
+    ///
+    /// >> flatten(TensorXfC([[1, 2], [3, 4]]))
+    /// [1, 2, 3, 4]
+    flatten(t: Tensor) = |c| c.tensor(0)?.lanes();
     /// The axes of a tensor in opposite order, as t.T, or in the order of a list.
     ///
     /// >> transpose(TensorXfC([[1, 2, 3], [4, 5, 6]]))
@@ -72,6 +77,11 @@ table! {
     /// >> shape(expand(zeros([2, 3]), -1))
     /// [2, 3, 1]
     expand(t: Tensor, axis: Integer) = |c| c.tensor(0)?.expand(c.integer(1)?);
+    /// With an axis of one entry in front of another, -1 is behind all; another name of expand.
+    ///
+    /// >> shape(expand_dims(zeros([2, 3]), 0))
+    /// [1, 2, 3]
+    expand_dims(t: Tensor, axis: Integer) = |c| c.tensor(0)?.expand(c.integer(1)?);
     /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.
     ///
     /// >> broadcast_to(Int32C([1, 2]), [2, 2])
@@ -84,6 +94,32 @@ table! {
     /// [[2, 1],
     ///  [4, 3]]
     flip(t: Tensor; axes: Axes) = |c| c.tensor(0)?.flip(c.axes(1)?.as_deref());
+    /// The columns of a matrix in opposite order: flip along the second axis.
+    ///
+    /// >> fliplr(TensorXfC([[1, 2], [3, 4]]))
+    /// [[2, 1],
+    ///  [4, 3]]
+    fliplr(t: Tensor) = |c| c.tensor(0)?.flip(Some(&[1]));
+    /// The rows of a matrix in opposite order: flip along the first axis.
+    ///
+    /// >> flipud(TensorXfC([[1, 2], [3, 4]]))
+    /// [[3, 4],
+    ///  [1, 2]]
+    flipud(t: Tensor) = |c| c.tensor(0)?.flip(Some(&[0]));
+    /// A matrix turned by n quarters (1 unless given) to the left, as it is printed: the first two axes.
+    ///
+    /// >> rot90(TensorXfC([[1, 2], [3, 4]]))
+    /// [[2, 4],
+    ///  [1, 3]]
+    rot90(t: Tensor; n: Integer) = |c| {
+        let t = c.tensor(0)?;
+        match c.axis(1, 1)?.rem_euclid(4) {
+            0 => t.flip(Some(&[])),
+            1 => t.swap_axes(0, 1)?.flip(Some(&[0])),
+            2 => t.flip(Some(&[0, 1])),
+            _ => t.flip(Some(&[0]))?.swap_axes(0, 1),
+        }
+    };
     /// Two axes changed for each other, the others in their places.
     ///
     /// >> shape(swapaxes(zeros([2, 3, 4]), 0, -1))
@@ -129,7 +165,7 @@ table! {
 
 table! {
     /// What puts tensors together, and entries in other places.
-    pub TENSOR_PLACES;
+    pub TENSOR_REARRANGE;
     /// The tensors of a list behind each other along an axis (0 unless given).
     ///
     /// >> concat([TensorXfC([[1, 2]]), TensorXfC([[3, 4]])], 0)
@@ -223,6 +259,13 @@ table! {
     take(t: Tensor, index: Array; axis: Integer) = |c| {
         c.tensor(0)?.take(&c.tensor(1)?, c.axis(2, 0)?)
     };
+    /// Of each line along an axis (the last unless given) the entries with the numbers in the same line of an index, which has
+    /// as many axes: what argsort gives, say. Its other extents are the tensor's, or 1.
+    ///
+    /// >> take_along_axis(TensorXfC([[3, 1, 2], [4, 6, 5]]), TensorXuC([[1, 2], [0, 0]]), 1)
+    /// [[1, 2],
+    ///  [4, 4]]
+    take_along_axis(t: Tensor, index: Tensor; axis: Integer) = |c| c.tensor(0)?.take_along(&c.tensor(1)?, c.axis(2, -1)?);
 }
 
 table! {

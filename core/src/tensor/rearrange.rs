@@ -1,6 +1,6 @@
 //! Tensors put together, and their entries in other places along axes.
 
-use super::{Parts, Place, Shape, Tensor};
+use super::{AxisIndex, Parts, Shape, Tensor};
 use crate::array::{Array, Slice};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -106,14 +106,46 @@ impl Tensor {
         self.permute(&axes)
     }
 
-    /// The entries with these numbers along an axis; see [`Place::Numbers`].
+    /// Of each line along an axis the entries with the numbers in the same line of an index, which has as many axes; its
+    /// other extents are the tensor's, or 1. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Argument` for another shape; numbers out of bounds are told later (S13).
+    pub fn take_along(&self, index: &Self, axis: i64) -> Result<Self> {
+        let op = "take_along_axis";
+        let (own, axis) = (self.shape().extents(), self.shape().axis(op, axis)?);
+        let given = index.shape().extents();
+        let fits =
+            |(i, (&own, &given)): (usize, (&u64, &u64))| i == axis || given == own || given == 1;
+        if own.len() != given.len() || !own.iter().zip(given).enumerate().all(fits) {
+            let what = format!(
+                "got an index of {}, expected the extents of {} but for axis {axis}",
+                index.shape(),
+                self.shape()
+            );
+            return Err(Error::Argument { op, what });
+        }
+        let session = self.parts()[0].session();
+        let places = own.iter().enumerate().map(|(i, &n)| {
+            if i == axis {
+                return Ok(AxisIndex::Numbers(index.clone()));
+            }
+            let numbers = session.arange(DType::U64, 0.into(), Scalar::UInt(n), 1.into())?;
+            let mut line = vec![1; own.len()];
+            line[i] = n;
+            Self::new(&numbers, &line).map(AxisIndex::Numbers)
+        });
+        self.at(&places.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The entries with these numbers along an axis; see [`AxisIndex::Numbers`].
     ///
     /// # Errors
     /// As [`Tensor::at`].
     pub fn take(&self, numbers: &Self, axis: i64) -> Result<Self> {
         let axis = self.shape().axis("take", axis)?;
-        let mut places = vec![Place::Slice((..).into()); axis];
-        places.push(Place::Numbers(numbers.clone()));
+        let mut places = vec![AxisIndex::Slice((..).into()); axis];
+        places.push(AxisIndex::Numbers(numbers.clone()));
         self.at_as(Reader::TakeAlong, &places)
     }
 
@@ -179,7 +211,7 @@ impl Tensor {
         let pairs = self.shape().extents().iter().zip(widths);
         let place = |(&extent, &[before, _]): (&u64, &[u64; 2])| {
             let [start, stop] = [before, before + extent].map(exactly::<i64>);
-            Place::Slice(Slice::new(start, stop, 1))
+            AxisIndex::Slice(Slice::new(start, stop, 1))
         };
         Self::of(&padding, shape)?.with_at(&pairs.map(place).collect::<Vec<_>>(), self)
     }
@@ -227,7 +259,7 @@ impl Tensor {
                 let first = Self::counting(session, DType::U64, n)?;
                 let moved = first.each(|numbers| numbers.try_add(Scalar::UInt(from)))?;
                 let [row, column] = if above < 0 { [moved, first] } else { [first, moved] };
-                zeros.with_at(&[row, column].map(Place::Numbers), self)
+                zeros.with_at(&[row, column].map(AxisIndex::Numbers), self)
             }
             [m, n] => {
                 let (axis, extent) = if above < 0 { (0, m) } else { (1, n) };
