@@ -45,6 +45,7 @@ struct Row {
     ptx: &'static str,
     numpy: &'static str,
     script: &'static str,
+    letters: &'static str,
 }
 
 const fn row(
@@ -53,23 +54,24 @@ const fn row(
     ptx: &'static str,
     numpy: &'static str,
     script: &'static str,
+    letters: &'static str,
 ) -> Row {
-    Row { name, bytes, ptx, numpy, script }
+    Row { name, bytes, ptx, numpy, script, letters }
 }
 
 const ROWS: [Row; 12] = [
-    row("msk", 1, "pred", "bool", "MaskC"),
-    row("i8", 1, "s8", "int8", "Int8C"),
-    row("u8", 1, "u8", "uint8", "UInt8C"),
-    row("i16", 2, "s16", "int16", "Int16C"),
-    row("u16", 2, "u16", "uint16", "UInt16C"),
-    row("i32", 4, "s32", "int32", "Int32C"),
-    row("u32", 4, "u32", "uint32", "UInt32C"),
-    row("i64", 8, "s64", "int64", "Int64C"),
-    row("u64", 8, "u64", "uint64", "UInt64C"),
-    row("f16", 2, "f16", "float16", "Float16C"),
-    row("f32", 4, "f32", "float32", "FloatC"),
-    row("f64", 8, "f64", "float64", "Float64C"),
+    row("msk", 1, "pred", "bool", "MaskC", "m"),
+    row("i8", 1, "s8", "int8", "Int8C", "i8"),
+    row("u8", 1, "u8", "uint8", "UInt8C", "u8"),
+    row("i16", 2, "s16", "int16", "Int16C", "i16"),
+    row("u16", 2, "u16", "uint16", "UInt16C", "u16"),
+    row("i32", 4, "s32", "int32", "Int32C", "i"),
+    row("u32", 4, "u32", "uint32", "UInt32C", "u"),
+    row("i64", 8, "s64", "int64", "Int64C", "i64"),
+    row("u64", 8, "u64", "uint64", "UInt64C", "u64"),
+    row("f16", 2, "f16", "float16", "Float16C", "h"),
+    row("f32", 4, "f32", "float32", "FloatC", "f"),
+    row("f64", 8, "f64", "float64", "Float64C", "d"),
 ];
 
 impl DType {
@@ -106,6 +108,11 @@ impl DType {
     /// The script type with this lane type: `FloatC`, `MaskC`.
     pub const fn script_name(self) -> &'static str {
         self.row().script
+    }
+
+    /// What stands for it in the names of types that have it inside: `f` in `TensorXfC`.
+    pub const fn letters(self) -> &'static str {
+        self.row().letters
     }
 
     /// PTX type suffix for arithmetic: `f32`, `s32`, `pred`.

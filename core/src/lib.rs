@@ -24,6 +24,25 @@
 //! # }
 //! ```
 //!
+//! # What is here
+//!
+//! | module | has |
+//! |---|---|
+//! | [`session`] | [`Session`], which records and evaluates; its [`builder`], [`flags`] and [`runtime`]; what it did: [`inspect`]; what derivatives are made of: [`tape`] |
+//! | [`array`] | [`Array`], lanes of one type: operators, functions, slices, gathers and scatters, derivatives |
+//! | [`value`] | [`Value`]: arrays, vectors, complex numbers, quaternions, matrices, tensors; how they broadcast and print |
+//! | [`tensor`] | [`tensor::Tensor`], lanes with a shape: views, axes, products, factorisations, transforms |
+//! | [`catalogue`] | every function of whole arrays as a row: what help, completion and front ends read |
+//! | [`control`] | loops and branches of arrays |
+//! | [`random`] | [`random::Pcg32`], a generator a lane |
+//! | [`text_kernel`] | kernels that users write as text |
+//! | [`cuda_module`] | modules of CUDA C++ that users write |
+//! | [`engine`] | operators and types of users, batched |
+//! | [`interop`] | memory of others: [`view`], [`dlpack`], [`foreign`], [`evcxr`] |
+//! | [`device`] | devices, instruction sets, what memory is left |
+//! | [`dtype`], [`half`], [`error`], [`log`] | types of lanes and [`Scalar`], [`F16`], [`Error`], the session's log |
+//! | [`interrupt`] | how work is stopped from outside |
+//!
 //! # Glossary
 //!
 //! | word | means |
@@ -75,8 +94,10 @@ pub mod interop;
 pub mod interrupt;
 #[doc(hidden)]
 pub mod ir;
+#[doc(hidden)]
 pub mod linear;
 pub mod log;
+#[doc(hidden)]
 pub mod memory;
 pub mod random;
 pub mod session;

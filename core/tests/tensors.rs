@@ -1,7 +1,7 @@
 //! Tensors by what arrays make of the same entries.
 
 use porcini_core::ir::op::ReduceOp;
-use porcini_core::tensor::{Place, Tensor};
+use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Slice, Value};
 use porcini_core::{Array, DType, Result, Session};
 
@@ -127,27 +127,27 @@ fn turned_values(value: &Value) -> Result<Tensor> {
 }
 
 /// What places choose of a tensor with these extents, entry by entry: the shape, and the numbers of the entries.
-fn chosen(extents: &[u64], places: &[Place]) -> (Vec<u64>, Vec<usize>) {
+fn chosen(extents: &[u64], places: &[AxisIndex]) -> (Vec<u64>, Vec<usize>) {
     let mut places = places.to_vec();
-    let n_used = places.iter().filter(|place| !matches!(place, Place::New)).count();
-    places.resize(places.len() + extents.len() - n_used, Place::Slice((..).into()));
+    let n_used = places.iter().filter(|place| !matches!(place, AxisIndex::New)).count();
+    places.resize(places.len() + extents.len() - n_used, AxisIndex::Slice((..).into()));
     let (mut shape, mut found, mut axis) = (Vec::new(), vec![0], 0);
     for place in &places {
-        let Some(&n) = extents.get(axis).filter(|_| !matches!(place, Place::New)) else {
+        let Some(&n) = extents.get(axis).filter(|_| !matches!(place, AxisIndex::New)) else {
             shape.push(1);
             continue;
         };
         axis += 1;
         let from_end = |i: i64| if i < 0 { i + n.cast_signed() } else { i }.cast_unsigned();
         let numbers: Vec<u64> = match place {
-            Place::Number(i) => vec![from_end(*i)],
-            Place::Slice(slice) => slice.places(n).collect(),
-            Place::Numbers(numbers) => {
+            AxisIndex::Number(i) => vec![from_end(*i)],
+            AxisIndex::Slice(slice) => slice.places(n).collect(),
+            AxisIndex::Numbers(numbers) => {
                 lanes(numbers).to_vec::<i64>().expect("lanes").into_iter().map(from_end).collect()
             }
-            Place::New => unreachable!(),
+            AxisIndex::New => unreachable!(),
         };
-        if !matches!(place, Place::Number(_)) {
+        if !matches!(place, AxisIndex::Number(_)) {
             shape.push(numbers.len() as u64);
         }
         let step = |before: usize| numbers.iter().map(move |&i| before * exactly(n) + exactly(i));
@@ -188,7 +188,7 @@ fn entries_at_places_are_read_and_written() -> Result<()> {
         let mut places = Vec::new();
         for &extent in &extents[..usize::try_from(random(&mut state, rank + 1)).unwrap()] {
             if random(&mut state, 5) == 0 {
-                places.push(Place::New);
+                places.push(AxisIndex::New);
             }
             let signed = |i: u64, state: &mut u64| {
                 let back = if random(state, 2) == 0 { extent } else { 0 };
@@ -197,7 +197,7 @@ fn entries_at_places_are_read_and_written() -> Result<()> {
             places.push(match random(&mut state, 4) {
                 0 if extent > 0 => {
                     let i = random(&mut state, extent);
-                    Place::Number(signed(i, &mut state))
+                    AxisIndex::Number(signed(i, &mut state))
                 }
                 // One of them: several go together.
                 1 if extent > 0 && !has_numbers => {
@@ -207,13 +207,13 @@ fn entries_at_places_are_read_and_written() -> Result<()> {
                         .map(|i| i.cast_signed())
                         .collect();
                     let numbers = session.array(&numbers)?;
-                    Place::Numbers(Tensor::new(&numbers, &[numbers.size()])?)
+                    AxisIndex::Numbers(Tensor::new(&numbers, &[numbers.size()])?)
                 }
-                2 => Place::Slice(Slice::from(..).step_by(-2)),
-                _ => Place::Slice((random(&mut state, 4).cast_signed()..).into()),
+                2 => AxisIndex::Slice(Slice::from(..).step_by(-2)),
+                _ => AxisIndex::Slice((random(&mut state, 4).cast_signed()..).into()),
             });
         }
-        let used = places.iter().filter(|place| !matches!(place, Place::New)).count();
+        let used = places.iter().filter(|place| !matches!(place, AxisIndex::New)).count();
         assert!(used <= extents.len());
         let (shape, numbers) = chosen(&extents, &places);
         let found = tensor.at(&places)?;
@@ -237,21 +237,21 @@ fn several_arrays_of_numbers_go_together() -> Result<()> {
     let session = Session::new()?;
     let x = session.arange(DType::I32, 0.into(), 24.into(), 1.into())?;
     let t = Tensor::new(&x, &[2, 3, 4])?;
-    let numbers = |numbers: &[i32]| -> Result<Place> {
-        Ok(Place::Numbers(Tensor::new(&session.array(numbers)?, &[numbers.len() as u64])?))
+    let numbers = |numbers: &[i32]| -> Result<AxisIndex> {
+        Ok(AxisIndex::Numbers(Tensor::new(&session.array(numbers)?, &[numbers.len() as u64])?))
     };
     let diagonal = t.at(&[numbers(&[0, 1, -1])?, numbers(&[0, -1, 1])?])?;
     assert_eq!(diagonal.shape().extents(), [3, 4]);
     assert_eq!(lanes(&diagonal).to_vec::<i32>()?, [0, 1, 2, 3, 20, 21, 22, 23, 16, 17, 18, 19]);
     // With an axis between them their axis comes first, as in NumPy.
-    let apart = t.at(&[numbers(&[1, 0])?, Place::Slice((..).into()), numbers(&[3, 0])?])?;
+    let apart = t.at(&[numbers(&[1, 0])?, AxisIndex::Slice((..).into()), numbers(&[3, 0])?])?;
     assert_eq!(apart.shape().extents(), [2, 3]);
     assert_eq!(lanes(&apart).to_vec::<i32>()?, [15, 19, 23, 0, 4, 8]);
     let beyond = t.at(&[numbers(&[0, 2])?])?;
     let error = lanes(&beyond).to_vec::<i32>().unwrap_err().to_string();
     assert!(error.contains("index 2 out of bounds for axis 0 of extent 2"), "{error}");
-    assert!(t.at(&[Place::Number(2)]).is_err());
-    assert!(t.at(&vec![Place::Number(0); 4]).is_err());
+    assert!(t.at(&[AxisIndex::Number(2)]).is_err());
+    assert!(t.at(&vec![AxisIndex::Number(0); 4]).is_err());
     Ok(())
 }
 
@@ -264,7 +264,7 @@ fn a_slice_of_an_expression_is_one_kernel_of_its_own_lanes() -> Result<()> {
     let (a, b) = (Tensor::new(&x, &[20, 30])?, Tensor::new(&y, &[30, 20])?);
     let sum = Value::from(a.transpose()?).try_add(&b)?;
     let Value::Tensor(sum) = sum else { panic!("no tensor") };
-    let part = sum.at(&[Place::Slice((0..10).into()), Place::Number(3)])?;
+    let part = sum.at(&[AxisIndex::Slice((0..10).into()), AxisIndex::Number(3)])?;
     let launches = session.history().len();
     let got = lanes(&part).to_vec::<f32>()?;
     assert_eq!(session.history().len() - launches, 1);

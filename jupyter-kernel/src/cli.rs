@@ -7,7 +7,9 @@ use porcini_core::DeviceChoice;
 use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
 
 use crate::doctor;
-use crate::install::{self, InstallError, NAME, Place, RUST_NAME, SANDBOX_NAME, Spec, Starts};
+use crate::install::{
+    self, Destination, InstallError, NAME, RUST_NAME, SANDBOX_NAME, Spec, Starts,
+};
 use crate::serve::{StartError, serve};
 use crate::warn::warn;
 
@@ -52,7 +54,7 @@ enum Command {
     /// Tell Jupyter about this kernel
     Install {
         #[command(flatten)]
-        place: PlaceArguments,
+        place: DestinationArguments,
         /// What notebooks show instead of Porcini
         #[arg(long, value_name = "TEXT")]
         display_name: Option<String>,
@@ -72,7 +74,7 @@ enum Command {
     /// Make Jupyter forget this kernel
     Uninstall {
         #[command(flatten)]
-        place: PlaceArguments,
+        place: DestinationArguments,
     },
     /// Say what is installed, and whether it starts
     Doctor,
@@ -106,7 +108,7 @@ impl Settings {
 
 /// Where a kernelspec goes.
 #[derive(Args, Debug)]
-struct PlaceArguments {
+struct DestinationArguments {
     /// For this user (the default)
     #[arg(long, conflicts_with_all = ["prefix", "sys_prefix"])]
     user: bool,
@@ -121,12 +123,12 @@ struct PlaceArguments {
     name: Option<String>,
 }
 
-impl PlaceArguments {
-    fn place(&self) -> Place {
+impl DestinationArguments {
+    fn destination(&self) -> Destination {
         match &self.prefix {
-            Some(folder) => Place::Prefix(folder.clone()),
-            None if self.sys_prefix => Place::Environment,
-            None => Place::User,
+            Some(folder) => Destination::Prefix(folder.clone()),
+            None if self.sys_prefix => Destination::Environment,
+            None => Destination::User,
         }
     }
 }
@@ -163,7 +165,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
                     (name, shown) = (format!("{name}-{label}"), format!("{shown} ({label})"));
                 }
                 if place.name.is_none() {
-                    install::check_sandbox(&place.place(), &name, &setting)?;
+                    install::check_sandbox(&place.destination(), &name, &setting)?;
                 }
                 settings.insert(0, setting);
             }
@@ -172,12 +174,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
                 display_name: display_name.unwrap_or(shown),
                 starts: if rust { Starts::Rust { core } } else { Starts::Us { settings } },
             };
-            let folder = install::install(&place.place(), &spec)?;
+            let folder = install::install(&place.destination(), &spec)?;
             Ok(format!("installed {} in {}\n", spec.name, folder.display()))
         }
         Command::Uninstall { place } => {
             let name = place.name.as_deref().unwrap_or(NAME);
-            let folder = install::uninstall(&place.place(), name)?;
+            let folder = install::uninstall(&place.destination(), name)?;
             Ok(format!("removed {}\n", folder.display()))
         }
         Command::Doctor => {

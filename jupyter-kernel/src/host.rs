@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
-use porcini_script::{Host, Place, Shown, folders, programs};
+use porcini_script::{DisplayTarget, Host, Shown, folders, programs};
 use serde_json::json;
 
 use crate::bundle::mime_bundle;
@@ -47,7 +47,8 @@ impl Bar {
         let new = usize::from(!was_shown);
         let number = self.number.fetch_add(new, Ordering::Relaxed) + new;
         let name = format!("porcini progress {number}");
-        let place = if was_shown { Place::Instead(&name) } else { Place::Named(&name) };
+        let place =
+            if was_shown { DisplayTarget::Instead(&name) } else { DisplayTarget::Named(&name) };
         let mut shown = Shown::plain(line);
         if line.is_empty() {
             // No line at all, where text has one that is empty.
@@ -58,11 +59,11 @@ impl Bar {
 }
 
 /// Shows a value below a cell, or in place of one with a name.
-fn display(publisher: &Publisher, shown: Shown, place: Place<'_>) {
+fn display(publisher: &Publisher, shown: Shown, place: DisplayTarget<'_>) {
     let (kind, transient) = match place {
-        Place::Below => ("display_data", json!({})),
-        Place::Named(name) => ("display_data", json!({"display_id": name})),
-        Place::Instead(name) => ("update_display_data", json!({"display_id": name})),
+        DisplayTarget::Below => ("display_data", json!({})),
+        DisplayTarget::Named(name) => ("display_data", json!({"display_id": name})),
+        DisplayTarget::Instead(name) => ("update_display_data", json!({"display_id": name})),
     };
     let data = mime_bundle(shown);
     publisher.show(kind, &json!({"data": data, "metadata": {}, "transient": transient}));
@@ -140,7 +141,7 @@ impl Host for Notebook {
         true
     }
 
-    fn display(&self, shown: &Shown, place: Place<'_>) {
+    fn display(&self, shown: &Shown, place: DisplayTarget<'_>) {
         display(&self.publisher, shown.clone(), place);
     }
 

@@ -32,7 +32,7 @@ const LOGOS: [(&str, &[u8]); 3] = [
 
 /// Where a kernelspec goes.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     User,
     /// Below a folder such as `/usr/local`.
     Prefix(PathBuf),
@@ -87,7 +87,7 @@ pub(crate) enum InstallError {
 }
 
 /// Writes a kernelspec; its folder.
-pub(crate) fn install(place: &Place, spec: &Spec) -> Result<PathBuf, InstallError> {
+pub(crate) fn install(place: &Destination, spec: &Spec) -> Result<PathBuf, InstallError> {
     let folder = folder(place, &spec.name)?;
     let file = folder.join("kernel.json");
     if file.exists() && !is_ours(&file) {
@@ -178,7 +178,7 @@ fn core_folder(named: Option<&Path>) -> Result<PathBuf, InstallError> {
 }
 
 /// Removes a kernelspec; the folder that it was in.
-pub(crate) fn uninstall(place: &Place, name: &str) -> Result<PathBuf, InstallError> {
+pub(crate) fn uninstall(place: &Destination, name: &str) -> Result<PathBuf, InstallError> {
     let folder = folder(place, name)?;
     let file = folder.join("kernel.json");
     if !file.exists() {
@@ -196,7 +196,8 @@ pub(crate) fn uninstall(place: &Place, name: &str) -> Result<PathBuf, InstallErr
 pub(crate) fn search_path() -> Vec<PathBuf> {
     let listed = env::var_os("JUPYTER_PATH").unwrap_or_default();
     let listed = env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
-    let places = [Some(Place::User), Some(Place::Environment), home().map(Place::Prefix)];
+    let places =
+        [Some(Destination::User), Some(Destination::Environment), home().map(Destination::Prefix)];
     let own = places.into_iter().flatten().filter_map(|place| data(&place).ok());
     let system = ["/usr/local/share/jupyter", "/usr/share/jupyter"].map(PathBuf::from);
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -221,7 +222,11 @@ pub(crate) fn sandbox_label(setting: &str) -> Option<String> {
 }
 
 /// Fails if a kernel of this name has another sandbox.
-pub(crate) fn check_sandbox(place: &Place, name: &str, setting: &str) -> Result<(), InstallError> {
+pub(crate) fn check_sandbox(
+    place: &Destination,
+    name: &str,
+    setting: &str,
+) -> Result<(), InstallError> {
     let folder = folder(place, name)?;
     let known = argument(&folder.join("kernel.json"), 3);
     match known.is_some_and(|known| known != setting) {
@@ -244,7 +249,7 @@ pub(crate) fn argument(file: &Path, i: usize) -> Option<String> {
     spec["argv"][i].as_str().map(String::from)
 }
 
-fn folder(place: &Place, name: &str) -> Result<PathBuf, InstallError> {
+fn folder(place: &Destination, name: &str) -> Result<PathBuf, InstallError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
         return Err(InstallError::Name(name.into()));
@@ -254,17 +259,17 @@ fn folder(place: &Place, name: &str) -> Result<PathBuf, InstallError> {
 }
 
 /// Jupyter's data folder in a place.
-fn data(place: &Place) -> Result<PathBuf, InstallError> {
+fn data(place: &Destination) -> Result<PathBuf, InstallError> {
     let variable =
         |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let share = |prefix: PathBuf| prefix.join("share").join("jupyter");
     match place {
-        Place::Prefix(folder) => Ok(share(folder.clone())),
-        Place::Environment => variable("VIRTUAL_ENV")
+        Destination::Prefix(folder) => Ok(share(folder.clone())),
+        Destination::Environment => variable("VIRTUAL_ENV")
             .or_else(|| variable("CONDA_PREFIX"))
             .map(share)
             .ok_or(InstallError::NoEnvironment),
-        Place::User => variable("JUPYTER_DATA_DIR")
+        Destination::User => variable("JUPYTER_DATA_DIR")
             .or_else(|| {
                 let apple = cfg!(target_os = "macos").then(|| variable("HOME")).flatten();
                 apple.map(|home| home.join("Library").join("Jupyter"))

@@ -13,7 +13,7 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::{editor, exit_code, foreground, pager, print};
+use crate::{exit_code, external_editor, foreground, pager, print};
 
 /// The real system.
 pub(crate) struct System {
@@ -120,15 +120,15 @@ impl Host for System {
     }
 
     fn edit(&self, text: &str) -> io::Result<String> {
-        editor::edit(text)
+        external_editor::edit(text)
     }
 
     fn edit_file(&self, path: &str) -> io::Result<()> {
-        editor::open(path)
+        external_editor::open(path)
     }
 
     fn clipboard(&self) -> io::Result<String> {
-        editor::clipboard()
+        external_editor::clipboard()
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {

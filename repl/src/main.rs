@@ -3,8 +3,8 @@
 mod cli;
 mod doctor;
 mod edit;
-mod editor;
 mod exit_code;
+mod external_editor;
 mod foreground;
 mod host;
 mod json;

@@ -90,7 +90,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
                 // Adding does not fail.
                 drop(editor.add_history_entry(&text));
                 let read = match editor.helper() {
-                    Some(helper) => helper.reading.of(&text),
+                    Some(helper) => helper.cell_cache.of(&text),
                     None => Rc::new(Cell::typed(&text)),
                 };
                 match run_cell(interpreter, &read, cell, is_numbered) {

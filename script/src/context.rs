@@ -14,7 +14,7 @@ use crate::diagnose::{caught, diagnosis};
 use crate::fault::{IntoFault, Result};
 use crate::language::cell::Lines;
 use crate::show::display;
-use crate::show::forms::{self, Place, Shown};
+use crate::show::forms::{self, DisplayTarget, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
@@ -170,7 +170,7 @@ impl Context {
     }
 
     /// Shows a value outside of the cell's result.
-    pub(crate) fn display(&self, value: &Dynamic, place: Place<'_>) -> Result<()> {
+    pub(crate) fn display(&self, value: &Dynamic, place: DisplayTarget<'_>) -> Result<()> {
         self.host.display(&self.shown(value)?, place);
         Ok(())
     }

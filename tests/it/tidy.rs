@@ -15,7 +15,7 @@ const UNSAFE: [(&str, &str); 31] = [
     ("core/src/backend/cpu/compiled.rs", "machine code as functions"),
     ("core/src/backend/cpu/work.rs", "calls of machine code"),
     ("core/src/backend/cuda/cublas.rs", "calls of a library"),
-    ("core/src/backend/cuda/driver.rs", "calls of the driver"),
+    ("core/src/backend/cuda/driver_library.rs", "calls of the driver"),
     ("core/src/backend/cuda/gpu.rs", "calls of the driver"),
     ("core/src/backend/cuda/staging.rs", "calls of the driver; memory that it writes"),
     ("core/src/backend/host.rs", "blocks of memory"),
@@ -94,7 +94,7 @@ const SHELL: Layers = &[
     &["settings"],
     &["print"],
     &["foreground"],
-    &["pager", "editor", "cli", "exit_code", "signals"],
+    &["pager", "external_editor", "cli", "exit_code", "signals"],
     &["json", "source"],
     &["host"],
     &["doctor", "edit"],
@@ -230,6 +230,28 @@ fn the_map_is_complete() {
             if is_mapped.contains(&room) { stem } else { room.split('/').next_back().unwrap() };
         let is_outline = ["mod", "lib"].contains(&wanted);
         assert!(is_outline || words.contains(wanted), "{file}: ARCHITECTURE.md has no `{wanted}`");
+    }
+}
+
+/// What is public stands on the front page, or is hidden from those who read it.
+#[test]
+fn the_front_page_shows_what_is_public() {
+    let page = std::fs::read_to_string(root().join("core/src/lib.rs")).unwrap();
+    let mut before = "";
+    for line in page.lines() {
+        let name = line.strip_prefix("pub mod ").and_then(|name| name.strip_suffix(';'));
+        let is_told = |name: &str| {
+            page.lines()
+                .any(|line| line.starts_with("//! | [") && line.contains(&format!("[`{name}`]")))
+        };
+        let is_hidden = before.starts_with("#[doc(hidden)]") || before.contains("internals");
+        if let Some(name) = name {
+            assert!(
+                is_hidden != is_told(name),
+                "{name}: tell what it has in core/src/lib.rs, or hide it"
+            );
+        }
+        before = line;
     }
 }
 

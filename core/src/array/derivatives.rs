@@ -57,7 +57,8 @@ impl Array {
 
     /// Whether what is recorded of it now is tracked.
     pub(crate) fn is_followed(&self) -> bool {
-        self.session().with_table(|table| table.get(self.id()).tracked && !table.untracked)
+        self.session()
+            .with_table(|table| table.get(self.id()).tracked && !table.recording.untracked)
     }
 
     /// The same lanes without what they are made of.
@@ -122,7 +123,8 @@ impl Array {
         let mut ids = self.session().ids(name, args)?;
         ids.push(self.id());
         let scope = self.session().with_table(|table| {
-            let is_tracked = ids.iter().any(|&id| table.get(id).tracked && !table.untracked);
+            let is_tracked =
+                ids.iter().any(|&id| table.get(id).tracked && !table.recording.untracked);
             let scope = ids.iter().map(|&id| table.get(id).scope).max();
             scope.filter(|_| is_tracked).filter(|&scope| scope != 0)
         });
@@ -259,7 +261,9 @@ impl Array {
     /// no derivative where the array has one.
     pub fn has_derivative_to_lose(&self) -> bool {
         self.session().with_table(|table| {
-            table.differentiated > 0 && table.get(self.id()).tracked && !table.untracked
+            table.recording.differentiated > 0
+                && table.get(self.id()).tracked
+                && !table.recording.untracked
         })
     }
 
@@ -382,21 +386,25 @@ impl Session {
 
     /// Whether what is recorded now is tracked, if it is computed from marks.
     pub fn follows(&self) -> bool {
-        self.with_table(|table| !table.untracked)
+        self.with_table(|table| !table.recording.untracked)
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        let before = self.with_table(|table| (table.untracked, table.detaches));
+        let before = self.with_table(|table| (table.recording.untracked, table.recording.detaches));
         self.meanwhile(
-            |table| (table.untracked, table.detaches) = (!tracks, !tracks),
-            move |table| (table.untracked, table.detaches) = before,
+            |table| (table.recording.untracked, table.recording.detaches) = (!tracks, !tracks),
+            move |table| (table.recording.untracked, table.recording.detaches) = before,
             work,
         )
     }
 
     /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.
     pub fn differentiating<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.meanwhile(|table| table.differentiated += 1, |table| table.differentiated -= 1, work)
+        self.meanwhile(
+            |table| table.recording.differentiated += 1,
+            |table| table.recording.differentiated -= 1,
+            work,
+        )
     }
 
     /// Takes marks back: what was computed from them is no longer tracked for their sake.

@@ -52,7 +52,7 @@ impl Array {
         let writer = combining(op)?;
         let own = self.session().zeros(self.dtype(), 1)?.reduce(op)?.dtype();
         // Halves are added in f32 and rounded once.
-        let dtype = if own == DType::F16 { DType::F32 } else { own };
+        let dtype = if own.is_half() { own.widened() } else { own };
         let bits = if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
         let mut segments = self.session().full(dtype, dtype.decode(bits), n)?;
         let values = self.cast(dtype)?;

@@ -47,7 +47,8 @@ impl Isolation<'_> {
     fn leave(&mut self, held: &mut Held<'_>) -> Vec<(VarId, VarId)> {
         let Some(around) = self.around.take() else { return Vec::new() };
         self.session.with_table(|table| {
-            let ended = std::mem::replace(&mut table.isolated, around).unwrap_or_default();
+            let ended =
+                std::mem::replace(&mut table.recording.isolated, around).unwrap_or_default();
             let mut pairs: Vec<(VarId, VarId)> = ended.borders.into_iter().collect();
             pairs.sort_by_key(|&(id, _)| table.get(id).serial);
             held.adopt(pairs.iter().flat_map(|&(id, cotangent)| [id, cotangent]));

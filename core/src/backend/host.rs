@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc as _, Layout, System};
 
 #[cfg(target_os = "linux")]
 use super::pages;
-use super::{Capacity, Memory, groups, limits};
+use super::{Capacity, Memory, control_groups, limits};
 use crate::error::{Error, Result};
 use crate::memory::alloc::Bytes;
 
@@ -168,9 +168,10 @@ impl Memory for HostMemory {
 /// Memory that the system, or a control group of this process, has left.
 pub(crate) fn physical_capacity() -> Capacity {
     let system = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let available = groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
+    let available =
+        control_groups::amount(&system, "MemAvailable:").map(|kilobytes| kilobytes * 1024);
     let system = Capacity { bytes: available.unwrap_or(u64::MAX), whose: "the system" };
-    let group = groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
+    let group = control_groups::left().map(|bytes| Capacity { bytes, whose: "the control group" });
     group.filter(|group| group.bytes < system.bytes).unwrap_or(system)
 }
 

@@ -1,10 +1,8 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use super::cuda::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
@@ -461,13 +459,4 @@ pub trait Memory: Send + Sync {
     fn is_host(&self) -> bool {
         false
     }
-}
-
-/// What a device may use of the system; by default nothing.
-#[derive(Clone, Debug, Default)]
-pub struct Outside {
-    /// Where compiled kernels are kept for other processes.
-    pub cache_folder: Option<PathBuf>,
-    /// Where programs are that show machine code.
-    pub toolkit: Toolkit,
 }

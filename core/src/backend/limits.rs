@@ -7,7 +7,7 @@ pub(crate) use system::left;
 mod system {
     use rustix::process::{Resource, getrlimit};
 
-    use crate::backend::{Capacity, groups};
+    use crate::backend::{Capacity, control_groups};
 
     /// The limits, as the system's table of this process counts what they bound, and as people know them.
     const LIMITS: [(Resource, &str, &str); 2] = [
@@ -21,7 +21,7 @@ mod system {
         let left = |(resource, name, whose)| {
             let most = getrlimit(resource).current?;
             let read = || std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-            let used = groups::amount(status.get_or_insert_with(read), name)? * 1024;
+            let used = control_groups::amount(status.get_or_insert_with(read), name)? * 1024;
             Some(Capacity { bytes: most.saturating_sub(used), whose })
         };
         LIMITS.into_iter().filter_map(left).min_by_key(|capacity| capacity.bytes)

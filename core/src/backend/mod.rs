@@ -1,9 +1,9 @@
 //! Devices behind one trait: lower, launch, primitives, memory.
 
+mod control_groups;
 #[cfg(all(target_arch = "x86_64", unix))]
 pub mod cpu;
 pub mod cuda;
-mod groups;
 pub mod host;
 mod index;
 mod interface;
@@ -11,6 +11,7 @@ pub mod interp;
 pub mod isa;
 pub(crate) mod limits;
 mod open;
+mod outside;
 #[cfg(target_os = "linux")]
 pub(crate) mod pages;
 pub mod primitive;
@@ -20,7 +21,7 @@ pub mod thread_pool;
 
 pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Outside, Pending,
-    Running,
+    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Running,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, opens_late};
+pub use outside::Outside;

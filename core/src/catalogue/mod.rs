@@ -28,7 +28,7 @@ mod linear;
 mod makers;
 mod memory;
 mod pairs;
-mod places;
+mod rearrange;
 mod statistics;
 mod tensors;
 mod vectors;
@@ -42,9 +42,9 @@ pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
 pub use pairs::PAIRS;
-pub use places::PLACES;
+pub use rearrange::REARRANGE;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
-pub use tensors::{TENSOR_PLACES, TENSOR_PRODUCTS, TENSOR_SHAPES};
+pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE, TENSOR_SHAPES};
 pub use vectors::{SHAPES, VECTORS};
 
 use crate::dtype::DType;
@@ -183,14 +183,14 @@ use table;
 
 /// Every row of arrays and vectors.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [PAIRS, SHAPES, LANES, MEMORY, PLACES, VECTORS, DERIVATIVES].into_iter().flatten()
+    [PAIRS, SHAPES, LANES, MEMORY, REARRANGE, VECTORS, DERIVATIVES].into_iter().flatten()
 }
 
 /// Every row of tensors; where the first argument is one, they go before others of the name.
 pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
     let tables = [
         TENSOR_SHAPES,
-        TENSOR_PLACES,
+        TENSOR_REARRANGE,
         TENSOR_PRODUCTS,
         TENSOR_AXES,
         TENSOR_CHOICES,

@@ -10,8 +10,8 @@ use std::hash::{Hash, Hasher};
 use hashbrown::HashTable;
 use smallvec::SmallVec;
 
+use super::consecutive::run;
 use super::launches::{Check, Launch, Member};
-use super::run::run;
 use super::walk::{CHEAP, POLL_INTERVAL, SlotMap, Walk};
 use crate::convert::exactly;
 use crate::error::{Error, Result};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::alike::{Alike, Group};
+use super::consecutive::run;
 use super::draft::{Draft, Finished};
 use super::launches::{Binding, Check, Launch};
 use super::regions::Regions;
 use super::registers::Registers;
-use super::run::run;
 use super::walk::{POLL_INTERVAL, Walk, is_memory_operand};
 use crate::convert::exactly;
 use crate::dtype::DType;

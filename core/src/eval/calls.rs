@@ -89,7 +89,7 @@ impl Builder<'_, '_> {
     /// The register of an instruction of a body: that of an equal one of the same scope, if there is.
     fn step(&mut self, code: StepCode, inst: Inst, scope: u32, is_uniform: bool) -> Reg {
         // One call alone has none: its body has each instruction once.
-        if self.walk.n_calls == 1 || !self.table.value_numbering {
+        if self.walk.n_calls == 1 || !self.table.numbering.enabled {
             self.draft.n_ops += 1;
             return self.known.push(inst, is_uniform);
         }

@@ -125,7 +125,7 @@ impl Cones {
             let serial = table.get(*root).serial;
             form.age = serial.wrapping_sub(*first.get_or_insert(serial));
         }
-        let flags = [target.lane_order, target.fast_math, target.batch, table.value_numbering];
+        let flags = [target.lane_order, target.fast_math, target.batch, table.numbering.enabled];
         let mut hasher = Mix::default();
         flags.hash(&mut hasher);
         forms.iter().for_each(|form| form.hash(&mut hasher));

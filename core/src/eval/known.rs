@@ -110,10 +110,10 @@ impl KnownPlans {
             Variable::new(Kind::Index, dtype, size, [None; MAX_OPERANDS])
         };
         // They are no operations that somebody recorded.
-        let inlines = std::mem::replace(&mut table.inlines, true);
+        let inlines = std::mem::replace(&mut table.recording.inlines, true);
         let between = known.between.iter().map(|like| table.insert(unknown(like)));
         let between: Vec<VarId> = between.collect();
-        table.inlines = inlines;
+        table.recording.inlines = inlines;
         let ids: Vec<VarId> = called.known().chain(between.iter().copied()).collect();
         let on = |place: VarId| Some(ids[place.index()]);
         // Errors are told in the order of recording.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::run::run;
+use super::consecutive::run;
 use crate::ir::kernel::Kernel;
 use crate::ir::primitive::{Part, Primitive, Product};
 use crate::ir::table::Table;

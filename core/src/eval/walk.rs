@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
+use super::consecutive::run;
 use super::launches::Keep;
-use super::run::run;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;

@@ -12,11 +12,14 @@ mod composites;
 mod numbering;
 mod open_regions;
 mod reclaim;
+mod recording;
 mod room;
 mod tracking;
 
 use hashbrown::HashTable;
 
+use self::recording::Recording;
+pub(crate) use self::recording::{Isolated, OpenRegion};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;
@@ -24,44 +27,45 @@ use crate::ir::body::{Bodies, Body};
 use crate::ir::display;
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
-pub(crate) use open_regions::OpenRegion;
-pub(crate) use tracking::Isolated;
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
 
+/// The variables that equal operations find.
+pub(crate) struct Numbering {
+    /// With their hashes, so that growing the table reads no variable.
+    known: HashTable<(u64, VarId)>,
+    /// Whether equal operations share a variable (flag `cse`).
+    pub(crate) enabled: bool,
+}
+
+impl Default for Numbering {
+    fn default() -> Self {
+        Self { known: HashTable::new(), enabled: true }
+    }
+}
+
+/// Slots without a live variable.
+#[derive(Default)]
+struct Unused {
+    free: Vec<VarId>,
+    /// Those of dead variables, to be freed.
+    doomed: Vec<VarId>,
+}
+
 /// All recorded values of a session.
 pub struct Table {
     slots: Vec<Variable>,
-    free: Vec<VarId>,
-    /// Variables with their hashes, so that growing the table reads no variable.
-    numbering: HashTable<(u64, VarId)>,
-    /// Dead variables, to be freed.
-    doomed: Vec<VarId>,
-    owned: Vec<VarId>,
+    unused: Unused,
+    pub(crate) numbering: Numbering,
     /// A superset of the variables that have handles and are not evaluated; see
     /// [`Table::held_unevaluated`].
     candidates: Vec<VarId>,
     next_serial: u64,
-    last_scope: u32,
-    open_regions: Vec<OpenRegion>,
     pub(crate) bodies: Bodies,
-    /// Whether composites are recorded as what they are made of: inside what others are made of.
-    pub(crate) inlines: bool,
-    /// Whether equal operations share a variable (flag `cse`).
-    pub value_numbering: bool,
-    /// Whether nothing that is recorded is tracked, whatever it is made of.
-    pub(crate) untracked: bool,
-    /// Whether that was asked for: bodies of regions, which are recorded again where they are differentiated, keep it in mind.
-    pub(crate) detaches: bool,
-    /// How many functions are being recorded to be called later, one in the other.
-    pub(crate) recorded_functions: usize,
-    /// What such a function did that it may not do.
-    pub(crate) recording_failure: Option<Error>,
-    /// How many functions are being differentiated, one in the other.
-    pub(crate) differentiated: usize,
-    /// What is gone through on its own of what is tracked.
-    pub(crate) isolated: Option<Isolated>,
+    pub(crate) recording: Recording,
+    /// The work list of the recorder, which is lent to it.
+    owned: Vec<VarId>,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -71,23 +75,13 @@ impl Table {
     pub fn new(log: LogQueue) -> Self {
         Self {
             slots: Vec::new(),
-            free: Vec::new(),
-            numbering: HashTable::new(),
-            doomed: Vec::new(),
-            owned: Vec::new(),
+            unused: Unused::default(),
+            numbering: Numbering::default(),
             candidates: Vec::new(),
             next_serial: FIRST_SERIAL,
-            last_scope: 0,
-            open_regions: Vec::new(),
             bodies: Bodies::default(),
-            inlines: false,
-            value_numbering: true,
-            untracked: false,
-            detaches: false,
-            recorded_functions: 0,
-            recording_failure: None,
-            differentiated: 0,
-            isolated: None,
+            recording: Recording::default(),
+            owned: Vec::new(),
             log,
         }
     }
@@ -130,7 +124,7 @@ impl Table {
 
     /// Number of variables that are not freed.
     pub fn n_live(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.slots.len() - self.unused.free.len()
     }
 
     /// Live variables in slot order.
@@ -146,7 +140,7 @@ impl Table {
     #[inline]
     fn next_id(&self) -> VarId {
         let new = || VarId::new(exactly(self.slots.len()));
-        self.free.last().copied().unwrap_or_else(new)
+        self.unused.free.last().copied().unwrap_or_else(new)
     }
 
     /// Adds a variable that value numbering never merges with another. The caller owns one external
@@ -183,10 +177,10 @@ impl Table {
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
         }
-        if self.detaches && self.untracked && scope != 0 {
+        if self.recording.detaches && self.recording.untracked && scope != 0 {
             variable.cold_mut().is_detached = true;
         }
-        if self.free.pop().is_some() {
+        if self.unused.free.pop().is_some() {
             let slot = &mut self.slots[id.index()];
             variable.generation = slot.generation.wrapping_add(1);
             *slot = variable;
@@ -195,7 +189,7 @@ impl Table {
         }
         self.add_candidate(id);
         // What a composite is made of was shown when it was called.
-        if self.log.enabled(if self.inlines { MAX_LEVEL } else { TRACE_LEVEL }) {
+        if self.log.enabled(if self.recording.inlines { MAX_LEVEL } else { TRACE_LEVEL }) {
             display::trace_lines(self, id).into_iter().for_each(|line| self.log.push(line));
         }
         self.free_a_few();
@@ -357,8 +351,8 @@ impl Table {
     /// Notes that a function which is recorded asked for lanes.
     #[cold]
     pub(crate) fn note_stand_in(&mut self, error: &Error) {
-        if matches!(error, Error::StandIn { .. }) && self.recorded_functions > 0 {
-            self.recording_failure = Some(error.clone());
+        if matches!(error, Error::StandIn { .. }) && self.recording.functions > 0 {
+            self.recording.failure = Some(error.clone());
         }
     }
 

@@ -108,7 +108,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Session {
     pub(crate) fn start(runtime: Arc<Runtime>, common: Arc<Common>, family: Family) -> Self {
         let mut table = Table::new(LogQueue::new(common.log.clone()));
-        table.value_numbering = common.flags.get(CSE);
+        table.numbering.enabled = common.flags.get(CSE);
         Self(Arc::new(Inner {
             table: Mutex::new(table),
             compiler: Mutex::default(),
@@ -550,7 +550,7 @@ impl Session {
         self.0.common.flags.set(flag, value);
         if flag == CSE {
             for session in self.family() {
-                session.with_table(|table| table.value_numbering = value);
+                session.with_table(|table| table.numbering.enabled = value);
             }
         }
         Ok(())

@@ -34,32 +34,32 @@ impl Session {
     /// Runs `work`, a function that is recorded: it may not draw from a generator of the session.
     pub fn recording_function<R>(&self, work: impl FnOnce() -> R) -> R {
         self.meanwhile(
-            |table| table.recorded_functions += 1,
-            |table| table.recorded_functions -= 1,
+            |table| table.recording.functions += 1,
+            |table| table.recording.functions -= 1,
             work,
         )
     }
 
     /// Lets the recording of a function fail, whatever the function makes of the error.
     pub fn fail_recording(&self, error: Error) {
-        self.with_table(|table| table.recording_failure = Some(error));
+        self.with_table(|table| table.recording.failure = Some(error));
     }
 
     /// What let the recording of a function fail since this was asked.
     pub fn take_recording_failure(&self) -> Option<Error> {
-        self.with_table(|table| table.recording_failure.take())
+        self.with_table(|table| table.recording.failure.take())
     }
 
     /// Whether a function is being recorded.
     pub fn records_function(&self) -> bool {
-        self.with_table(|table| table.recorded_functions > 0)
+        self.with_table(|table| table.recording.functions > 0)
     }
 
     /// Whether a call with these arguments may be recorded as another one was: they are of this session, no derivatives are
     /// asked of them, and nothing is being recorded.
     pub fn replays(&self, arguments: &[Array]) -> bool {
         let are_plain = |table: &mut Table| {
-            table.recorded_functions == 0
+            table.recording.functions == 0
                 && arguments.iter().all(|array| !table.get(array.id()).tracked)
         };
         arguments.iter().all(|array| self.is(array.session()))

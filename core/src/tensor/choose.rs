@@ -1,6 +1,6 @@
 //! Entries that masks and numbers choose, and windows of neighbours.
 
-use super::{Place, Shape, Tensor};
+use super::{AxisIndex, Shape, Tensor};
 use crate::array::{Array, combining};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -81,8 +81,8 @@ impl Tensor {
     /// As [`Tensor::with_at`].
     pub fn put(&self, numbers: &Self, value: &Self, axis: i64) -> Result<Self> {
         let axis = self.shape().axis("put", axis)?;
-        let mut places = vec![Place::Slice((..).into()); axis];
-        places.push(Place::Numbers(numbers.clone()));
+        let mut places = vec![AxisIndex::Slice((..).into()); axis];
+        places.push(AxisIndex::Numbers(numbers.clone()));
         self.with_at_as("put", Reader::Put, &places, value)
     }
 

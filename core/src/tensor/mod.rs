@@ -27,10 +27,10 @@ mod choose;
 mod contract;
 mod factor_derivatives;
 mod fourier_derivatives;
+mod indexing;
 mod linear;
 mod matrix_derivatives;
 mod order;
-mod place;
 mod product;
 mod rearrange;
 mod reduce;
@@ -38,7 +38,7 @@ mod shape;
 mod softmax;
 mod view;
 
-pub use place::Place;
+pub use indexing::AxisIndex;
 pub use shape::{MAX_RANK, Shape};
 
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Tensor {
         let letters = match (self.dtype(), self.is_complex()) {
             (DType::F64, true) => "z",
             (_, true) => "c",
-            (dtype, false) => letters(dtype),
+            (dtype, false) => dtype.letters(),
         };
         format!("TensorX{letters}C")
     }
@@ -407,7 +407,7 @@ impl From<&Array> for Tensor {
 
 /// The types that scripts know: name, type of the entries or of their parts, and whether they are complex.
 pub fn types() -> impl Iterator<Item = (String, DType, bool)> {
-    let real = DType::ALL.into_iter().rev().map(|dtype| (letters(dtype), dtype, false));
+    let real = DType::ALL.into_iter().rev().map(|dtype| (dtype.letters(), dtype, false));
     let complex = [("c", DType::F32, true), ("z", DType::F64, true)];
     let name = |letters: &str| format!("TensorX{letters}C");
     real.chain(complex).map(move |(letters, dtype, is_complex)| (name(letters), dtype, is_complex))
@@ -419,22 +419,4 @@ pub const ANY_TYPE: &str = "TensorC";
 /// Every name of a type of tensors.
 pub fn type_names() -> impl Iterator<Item = String> {
     types().map(|(name, ..)| name).chain([ANY_TYPE.into()])
-}
-
-/// What stands for a lane type in names of tensor types.
-const fn letters(dtype: DType) -> &'static str {
-    match dtype {
-        DType::Mask => "m",
-        DType::I8 => "i8",
-        DType::U8 => "u8",
-        DType::I16 => "i16",
-        DType::U16 => "u16",
-        DType::I32 => "i",
-        DType::U32 => "u",
-        DType::I64 => "i64",
-        DType::U64 => "u64",
-        DType::F16 => "h",
-        DType::F32 => "f",
-        DType::F64 => "d",
-    }
 }

@@ -547,12 +547,9 @@ impl Function {
 /// A number that a type is limited by.
 fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
     let power = |exponent: i32| 2_f64.powi(exponent);
-    let most = match dtype {
-        DType::F16 => 65504.0,
-        DType::F32 => f64::from(f32::MAX),
-        _ => f64::MAX,
-    };
     if dtype.is_float() {
+        let most =
+            (2.0 - power(1 - dtype.significand_digits())) * power(1 - dtype.least_exponent());
         return Some(Scalar::Float(match limit {
             "max" => most,
             "min" | "lowest" => -most,

@@ -126,7 +126,7 @@ impl Parser<'_> {
 }
 
 /// Where an element is.
-enum Place {
+enum Element {
     /// The variable of this number.
     At(usize),
     /// By lane.
@@ -134,7 +134,7 @@ enum Place {
 }
 
 impl Recorder<'_> {
-    fn place_of(&mut self, local: &Local, index: &Expression) -> Result<Place, Trouble> {
+    fn element_of(&mut self, local: &Local, index: &Expression) -> Result<Element, Trouble> {
         let item = self.value(index)?.into_index(self.session)?;
         let known = match &item {
             Item::Number(number, _) => number.integer(),
@@ -142,7 +142,7 @@ impl Recorder<'_> {
         };
         if let Some(known) = known {
             let k = usize::try_from(known).ok().filter(|&k| k < local.n);
-            return k.map(Place::At).ok_or_else(|| {
+            return k.map(Element::At).ok_or_else(|| {
                 let what = format!("`{}` has {} elements, and no {known}", local.name, local.n);
                 Trouble::new(index.at, what)
             });
@@ -151,7 +151,7 @@ impl Recorder<'_> {
             let what = "an index is an integer";
             return Err(Trouble::new(index.at, what).with(Some("convert it: w[int(j)]".into())));
         }
-        Ok(Place::Index(item.array(self.session)?))
+        Ok(Element::Index(item.array(self.session)?))
     }
 
     /// A place that is stepped: what was there before, or what is then. Its index is looked at once.
@@ -188,14 +188,14 @@ impl Recorder<'_> {
         local: &Local,
         index: &Expression,
     ) -> Result<Item, Trouble> {
-        let place = self.place_of(local, index)?;
+        let place = self.element_of(local, index)?;
         self.value_at(local, &place)
     }
 
-    fn value_at(&mut self, local: &Local, place: &Place) -> Result<Item, Trouble> {
+    fn value_at(&mut self, local: &Local, place: &Element) -> Result<Item, Trouble> {
         let index = match place {
-            Place::At(k) => return Ok(self.element(local, *k)?.1),
-            Place::Index(index) => index,
+            Element::At(k) => return Ok(self.element(local, *k)?.1),
+            Element::Index(index) => index,
         };
         let mut value = Item::Number(Scalar::Int(0), None);
         for k in 0..local.n {
@@ -221,7 +221,7 @@ impl Recorder<'_> {
         op: Option<Op>,
         value: Item,
     ) -> Result<Item, Trouble> {
-        let place = self.place_of(local, index)?;
+        let place = self.element_of(local, index)?;
         let value = match op {
             Some(op) => {
                 let old = self.value_at(local, &place)?;
@@ -230,11 +230,11 @@ impl Recorder<'_> {
             None => value,
         };
         match &place {
-            Place::At(k) => {
+            Element::At(k) => {
                 let (at, _) = self.element(local, *k)?;
                 self.assign(at, &value)
             }
-            Place::Index(index) => {
+            Element::Index(index) => {
                 for k in 0..local.n {
                     let (at, old) = self.element(local, k)?;
                     let is_this = Item::Array(index.eq(Scalar::UInt(k as u64))?);

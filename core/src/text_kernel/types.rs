@@ -161,7 +161,7 @@ impl TypeName {
 
 /// The type in which a kernel sums values of another: f32 of f16, 32 bits of narrow integers and truth values.
 pub(super) fn accumulation(dtype: DType) -> DType {
-    if dtype == DType::F16 { DType::F32 } else { dtype.accumulated() }
+    if dtype.is_half() { dtype.widened() } else { dtype.accumulated() }
 }
 
 impl fmt::Display for TypeName {

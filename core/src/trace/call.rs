@@ -119,7 +119,10 @@ impl Recorder<'_> {
     ) -> VarId {
         let value = *args.last().expect("internal error: a function without a value");
         let is_inside = args.iter().any(|&arg| self.var(arg).scope != 0);
-        if self.table.inlines || is_inside || !args.iter().any(|&arg| self.var(arg).tracked) {
+        if self.table.recording.inlines
+            || is_inside
+            || !args.iter().any(|&arg| self.var(arg).tracked)
+        {
             return value;
         }
         let mut composite = self.recipe(name, &[], |_, args| Ok(args[args.len() - 1]));
@@ -131,7 +134,9 @@ impl Recorder<'_> {
     /// Whether a composite of these arguments is recorded as what it is made of: in its own place, or inside a body.
     pub(super) fn is_spelled_out(&mut self, args: &[VarId]) -> bool {
         let is_inside = self.table.open_region_mut().is_some();
-        self.table.inlines || is_inside || args.iter().any(|&arg| self.var(arg).scope != 0)
+        self.table.recording.inlines
+            || is_inside
+            || args.iter().any(|&arg| self.var(arg).scope != 0)
     }
 
     fn recipe(
@@ -207,14 +212,14 @@ impl Recorder<'_> {
     ) -> Result<BodyId> {
         self.broadcast(|| name, args)?;
         let callee =
-            Callee { name, shape, flags: [self.settings.fold, self.table.value_numbering] };
+            Callee { name, shape, flags: [self.settings.fold, self.table.numbering.enabled] };
         let types = args.iter().map(|&arg| self.dtype(arg));
         if let Some(body) = self.table.bodies.find(&callee, types.clone()) {
             return Ok(body);
         }
         let types: Box<[DType]> = types.collect();
         let mut table = Table::aside();
-        table.value_numbering = self.table.value_numbering;
+        table.numbering.enabled = self.table.numbering.enabled;
         let argument = |&dtype| Variable::new(Kind::Data, dtype, 1, [None; MAX_OPERANDS]);
         let args: Vec<VarId> = types.iter().map(|dtype| table.insert(argument(dtype))).collect();
         let mut recorder = Recorder::new(&mut table, self.settings);

@@ -100,10 +100,10 @@ impl Recorder<'_> {
         if !self.var(id).is_detached() {
             return self.followed_copy_of(copy, id);
         }
-        let before = (self.table.untracked, self.table.detaches);
-        (self.table.untracked, self.table.detaches) = (true, true);
+        let before = (self.table.recording.untracked, self.table.recording.detaches);
+        (self.table.recording.untracked, self.table.recording.detaches) = (true, true);
         let made = self.followed_copy_of(copy, id);
-        (self.table.untracked, self.table.detaches) = before;
+        (self.table.recording.untracked, self.table.recording.detaches) = before;
         // What is behind a region is no copy, and nor is what became one of its operands.
         Ok(self.detached(made?))
     }

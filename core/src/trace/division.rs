@@ -3,7 +3,6 @@
 use super::expr::Expr;
 use super::fmod::fmod;
 use super::math::with_sign_of;
-use crate::dtype::DType;
 
 /// Remainder of `a / b` with the sign of b.
 ///
@@ -63,8 +62,9 @@ fn in_wide<'r>(
     b: Expr<'r>,
     compute: impl Fn(Expr<'r>, Expr<'r>) -> Expr<'r>,
 ) -> Expr<'r> {
-    if a.dtype() == DType::F16 {
-        return compute(a.cast(DType::F32), b.cast(DType::F32)).cast(DType::F16);
+    let own = a.dtype();
+    if own.is_half() {
+        return compute(a.cast(own.widened()), b.cast(own.widened())).cast(own);
     }
     compute(a, b)
 }

@@ -4,11 +4,11 @@
 //! owns; the result is handed out by [`Recorder::finish`], the rest is released, also when recording
 //! fails half-way.
 
-pub mod arith;
 mod call;
 mod copy;
 pub(crate) mod derive;
 mod division;
+pub mod elementwise;
 mod expand;
 pub mod expr;
 mod fmod;

@@ -62,7 +62,7 @@ impl Recorder<'_> {
         if n > size || !self.is_short(x) {
             return self.pick(x, index, None);
         }
-        self.in_places(x, index, &mut Places::new(n))
+        self.in_places(x, index, &mut Reread::new(n))
     }
 
     /// The lanes of `x` in places that it has. Of what is not evaluated yet and made of few operations, these are
@@ -75,7 +75,7 @@ impl Recorder<'_> {
             return self.pick(x, index, None);
         }
         let n = self.size(index);
-        self.in_places(x, index, &mut Places::new(n))
+        self.in_places(x, index, &mut Reread::new(n))
     }
 
     /// Whether a value that is not evaluated is made of few operations.
@@ -97,7 +97,7 @@ impl Recorder<'_> {
     }
 
     /// The lanes of `x` in places that it has, through operations that are not evaluated yet.
-    fn in_places(&mut self, x: VarId, index: VarId, places: &mut Places) -> Result<VarId> {
+    fn in_places(&mut self, x: VarId, index: VarId, places: &mut Reread) -> Result<VarId> {
         let mut known = places.known.iter();
         if let Some(&(.., known)) = known.find(|&&(of, at, _)| (of, at) == (x, index)) {
             return Ok(known);
@@ -214,14 +214,14 @@ fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2
 }
 
 /// What is read in other places.
-struct Places {
+struct Reread {
     /// How many there are.
     n: u64,
     /// Variables, indices, and what stands for the one in the places of the other: as few as [`MOST_OPERATIONS`] give.
     known: SmallVec<[(VarId, VarId, VarId); 8]>,
 }
 
-impl Places {
+impl Reread {
     fn new(n: u64) -> Self {
         Self { n, known: SmallVec::new() }
     }

@@ -25,7 +25,7 @@ impl Completer for Assistant {
             let pair = Pair { display: bracket.into(), replacement: bracket.into() };
             return Ok((cursor.saturating_sub(LEVEL.len()), vec![pair]));
         }
-        let completion = self.interpreter.borrow().complete(&self.reading.of(line), cursor);
+        let completion = self.interpreter.borrow().complete(&self.cell_cache.of(line), cursor);
         let candidates = completion.candidates;
         let explained = candidates.len() + LEFT <= print::rows();
         let width = candidates.iter().map(|c| head(c).chars().count()).max().unwrap_or(0);

@@ -9,13 +9,13 @@ use rustyline::{
 use send_wrapper::SendWrapper;
 
 use super::gutter::{BLANK, LEVEL, Prompted, plain};
-use super::{Closing, Line, Reading, Shared};
+use super::{CellCache, Closing, Line, Shared};
 
 /// Binds the keys.
 pub(super) fn bind(
     editor: &mut Line,
     interpreter: &Shared,
-    reading: &Reading,
+    cell_cache: &CellCache,
     prompted: &Prompted,
     closing: &Closing,
 ) {
@@ -31,7 +31,7 @@ pub(super) fn bind(
     // A new line wherever the cursor is.
     let newline = EventHandler::Conditional(Box::new(NewLine(prompt())));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline);
-    let judge = || SendWrapper::new(Judge(interpreter.clone(), reading.clone()));
+    let judge = || SendWrapper::new(Judge(interpreter.clone(), cell_cache.clone()));
     let enter = EventHandler::Conditional(Box::new(Enter(judge(), prompt())));
     editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), enter);
     for bracket in ['}', ')', ']'] {
@@ -57,7 +57,7 @@ impl ConditionalEventHandler for Key {
 }
 
 /// Says of a text as it is edited whether more lines are needed.
-struct Judge(Shared, Reading);
+struct Judge(Shared, CellCache);
 
 impl Judge {
     /// `None` while the interpreter is busy, which is only while no key is read.

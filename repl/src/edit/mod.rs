@@ -1,12 +1,12 @@
 //! The line editor: thin adapters from rustyline's traits to the interpreter.
 
+mod cell_cache;
 mod complete;
 pub(crate) mod cooked;
 mod gutter;
 mod highlight;
 mod history;
 mod keys;
-mod reading;
 mod transcript;
 
 use std::borrow::Cow;
@@ -21,9 +21,9 @@ use rustyline::{ColorMode, CompletionType, Config, Context, Editor, Helper};
 
 use gutter::{BLANK, plain};
 
+pub(crate) use cell_cache::CellCache;
 pub(crate) use gutter::{Prompt, Prompted, cell};
 pub(crate) use history::Cells;
-pub(crate) use reading::Reading;
 
 /// Names listed without asking.
 const MOST_LISTED: usize = 200;
@@ -66,11 +66,11 @@ pub(crate) fn editor(
         .build();
     let mut editor = Line::with_history(config, history)?;
     let closing = Closing::default();
-    let reading = Reading::default();
-    keys::bind(&mut editor, interpreter, &reading, prompted, &closing);
+    let cell_cache = CellCache::default();
+    keys::bind(&mut editor, interpreter, &cell_cache, prompted, &closing);
     let hinter = HistoryHinter::new();
     let (interpreter, prompted) = (interpreter.clone(), prompted.clone());
-    let helper = Assistant { interpreter, reading, style, prompted, hinter, closing };
+    let helper = Assistant { interpreter, cell_cache, style, prompted, hinter, closing };
     editor.set_helper(Some(helper));
     Ok(editor)
 }
@@ -78,7 +78,7 @@ pub(crate) fn editor(
 /// What the line editor asks.
 pub(crate) struct Assistant {
     interpreter: Shared,
-    pub(crate) reading: Reading,
+    pub(crate) cell_cache: CellCache,
     style: Style,
     prompted: Prompted,
     hinter: HistoryHinter,
@@ -111,7 +111,7 @@ impl Hinter for Assistant {
 
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        let read = self.style.colour.then(|| self.reading.of(line));
+        let read = self.style.colour.then(|| self.cell_cache.of(line));
         let line = read.map_or(Cow::Borrowed(line), |cell| highlight::script(&cell).into());
         if !line.contains(BLANK) {
             return line;
@@ -149,7 +149,7 @@ impl Assistant {
 
     /// Whether a typed text is not complete, and nobody gave it up.
     fn goes_on(&self, text: &str) -> bool {
-        let state = self.interpreter.borrow().is_complete(&self.reading.of(&plain(text)));
+        let state = self.interpreter.borrow().is_complete(&self.cell_cache.of(&plain(text)));
         matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text)
     }
 

@@ -77,7 +77,7 @@ pub struct Completion {
 
 /// Where the cursor stands.
 #[derive(Debug, PartialEq, Eq)]
-enum Place<'t> {
+enum Cursor<'t> {
     /// In a text, the first argument of `function`.
     Text { function: &'t str, typed: &'t str },
     /// In the text of a kernel.
@@ -100,7 +100,7 @@ enum Place<'t> {
     Nowhere,
 }
 
-impl<'t> Place<'t> {
+impl<'t> Cursor<'t> {
     /// The place in a command; `None` in script.
     fn typed_at_prompt(before: &'t str) -> Option<Self> {
         if before.trim_start().starts_with("%%kernel")
@@ -201,33 +201,33 @@ impl Interpreter {
     /// Names that could stand before byte `cursor`. Evaluates nothing.
     pub fn complete(&self, cell: &Cell, cursor: usize) -> Completion {
         let before = cell.text().get(..cursor).unwrap_or(cell.text());
-        let place = Place::typed_at_prompt(before)
-            .unwrap_or_else(|| Place::of(before, open_text(cell, before.len())));
+        let place = Cursor::typed_at_prompt(before)
+            .unwrap_or_else(|| Cursor::of(before, open_text(cell, before.len())));
         let mut typed = place.typed();
-        let is_member = matches!(place, Place::Member { .. });
+        let is_member = matches!(place, Cursor::Member { .. });
         let mut candidates = match place {
-            Place::Text { function: "set_flag" | "flag", .. } | Place::Flag { .. } => flags(),
-            Place::Text { function: "help" | "apropos", .. } => {
+            Cursor::Text { function: "set_flag" | "flag", .. } | Cursor::Flag { .. } => flags(),
+            Cursor::Text { function: "help" | "apropos", .. } => {
                 topics().chain(self.documented()).collect()
             }
-            Place::Help { .. } => {
+            Cursor::Help { .. } => {
                 let names = self.own_names().into_iter().chain(self.documented());
                 topics().chain(names).collect()
             }
-            Place::Command { .. } => commands(),
-            Place::Kernel { text, .. } => self.names_in_kernels(text),
-            Place::Text { .. } | Place::File { .. } => {
+            Cursor::Command { .. } => commands(),
+            Cursor::Kernel { text, .. } => self.names_in_kernels(text),
+            Cursor::Text { .. } | Cursor::File { .. } => {
                 let (folder, part) = typed
                     .rsplit_once('/')
                     .map_or(("", typed), |(folder, part)| (&typed[..folder.len() + 1], part));
                 typed = part;
                 self.files(folder)
             }
-            Place::Static { owner, .. } => self.statics(owner),
-            Place::Member { owner: Some(owner), .. } => self.members(owner),
-            Place::Member { owner: None, .. } => self.methods(|_| true),
-            Place::Name { .. } => self.names(),
-            Place::Nowhere => Vec::new(),
+            Cursor::Static { owner, .. } => self.statics(owner),
+            Cursor::Member { owner: Some(owner), .. } => self.members(owner),
+            Cursor::Member { owner: None, .. } => self.methods(|_| true),
+            Cursor::Name { .. } => self.names(),
+            Cursor::Nowhere => Vec::new(),
         };
         keep_fitting(&mut candidates, typed);
         candidates.sort();
@@ -563,25 +563,25 @@ mod tests {
 
     #[test]
     fn places() {
-        let check = |before: &str, place: Place<'_>| {
+        let check = |before: &str, place: Cursor<'_>| {
             let open = open_text(&Cell::script(before), before.len());
-            assert_eq!(Place::of(before, open), place, "{before}");
+            assert_eq!(Cursor::of(before, open), place, "{before}");
         };
-        check("a + si", Place::Name { typed: "si" });
-        check("", Place::Name { typed: "" });
-        check("FloatC::ar", Place::Static { owner: "FloatC", typed: "ar" });
-        check("v.x.no", Place::Member { owner: Some("v.x"), typed: "no" });
-        check("f(1).no", Place::Member { owner: None, typed: "no" });
-        check("0..n", Place::Name { typed: "n" });
-        check("for ", Place::Nowhere);
-        check("let  a", Place::Nowhere);
-        check("for i in a", Place::Name { typed: "a" });
-        check("12", Place::Nowhere);
-        check("1.", Place::Nowhere);
-        check("read_npy(\"da", Place::Text { function: "read_npy", typed: "da" });
-        check("f(x, \"da", Place::Text { function: "", typed: "da" });
-        check("\"done\" + na", Place::Name { typed: "na" });
-        check("`back", Place::Nowhere);
-        check("a // comm", Place::Nowhere);
+        check("a + si", Cursor::Name { typed: "si" });
+        check("", Cursor::Name { typed: "" });
+        check("FloatC::ar", Cursor::Static { owner: "FloatC", typed: "ar" });
+        check("v.x.no", Cursor::Member { owner: Some("v.x"), typed: "no" });
+        check("f(1).no", Cursor::Member { owner: None, typed: "no" });
+        check("0..n", Cursor::Name { typed: "n" });
+        check("for ", Cursor::Nowhere);
+        check("let  a", Cursor::Nowhere);
+        check("for i in a", Cursor::Name { typed: "a" });
+        check("12", Cursor::Nowhere);
+        check("1.", Cursor::Nowhere);
+        check("read_npy(\"da", Cursor::Text { function: "read_npy", typed: "da" });
+        check("f(x, \"da", Cursor::Text { function: "", typed: "da" });
+        check("\"done\" + na", Cursor::Name { typed: "na" });
+        check("`back", Cursor::Nowhere);
+        check("a // comm", Cursor::Nowhere);
     }
 }

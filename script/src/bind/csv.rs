@@ -7,7 +7,7 @@ use std::ops::Range;
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use porcini_core::tensor::{Place, Tensor};
+use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, ImmutableString, Map};
 
@@ -331,7 +331,8 @@ fn add_columns(tensor: &Tensor, path: &str, sources: &mut Vec<(String, Source)>)
     };
     for j in 0..n.cast_signed() {
         check_interrupt()?;
-        let column = tensor.at(&[Place::Slice((..).into()), Place::Number(j)]).or_fault()?;
+        let column =
+            tensor.at(&[AxisIndex::Slice((..).into()), AxisIndex::Number(j)]).or_fault()?;
         add_parts(&column, &format!("{path}.{j}"), sources)?;
     }
     Ok(())

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 use crate::language::tokens;
 use crate::show::display;
-use crate::show::forms::{Place, Shown};
+use crate::show::forms::{DisplayTarget, Shown};
 use crate::show::html;
 use crate::show::markup::HTML;
 use crate::show::program_text::{Listing, Program};
@@ -160,7 +160,7 @@ pub(super) fn show_table(
         vec![]
     };
     let text = format!("{}{notes}", table.fitted(window, less));
-    context.host.display(&Shown { text, forms }, Place::Below);
+    context.host.display(&Shown { text, forms }, DisplayTarget::Below);
     Ok(())
 }
 

@@ -75,13 +75,13 @@ enum Fact {
 
 /// Where arrays are that a function can reach.
 #[derive(Clone)]
-enum Place {
+enum Slot {
     /// One without components.
     Array(ArrayRef),
     Rng(RngRef),
 }
 
-/// What is in a place.
+/// What is in a slot.
 #[derive(Clone)]
 enum Content {
     Node(Node),
@@ -92,8 +92,8 @@ enum Content {
 #[derive(Default)]
 struct Reach {
     facts: SmallVec<[Fact; 4]>,
-    places: SmallVec<[Place; 4]>,
-    /// Values with components, which are places.
+    slots: SmallVec<[Slot; 4]>,
+    /// Values with components, which are slots.
     nested: Vec<ArrayRef>,
     /// Variables that closures share with what is around.
     variables: Vec<Dynamic>,
@@ -116,12 +116,12 @@ struct Recording {
 enum Returned {
     /// A number, a text, nothing.
     Same(Dynamic),
-    /// What is in a place, not a copy.
-    Place(usize),
+    /// What is in a slot, not a copy.
+    Slot(usize),
     /// A value with components, likewise.
     Nested(usize),
     /// A new value with outputs as its arrays.
-    New(Place),
+    New(Slot),
     /// The new value of this number again.
     Again(usize),
     List(Vec<Self>),
@@ -181,13 +181,13 @@ fn called(
     };
     let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let mut outputs = outputs.into_iter();
-    for (place, content) in &recording.changes {
-        reach.places[*place].put(content.with(&mut outputs));
+    for (slot, content) in &recording.changes {
+        reach.slots[*slot].put(content.with(&mut outputs));
     }
     Ok(recording.result.made(&reach, &mut outputs, &mut Vec::new()))
 }
 
-/// Calls a function with stand-ins in all places that it can reach; what it did, if that can be done again without it.
+/// Calls a function with stand-ins in all slots that it can reach; what it did, if that can be done again without it.
 fn recorded(
     context: &Context,
     call: &NativeCallContext<'_>,
@@ -200,14 +200,14 @@ fn recorded(
     let stand_ins = session.stand_ins(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let before = Before::new(reach);
     let mut next = stand_ins.iter();
-    for place in &reach.places {
-        let mut content = place.content();
+    for slot in &reach.slots {
+        let mut content = slot.content();
         content.each(&mut |array| {
             if let Some(stand_in) = next.next() {
                 array.clone_from(stand_in);
             }
         });
-        place.put(content);
+        slot.put(content);
     }
     session.take_recording_failure();
     let result = session
@@ -227,8 +227,8 @@ fn recorded(
     };
     let mut own = stand_ins.iter();
     let mut changes = Vec::new();
-    for (i, (place, old)) in reach.places.iter().zip(&before.contents).enumerate() {
-        let content = place.content();
+    for (i, (slot, old)) in reach.slots.iter().zip(&before.contents).enumerate() {
+        let content = slot.content();
         let expected: Vec<u64> =
             old.arrays().iter().filter_map(|_| own.next()).map(serial).collect();
         if content.arrays().iter().map(serial).ne(expected) {
@@ -268,7 +268,7 @@ struct Before<'r> {
 
 impl<'r> Before<'r> {
     fn new(reach: &'r Reach) -> Self {
-        let contents = reach.places.iter().map(Place::content).collect();
+        let contents = reach.slots.iter().map(Slot::content).collect();
         let variables = reach.variables.iter().map(Dynamic::flatten_clone).collect();
         Self { reach, contents, variables }
     }
@@ -284,7 +284,7 @@ impl Drop for Before<'_> {
             }
         }
         let contents = std::mem::take(&mut self.contents);
-        self.reach.places.iter().zip(contents).for_each(|(place, content)| place.put(content));
+        self.reach.slots.iter().zip(contents).for_each(|(slot, content)| slot.put(content));
     }
 }
 
@@ -305,8 +305,8 @@ impl Reach {
 
     /// Whether the same arrays can be reached, and nothing else differs.
     fn is_like(&self, other: &Self) -> bool {
-        let is_same = |(a, b): (&Place, &Place)| a.is(b);
-        self.facts == other.facts && self.places.iter().zip(&other.places).all(is_same)
+        let is_same = |(a, b): (&Slot, &Slot)| a.is(b);
+        self.facts == other.facts && self.slots.iter().zip(&other.slots).all(is_same)
     }
 
     fn function(&mut self, function: &FnPtr) {
@@ -369,9 +369,9 @@ impl Reach {
             components.iter().for_each(|component| self.array(component));
             return;
         }
-        let place = Place::Array(array.clone());
-        if let Some(place) = self.places.iter().position(|other| other.is(&place)) {
-            self.facts.push(Fact::Same(place));
+        let slot = Slot::Array(array.clone());
+        if let Some(slot) = self.slots.iter().position(|other| other.is(&slot)) {
+            self.facts.push(Fact::Same(slot));
             return;
         }
         self.facts.push(match &*array.node() {
@@ -380,28 +380,28 @@ impl Reach {
                 Fact::Tensor(form, tensor.parts().iter().map(Array::size).collect())
             }
             Node::Leaf(array) => Fact::Lanes(array.dtype(), array.size()),
-            Node::Nested(..) => unreachable!("internal error: components are places"),
+            Node::Nested(..) => unreachable!("internal error: components are slots"),
         });
-        self.places.push(place);
+        self.slots.push(slot);
     }
 
     fn rng(&mut self, rng: &RngRef) {
-        let place = Place::Rng(rng.clone());
-        if let Some(place) = self.places.iter().position(|other| other.is(&place)) {
-            self.facts.push(Fact::Same(place));
+        let slot = Slot::Rng(rng.clone());
+        if let Some(slot) = self.slots.iter().position(|other| other.is(&slot)) {
+            self.facts.push(Fact::Same(slot));
             return;
         }
         let rng_of = rng.0.borrow();
         self.facts.push(Fact::Rng(rng_of.state.size(), rng_of.inc.size()));
-        self.places.push(place);
+        self.slots.push(slot);
     }
 
     fn arrays(&self) -> Vec<Array> {
-        let mut arrays = Vec::with_capacity(self.places.len());
-        for place in &self.places {
-            match place {
-                Place::Array(array) => array.add_arrays(&mut arrays),
-                Place::Rng(rng) => {
+        let mut arrays = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            match slot {
+                Slot::Array(array) => array.add_arrays(&mut arrays),
+                Slot::Rng(rng) => {
                     let rng = rng.0.borrow();
                     arrays.extend([rng.state.clone(), rng.inc.clone()]);
                 }
@@ -411,7 +411,7 @@ impl Reach {
     }
 }
 
-impl Place {
+impl Slot {
     /// Whether both are the same reference.
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
@@ -428,7 +428,7 @@ impl Place {
         }
     }
 
-    /// A place of its own with other arrays in what is in it.
+    /// A slot of its own with other arrays in what is in it.
     fn with(&self, arrays: &mut impl Iterator<Item = Array>) -> Self {
         if let Self::Array(array) = self
             && let Node::Leaf(_) = &*array.node()
@@ -436,12 +436,12 @@ impl Place {
         {
             return Self::Array(ArrayRef::leaf(array));
         }
-        let place = self.copy();
-        place.put(place.content().with(arrays));
-        place
+        let slot = self.copy();
+        slot.put(slot.content().with(arrays));
+        slot
     }
 
-    /// A place of its own with the same in it.
+    /// A slot of its own with the same in it.
     fn copy(&self) -> Self {
         match self {
             Self::Array(array) => Self::Array(array.copy()),
@@ -510,32 +510,32 @@ impl Returned {
         value: &Dynamic,
         reach: &Reach,
         outputs: &mut Vec<Array>,
-        made: &mut Vec<Place>,
+        made: &mut Vec<Slot>,
     ) -> Option<Self> {
         if value.is_locked() {
             return None;
         }
-        let place = if let Some(array) = value.read_lock::<ArrayRef>() {
-            Some(Place::Array(array.clone()))
+        let slot = if let Some(array) = value.read_lock::<ArrayRef>() {
+            Some(Slot::Array(array.clone()))
         } else {
-            value.read_lock::<RngRef>().map(|rng| Place::Rng(rng.clone()))
+            value.read_lock::<RngRef>().map(|rng| Slot::Rng(rng.clone()))
         };
-        if let Some(Place::Array(array)) = &place
+        if let Some(Slot::Array(array)) = &slot
             && let Some(known) = reach.nested.iter().position(|other| other.is(array))
         {
             return Some(Self::Nested(known));
         }
-        if let Some(place) = place {
-            if let Some(known) = reach.places.iter().position(|other| other.is(&place)) {
-                return Some(Self::Place(known));
+        if let Some(slot) = slot {
+            if let Some(known) = reach.slots.iter().position(|other| other.is(&slot)) {
+                return Some(Self::Slot(known));
             }
-            if let Some(known) = made.iter().position(|other| other.is(&place)) {
+            if let Some(known) = made.iter().position(|other| other.is(&slot)) {
                 return Some(Self::Again(known));
             }
-            outputs.extend(place.content().arrays());
-            made.push(place.clone());
+            outputs.extend(slot.content().arrays());
+            made.push(slot.clone());
             // A copy: its arrays are exchanged.
-            return Some(Self::New(place.copy()));
+            return Some(Self::New(slot.copy()));
         }
         if let Some(list) = value.read_lock::<rhai::Array>() {
             let items = list.iter().map(|item| Self::of(item, reach, outputs, made));
@@ -560,17 +560,17 @@ impl Returned {
         &self,
         reach: &Reach,
         outputs: &mut impl Iterator<Item = Array>,
-        made: &mut Vec<Place>,
+        made: &mut Vec<Slot>,
     ) -> Dynamic {
         match self {
             Self::Same(value) => value.clone(),
-            Self::Place(place) => reach.places[*place].value(),
+            Self::Slot(slot) => reach.slots[*slot].value(),
             Self::Nested(number) => Dynamic::from(reach.nested[*number].clone()),
             Self::Again(number) => made[*number].value(),
-            Self::New(place) => {
-                let place = place.with(outputs);
-                made.push(place.clone());
-                place.value()
+            Self::New(slot) => {
+                let slot = slot.with(outputs);
+                made.push(slot.clone());
+                slot.value()
             }
             Self::List(items) => {
                 let mut list = Vec::with_capacity(items.len());
@@ -590,14 +590,14 @@ impl Returned {
     /// Calls a function with all arrays of new values.
     fn each(&mut self, change: &mut impl FnMut(&mut Array)) {
         match self {
-            Self::New(place) => {
-                let mut content = place.content();
+            Self::New(slot) => {
+                let mut content = slot.content();
                 content.each(change);
-                place.put(content);
+                slot.put(content);
             }
             Self::List(items) => items.iter_mut().for_each(|item| item.each(change)),
             Self::Map(entries) => entries.iter_mut().for_each(|(_, item)| item.each(change)),
-            Self::Same(_) | Self::Place(_) | Self::Nested(_) | Self::Again(_) => {}
+            Self::Same(_) | Self::Slot(_) | Self::Nested(_) | Self::Again(_) => {}
         }
     }
 }

@@ -65,7 +65,7 @@ pub(crate) mod types;
 
 use std::rc::Rc;
 
-use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, SHAPES, VECTORS};
+use porcini_core::catalogue::{LANES, MEMORY, PAIRS, REARRANGE, SHAPES, VECTORS};
 use rhai::Engine;
 
 use crate::bind::doc::Written;
@@ -94,7 +94,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("over lanes or components", |registry| catalogue::register(registry, LANES)),
     ("memory and host arrays", |registry| catalogue::register(registry, MEMORY)),
     ("memory and host arrays", memory::register),
-    ("lanes in other places", |registry| catalogue::register(registry, PLACES)),
+    ("lanes in other places", |registry| catalogue::register(registry, REARRANGE)),
     ("lanes in other places", binary_search::register),
     ("loops and branches in kernels", control::register),
     ("loops and branches in kernels", jit::register),

@@ -5,7 +5,7 @@ use rhai::Dynamic;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, fault, outside_fault};
-use crate::show::forms::Place;
+use crate::show::forms::DisplayTarget;
 use crate::show::markup::HTML;
 use crate::value::type_name;
 
@@ -17,9 +17,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          shows the text. update_display(y, name) replaces it. Arrays are evaluated.\n\n\
          >> display(FloatC([1, 2]))\n[1, 2]",
     );
-    registry.any("display", 1, |context, _, args| context.display(args[0], Place::Below));
+    registry.any("display", 1, |context, _, args| context.display(args[0], DisplayTarget::Below));
     registry.any("display", 2, |context, _, args| {
-        context.display(args[0], Place::Named(&text("display", args[1])?))
+        context.display(args[0], DisplayTarget::Named(&text("display", args[1])?))
     });
     registry.doc(
         "update_display",
@@ -29,7 +29,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          >> update_display(\"half done\", \"progress\")\nhalf done",
     );
     registry.any("update_display", 2, |context, _, args| {
-        context.display(args[0], Place::Instead(&text("update_display", args[1])?))
+        context.display(args[0], DisplayTarget::Instead(&text("update_display", args[1])?))
     });
     for (name, mime, shows, example) in [
         ("display_html", HTML, "HTML", "<b>done</b>"),
@@ -50,7 +50,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             if context.host.shows_forms() && !context.is_sandbox {
                 shown.forms.push((mime, text));
             }
-            context.host.display(&shown, Place::Below);
+            context.host.display(&shown, DisplayTarget::Below);
             Ok(())
         });
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use porcini_core::tensor::{Place, Tensor};
+use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::{Array, DType};
 use rhai::{Dynamic, Map};
 
@@ -449,7 +449,8 @@ fn lines(op: &str, value: &Dynamic) -> Result<Option<Vec<Array>>> {
             "each row is a line: t.T has a line for each column, z.real and z.imag the parts",
         ));
     }
-    let row = |i: u64| Ok(tensor.at(&[Place::Number(i.cast_signed())])?.entries()?.swap_remove(0));
+    let row =
+        |i: u64| Ok(tensor.at(&[AxisIndex::Number(i.cast_signed())])?.entries()?.swap_remove(0));
     (0..n).map(row).collect::<porcini_core::Result<_>>().map(Some).or_fault()
 }
 
@@ -585,10 +586,10 @@ fn channels(op: &str, value: &Dynamic) -> Result<(Vec<Array>, [i64; 2])> {
     if tensor.is_complex() || shape.n_entries() == 0 {
         return Err(expected(format!("{name} of shape {shape}")));
     }
-    let all = || Place::Slice((..).into());
+    let all = || AxisIndex::Slice((..).into());
     let channel = |i: u64| {
         let one = match colours {
-            true => tensor.at(&[all(), all(), Place::Number(i.cast_signed())])?,
+            true => tensor.at(&[all(), all(), AxisIndex::Number(i.cast_signed())])?,
             false => tensor.clone(),
         };
         Ok(one.entries()?.swap_remove(0))

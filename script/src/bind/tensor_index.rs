@@ -1,6 +1,6 @@
 //! Entries of tensors: `t[i]`, `t[[i, 2..5, all, -1]]` (S25).
 
-use porcini_core::tensor::{Place, Tensor};
+use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Argument, Slice};
 use porcini_core::{DType, Value};
 use rhai::Dynamic;
@@ -17,7 +17,7 @@ use crate::value::{Arg, ArrayRef, Node, dynamic, type_name};
 /// What an index says: places of axes, or where to look.
 enum Index {
     /// A place for each axis from the first on; masks choose among the entries of an axis of what stands there.
-    Places(Vec<Place>, Vec<(usize, ArrayRef)>),
+    Axes(Vec<AxisIndex>, Vec<(usize, ArrayRef)>),
     /// A mask of all entries.
     Mask(ArrayRef),
 }
@@ -30,8 +30,8 @@ pub(super) fn get(context: &Context, value: &ArrayRef, index: &Dynamic) -> Resul
     let tensor = tensor_of(value)?;
     match read(context, &tensor, index)? {
         Index::Mask(mask) => masked(value, &mask).map(Dynamic::from),
-        Index::Places(places, masks) => {
-            let mut found = ArrayRef::tensor(tensor.at(&places).or_fault()?);
+        Index::Axes(axes, masks) => {
+            let mut found = ArrayRef::tensor(tensor.at(&axes).or_fault()?);
             for (axis, mask) in masks {
                 let mask = along(&tensor_of(&found)?, axis, &mask)?;
                 found = masked(&found, &mask)?;
@@ -63,16 +63,16 @@ pub(super) fn set(
     let value = lend(&argument, |args| args[0].fitted_to(op, &tensor)).or_fault()?;
     let new = match read(context, &tensor, index)? {
         Index::Mask(mask) => assigned(target, &mask, value)?,
-        Index::Places(places, masks) => {
+        Index::Axes(axes, masks) => {
             // Entries where a mask is false keep what they are.
-            let old = tensor.at(&places).or_fault()?;
+            let old = tensor.at(&axes).or_fault()?;
             let masks = masks.iter().map(|(axis, mask)| along(&old, *axis, mask));
             let both = masks.reduce(|all, mask| and(&all?, &mask?)).transpose()?;
             let value = match both {
                 Some(mask) => assigned(&ArrayRef::tensor(old), &mask, value)?,
                 None => value,
             };
-            tensor.with_at(&places, &value).or_fault()?
+            tensor.with_at(&axes, &value).or_fault()?
         }
     };
     store(context, target, &tensor, &new)
@@ -150,9 +150,9 @@ fn of_first_axes(tensor: &Tensor, mask: &ArrayRef) -> Result<ArrayRef> {
     if rank == of.rank() {
         return Ok(mask.clone());
     }
-    let places =
-        (0..of.rank()).map(|axis| if axis < rank { Place::Slice((..).into()) } else { Place::New });
-    own.at(&places.collect::<Vec<_>>()).map(ArrayRef::tensor).or_fault()
+    let axes = (0..of.rank())
+        .map(|axis| if axis < rank { AxisIndex::Slice((..).into()) } else { AxisIndex::New });
+    own.at(&axes.collect::<Vec<_>>()).map(ArrayRef::tensor).or_fault()
 }
 
 fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
@@ -163,37 +163,37 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
     }
     let list = index.read_lock::<rhai::Array>();
     let items = list.as_ref().map_or(std::slice::from_ref(index), |list| list.as_slice());
-    let (mut places, mut masks) = (Vec::with_capacity(items.len()), Vec::new());
+    let (mut axes, mut masks) = (Vec::with_capacity(items.len()), Vec::new());
     // The axes of what is found.
     let mut axis = 0;
     for item in items {
-        let place = if let Ok(i) = item.as_int() {
-            Place::Number(i)
+        let chosen = if let Ok(i) = item.as_int() {
+            AxisIndex::Number(i)
         } else if let Some(slice) = range::slice(item) {
-            Place::Slice(slice)
+            AxisIndex::Slice(slice)
         } else if item.is::<All>() {
-            Place::Slice(Slice::from(..))
+            AxisIndex::Slice(Slice::from(..))
         } else if item.is_unit() {
-            Place::New
+            AxisIndex::New
         } else {
             match numbers(context, item)? {
                 mask if mask.dtype() == DType::Mask => {
                     masks.push((axis, mask));
-                    Place::Slice(Slice::from(..))
+                    AxisIndex::Slice(Slice::from(..))
                 }
-                numbers => Place::Numbers(tensor_of(&numbers)?),
+                numbers => AxisIndex::Numbers(tensor_of(&numbers)?),
             }
         };
-        axis += usize::from(!matches!(place, Place::Number(_)));
-        places.push(place);
+        axis += usize::from(!matches!(chosen, AxisIndex::Number(_)));
+        axes.push(chosen);
     }
-    if !masks.is_empty() && places.iter().any(|place| matches!(place, Place::Numbers(_))) {
+    if !masks.is_empty() && axes.iter().any(|chosen| matches!(chosen, AxisIndex::Numbers(_))) {
         return Err(fault_with_hint(
             format!("[]: got a mask beside numbers as index of {}", tensor.shape()),
             "take them one after the other: t[[mask, all]][[all, numbers]]",
         ));
     }
-    Ok(Index::Places(places, masks))
+    Ok(Index::Axes(axes, masks))
 }
 
 /// An index of several entries: an array, or a list of integers.
@@ -218,7 +218,7 @@ pub(super) fn rows(tensor: Tensor) -> Result<impl Iterator<Item = Result<Dynamic
     let n = tensor.shape().extents().first().copied();
     let n = n.ok_or_else(|| fault("for: got a tensor without axes"))?;
     let row = move |i: u64| {
-        let place = Place::Number(i64::try_from(i).unwrap_or(i64::MAX));
+        let place = AxisIndex::Number(i64::try_from(i).unwrap_or(i64::MAX));
         number_or_tensor(&tensor.at(&[place]).or_fault()?)
     };
     Ok((0..n).map(row))

@@ -50,14 +50,14 @@ fn operator(negated: bool, level: u8) -> String {
 
 /// Follows the tokens of a text and replaces those `**`.
 pub(crate) struct Powers {
-    here: Place,
+    here: BracketState,
     /// The places around it, outermost first.
-    around: Vec<Place>,
+    around: Vec<BracketState>,
 }
 
 /// Where the tokens are between two brackets.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct BracketState {
     /// At the start of a statement.
     starts: bool,
     /// In a statement that ends with the next block, unless it goes on with `else` or the like.
@@ -74,7 +74,7 @@ struct Place {
     in_text: bool,
 }
 
-impl Place {
+impl BracketState {
     const STATEMENT: Self = Self {
         starts: true,
         ends_with_block: false,
@@ -105,7 +105,7 @@ impl Place {
 
 impl Default for Powers {
     fn default() -> Self {
-        Self { here: Place::STATEMENT, around: Vec::new() }
+        Self { here: BracketState::STATEMENT, around: Vec::new() }
     }
 }
 
@@ -132,7 +132,7 @@ impl Powers {
             }
             // A member belongs to the operand.
             Token::Period | Token::Elvis | Token::DoubleColon => here.is_value = false,
-            Token::SemiColon | Token::DoubleArrow => *here = Place::STATEMENT,
+            Token::SemiColon | Token::DoubleArrow => *here = BracketState::STATEMENT,
             // A call without arguments, and what stands between the braces of a text.
             Token::Unit if here.is_value => {}
             Token::InterpolatedString(_) if here.in_text => {}
@@ -141,7 +141,7 @@ impl Powers {
             Token::RightParen | Token::RightBracket | Token::RightBrace => self.close(&token),
             token if starts_block_statement(token) => {
                 let ends_with_block = here.starts || (here.ends_with_block && !here.is_value);
-                *here = Place { ends_with_block, ..Place::default() };
+                *here = BracketState { ends_with_block, ..BracketState::default() };
             }
             token if is_value(token) => {
                 here.operand();
@@ -177,14 +177,14 @@ impl Powers {
         self.here.ends_with_block |= is_block && self.here.starts;
         self.here.starts = false;
         self.around.push(self.here);
-        self.here = if is_block { Place::STATEMENT } else { Place::default() };
+        self.here = if is_block { BracketState::STATEMENT } else { BracketState::default() };
     }
 
     fn close(&mut self, token: &Token) {
         self.here = self.around.pop().unwrap_or_default();
         self.here.is_value = true;
         if *token == Token::RightBrace && self.here.ends_with_block && !self.here.in_text {
-            self.here = Place::STATEMENT;
+            self.here = BracketState::STATEMENT;
         }
     }
 }

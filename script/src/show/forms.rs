@@ -23,10 +23,10 @@ pub struct Shown {
 
 /// Where something is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum DisplayTarget<'a> {
     /// Below what was shown before.
     Below,
-    /// There too, under a name by which [`Place::Instead`] finds it.
+    /// There too, under a name by which [`DisplayTarget::Instead`] finds it.
     Named(&'a str),
     /// In place of what was shown under this name.
     Instead(&'a str),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 
-use crate::show::forms::{Place, Shown};
+use crate::show::forms::{DisplayTarget, Shown};
 use crate::show::plot::tint::Graphics;
 
 /// Files, output, environment and arguments of a script.
@@ -40,7 +40,7 @@ pub trait Host {
     }
 
     /// Shows a value in the best of its forms, of which there are none unless [`Host::shows_forms`].
-    fn display(&self, shown: &Shown, place: Place<'_>) {
+    fn display(&self, shown: &Shown, place: DisplayTarget<'_>) {
         let _ = place;
         self.print(&shown.text);
     }

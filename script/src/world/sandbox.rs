@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use porcini_core::log::LogSink;
 
-use crate::show::forms::{Place, Shown};
+use crate::show::forms::{DisplayTarget, Shown};
 use crate::world::bounds::Watch;
 use crate::world::control_characters::visible;
 use crate::world::host::Host;
@@ -98,10 +98,10 @@ impl Host for Sandbox {
         self.host.shows_forms()
     }
 
-    fn display(&self, shown: &Shown, place: Place<'_>) {
+    fn display(&self, shown: &Shown, place: DisplayTarget<'_>) {
         let name = match place {
-            Place::Below => "",
-            Place::Named(name) | Place::Instead(name) => name,
+            DisplayTarget::Below => "",
+            DisplayTarget::Named(name) | DisplayTarget::Instead(name) => name,
         };
         let text = visible(&shown.text).into_owned();
         let shown = Shown { text, forms: shown.forms.clone() };
@@ -302,9 +302,9 @@ mod tests {
         |sandbox, text| sandbox.print(text),
         |sandbox, text| sandbox.eprint(text),
         |sandbox, text| sandbox.page(text),
-        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Below),
-        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Named("name")),
-        |sandbox, text| sandbox.display(&Shown::plain(text), Place::Instead("name")),
+        |sandbox, text| sandbox.display(&Shown::plain(text), DisplayTarget::Below),
+        |sandbox, text| sandbox.display(&Shown::plain(text), DisplayTarget::Named("name")),
+        |sandbox, text| sandbox.display(&Shown::plain(text), DisplayTarget::Instead("name")),
         |sandbox, text| sandbox.log_sink()(text),
         |sandbox, text| sandbox.warning_sink()(text),
         |sandbox, text| sandbox.progress(text),
@@ -347,7 +347,7 @@ mod tests {
         let (world, sandbox) = sandbox(10_000);
         let name = "n".repeat(9000);
         for _ in 0..3 {
-            sandbox.display(&Shown::plain("1"), Place::Named(&name));
+            sandbox.display(&Shown::plain("1"), DisplayTarget::Named(&name));
         }
         assert_eq!(world.take().len(), 1);
     }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
-use super::driver::{self, Driver, OLDEST_CAPABILITY, attribute, describe};
+use super::driver_library::{self, Driver, OLDEST_CAPABILITY, attribute, describe};
 use crate::error::{Error, Result};
 
 /// Bytes that the driver's compiler may say of an error.
@@ -108,8 +108,8 @@ impl Gpu {
     /// `NoDevice`, with the remedy.
     pub(super) fn open(number: u32) -> Result<Self> {
         let refused = |reason: String| Error::NoDevice { name: format!("cuda:{number}"), reason };
-        if !driver::is_installed() {
-            return Err(driver::not_installed(number));
+        if !driver_library::is_installed() {
+            return Err(driver_library::not_installed(number));
         }
         let driver = Driver::start().map_err(refused)?;
         let ordinal = i32::try_from(number).ok().filter(|&ordinal| ordinal < driver.n_gpus);
@@ -122,15 +122,15 @@ impl Gpu {
             return Err(refused(there));
         };
         let device = driver.device(ordinal).map_err(refused)?;
-        let compute_capability = driver::compute_capability(device);
-        let name = driver::name(device);
+        let compute_capability = driver_library::compute_capability(device);
+        let name = driver_library::name(device);
         if compute_capability < OLDEST_CAPABILITY {
             let (major, minor) = (compute_capability / 10, compute_capability % 10);
             return Err(refused(format!(
                 "{name} has compute capability {major}.{minor}, and 7.5 is needed; use --device cpu"
             )));
         }
-        let said = |what| move |error| refused(driver::said(what)(error));
+        let said = |what| move |error| refused(driver_library::said(what)(error));
         let mut context = ptr::null_mut();
         // SAFETY: writes one handle.
         let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut context, device) };

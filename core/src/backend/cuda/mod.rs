@@ -29,7 +29,7 @@ mod compiler;
 mod cublas;
 mod cut;
 pub mod disk_cache;
-mod driver;
+mod driver_library;
 mod errors;
 mod gpu;
 mod halves;
@@ -50,8 +50,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use self::compiler::Compiler;
-use self::driver::Driver;
-pub use self::driver::{GpuInfo, OLDEST_CAPABILITY};
+use self::driver_library::Driver;
+pub use self::driver_library::{GpuInfo, OLDEST_CAPABILITY};
 use self::gpu::{Gpu, Grid};
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
@@ -70,11 +70,11 @@ use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, GpuBackend, LoadedModule, Memory, Outside};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-pub use driver::not_installed;
+pub use driver_library::not_installed;
 
 /// Whether the driver's library is there.
 pub fn is_installed() -> bool {
-    driver::is_installed()
+    driver_library::is_installed()
 }
 
 /// Whether there may be a GPU, for those who did not ask for one: looking for the library takes milliseconds

@@ -34,7 +34,7 @@ pub(super) struct Scratch<T> {
 }
 
 /// Working memory of threads, a place of so many lanes each.
-pub(super) struct Places<T> {
+pub(super) struct ScratchPool<T> {
     lanes: Lanes<T>,
     length: usize,
     free: Mutex<Vec<usize>>,
@@ -42,13 +42,13 @@ pub(super) struct Places<T> {
 
 impl<T: Copy> Scratch<T> {
     /// Cut into places of so many lanes.
-    pub(super) fn places(&self, length: usize) -> Places<T> {
+    pub(super) fn places(&self, length: usize) -> ScratchPool<T> {
         let free = Mutex::new((0..self.lanes.len() / length).collect());
-        Places { lanes: self.lanes, length, free }
+        ScratchPool { lanes: self.lanes, length, free }
     }
 }
 
-impl<T: Copy> Places<T> {
+impl<T: Copy> ScratchPool<T> {
     /// Calls `work` with a place that no other thread has meanwhile.
     pub(super) fn with<R>(&self, work: impl FnOnce(Lanes<T>) -> R) -> R {
         let place = lock(&self.free).pop();

@@ -5,7 +5,7 @@ use super::{conj, like, parts_of, plus_product, r, written};
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::tensor::{Place, Tensor};
+use crate::tensor::{AxisIndex, Tensor};
 use crate::value::{Argument, Slice, Value};
 
 table! {
@@ -94,7 +94,7 @@ table! {
     /// [[1 + 0i, 0 + 0i],
     ///  [2 + 0i, 0 + 0i]]
     ctensor_add_to_slice(r: Target, x: Tensor, ix: Integer, offs: Integer) = |c| {
-        into(c, &on_axis(c, 2, Place::Number(c.integer(3)?))?, c.tensor(1)?, true)
+        into(c, &on_axis(c, 2, AxisIndex::Number(c.integer(3)?))?, c.tensor(1)?, true)
     };
     /// r += the slice of x with number offs along axis ix. An operation of Cengine: every name of r sees the change.
     /// Recorded, not run.
@@ -103,7 +103,7 @@ table! {
     /// [4 + 0i, 5 + 0i]
     ctensor_add_slice(r: Target, x: Tensor, ix: Integer, offs: Integer) = |c| {
         let (x, axis) = (c.tensor(1)?, c.integer(2)?);
-        let places = on_axis_of(c, &x, axis, Place::Number(c.integer(3)?))?;
+        let places = on_axis_of(c, &x, axis, AxisIndex::Number(c.integer(3)?))?;
         written(c, &r(c)?.try_add(&Value::Tensor(x.at(&places)?))?)
     };
     /// The slices along axis ix += the tensors of a list, one each. An operation of Cengine: every name of r sees the change.
@@ -227,7 +227,7 @@ table! {
 }
 
 /// The target with other entries at places, or their sum with a tensor.
-fn into(c: &Call<'_, '_>, places: &[Place], x: Tensor, adds: bool) -> Result<Answer> {
+fn into(c: &Call<'_, '_>, places: &[AxisIndex], x: Tensor, adds: bool) -> Result<Answer> {
     let target = c.tensor(0)?;
     let x = if adds {
         match Value::Tensor(target.at(places)?).try_add(&Value::Tensor(x))? {
@@ -242,24 +242,24 @@ fn into(c: &Call<'_, '_>, places: &[Place], x: Tensor, adds: bool) -> Result<Ans
 }
 
 /// Places that integers name, from the first axis on.
-fn numbers(c: &Call<'_, '_>, i: usize) -> Result<Vec<Place>> {
-    Ok(c.integers(i)?.into_iter().map(Place::Number).collect())
+fn numbers(c: &Call<'_, '_>, i: usize) -> Result<Vec<AxisIndex>> {
+    Ok(c.integers(i)?.into_iter().map(AxisIndex::Number).collect())
 }
 
 /// A place on the axis of the target that an argument names.
-fn on_axis(c: &Call<'_, '_>, i: usize, place: Place) -> Result<Vec<Place>> {
+fn on_axis(c: &Call<'_, '_>, i: usize, place: AxisIndex) -> Result<Vec<AxisIndex>> {
     on_axis_of(c, &c.tensor(0)?, c.integer(i)?, place)
 }
 
-fn on_axis_of(c: &Call<'_, '_>, x: &Tensor, axis: i64, place: Place) -> Result<Vec<Place>> {
+fn on_axis_of(c: &Call<'_, '_>, x: &Tensor, axis: i64, place: AxisIndex) -> Result<Vec<AxisIndex>> {
     let axis = x.shape().axis(c.op, axis)?;
-    let mut places = vec![Place::Slice((..).into()); axis];
+    let mut places = vec![AxisIndex::Slice((..).into()); axis];
     places.push(place);
     Ok(places)
 }
 
 /// The part of an axis of the target, from an offset on, that is as long as a tensor.
-fn chunk(c: &Call<'_, '_>, axis: usize, offset: usize, x: &Tensor) -> Result<Vec<Place>> {
+fn chunk(c: &Call<'_, '_>, axis: usize, offset: usize, x: &Tensor) -> Result<Vec<AxisIndex>> {
     let start: u64 = c.integer(offset)?;
     let extent = |tensor: &Tensor| {
         Ok(tensor.shape().extents()[tensor.shape().axis(c.op, c.integer(axis)?)?])
@@ -269,7 +269,11 @@ fn chunk(c: &Call<'_, '_>, axis: usize, offset: usize, x: &Tensor) -> Result<Vec
         let what = format!("got {n} entries from {start} on, of {own}");
         return Err(Error::Argument { op: c.op, what });
     }
-    on_axis(c, axis, Place::Slice(Slice::new(start.cast_signed(), (start + n).cast_signed(), 1)))
+    on_axis(
+        c,
+        axis,
+        AxisIndex::Slice(Slice::new(start.cast_signed(), (start + n).cast_signed(), 1)),
+    )
 }
 
 fn column_norms(x: &Tensor) -> Result<Value> {

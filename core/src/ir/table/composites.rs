@@ -51,7 +51,7 @@ impl Table {
         };
         let arguments: Vec<VarId> =
             arguments.map(|argument| table.insert(stand_in(argument))).collect();
-        table.inlines = true;
+        table.recording.inlines = true;
         let result = (composite.record)(&mut table, 0, &arguments)?[0];
         Ok(Rehearsal { table, arguments, result })
     }
@@ -74,9 +74,9 @@ impl Table {
             }
         }
         // Derivatives are those of the call.
-        let untracked = std::mem::replace(&mut self.untracked, true);
+        let untracked = std::mem::replace(&mut self.recording.untracked, true);
         let results = self.record_composite(&composite, line, &arguments);
-        self.untracked = untracked;
+        self.recording.untracked = untracked;
         let results = results?;
         let Some(of) = &composite.result_of else {
             self.put_in_place(id, results[0]);
@@ -131,9 +131,9 @@ impl Table {
     ) -> Result<SmallVec<[VarId; 2]>> {
         // It was called outside of all bodies, wherever its value is needed.
         let open = self.set_aside_regions();
-        let inlines = std::mem::replace(&mut self.inlines, true);
+        let inlines = std::mem::replace(&mut self.recording.inlines, true);
         let results = (composite.record)(self, line, arguments);
-        self.inlines = inlines;
+        self.recording.inlines = inlines;
         self.restore_regions(open);
         results
     }

@@ -14,14 +14,15 @@ const UNTRACKED: u64 = 0x9e37_79b9_7f4a_7c15;
 impl Table {
     /// Adds a variable, or finds an equal one. The caller owns one external reference to the result.
     pub fn intern(&mut self, mut variable: Variable) -> VarId {
-        let numbered = self.value_numbering && has_number(variable.kind);
+        let numbered = self.numbering.enabled && has_number(variable.kind);
         if !numbered {
             return self.insert(variable);
         }
         let mut hash = number(&variable);
         // What is not tracked though its operands are is another value than that which is.
-        let differs = |id| self.get(id).tracked || self.detaches && self.get(id).scope != 0;
-        if self.untracked && variable.operands().any(differs) {
+        let differs =
+            |id| self.get(id).tracked || self.recording.detaches && self.get(id).scope != 0;
+        if self.recording.untracked && variable.operands().any(differs) {
             hash = (hash ^ UNTRACKED).max(1);
         }
         let next = self.next_id();
@@ -30,7 +31,7 @@ impl Table {
             let known = &slots[id.index()];
             other == hash && same_number(known, &variable) && !known.is_dead()
         };
-        match self.numbering.entry(hash, same, |&(hash, _)| hash) {
+        match self.numbering.known.entry(hash, same, |&(hash, _)| hash) {
             Entry::Occupied(entry) => {
                 let id = entry.get().1;
                 self.inc_external(id);
@@ -47,7 +48,7 @@ impl Table {
     /// Lets value numbering find a variable again.
     pub(super) fn number(&mut self, id: VarId, hash: u64) {
         self.slots[id.index()].number = hash;
-        self.numbering.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+        self.numbering.known.insert_unique(hash, (hash, id), |&(hash, _)| hash);
     }
 
     /// Takes a variable out of value numbering, so that later recordings never find it.
@@ -57,7 +58,7 @@ impl Table {
         if hash == 0 {
             return;
         }
-        if let Ok(entry) = self.numbering.find_entry(hash, |&(_, other)| other == id) {
+        if let Ok(entry) = self.numbering.known.find_entry(hash, |&(_, other)| other == id) {
             entry.remove();
         }
     }

@@ -1,31 +1,11 @@
 //! The regions that are being recorded, and by which thread.
 
-use std::collections::HashMap;
-use std::thread::{ThreadId, current};
+use std::thread::current;
 
 use super::Table;
+use super::recording::OpenRegion;
 use crate::error::Error;
 use crate::ir::var::{Kind, Undone, VarId};
-
-/// A region that is being recorded, by one thread.
-pub(crate) struct OpenRegion {
-    /// Set by the table.
-    pub(crate) scope: u32,
-    /// Name and line of the call, for errors.
-    pub(crate) op: &'static str,
-    pub(crate) line: u32,
-    pub(crate) thread: ThreadId,
-    /// Variables from here on were recorded since it was opened; set by the table.
-    pub(crate) serial: u64,
-    /// Lanes that gathers and scatters are limited to.
-    pub(crate) mask: VarId,
-    /// Lanes of what was recorded so far; 1 broadcasts.
-    pub(crate) lanes: u64,
-    /// Whether it is run step by step, so that values can be read.
-    pub(crate) evaluated: bool,
-    /// Step by step: the serials of arrays after writes and before them, of the outermost body.
-    pub(crate) writes: HashMap<u64, u64>,
-}
 
 impl Table {
     /// Lets a loop know how its turns are undone.
@@ -38,17 +18,17 @@ impl Table {
 
     /// Opens a region; its scope is above those of all before.
     pub(crate) fn open_region(&mut self, mut region: OpenRegion) -> u32 {
-        self.last_scope += 1;
-        region.scope = self.last_scope;
+        self.recording.last_scope += 1;
+        region.scope = self.recording.last_scope;
         region.serial = self.next_serial;
-        self.open_regions.push(region);
-        self.last_scope
+        self.recording.open_regions.push(region);
+        self.recording.last_scope
     }
 
     /// Closes a region of this thread and those opened inside it.
     pub(crate) fn close_region(&mut self, scope: u32) {
         let own = std::thread::current().id();
-        self.open_regions.retain(|region| region.scope < scope || region.thread != own);
+        self.recording.open_regions.retain(|region| region.scope < scope || region.thread != own);
     }
 
     /// The array before the last write to it, or before the region that wrote it.
@@ -85,7 +65,7 @@ impl Table {
     pub(crate) fn note_write(&mut self, result: VarId, target: VarId) {
         let [result, target] = [result, target].map(|id| self.get(id).serial);
         let own = std::thread::current().id();
-        let mut open = self.open_regions.iter_mut();
+        let mut open = self.recording.open_regions.iter_mut();
         if let Some(outermost) = open.find(|region| region.evaluated && region.thread == own) {
             outermost.writes.insert(result, target);
         }
@@ -99,22 +79,22 @@ impl Table {
     /// The regions that this thread records, from the outermost.
     pub(crate) fn own_regions(&self) -> impl Iterator<Item = &OpenRegion> {
         let own = std::thread::current().id();
-        self.open_regions.iter().filter(move |region| region.thread == own)
+        self.recording.open_regions.iter().filter(move |region| region.thread == own)
     }
 
     /// Lets the table record as outside of all regions, until they are restored.
     pub(in crate::ir) fn set_aside_regions(&mut self) -> Vec<OpenRegion> {
-        std::mem::take(&mut self.open_regions)
+        std::mem::take(&mut self.recording.open_regions)
     }
 
     /// Restores the regions that were set aside.
     pub(in crate::ir) fn restore_regions(&mut self, regions: Vec<OpenRegion>) {
-        self.open_regions = regions;
+        self.recording.open_regions = regions;
     }
 
     /// The error of using a value of a region's body where it has no lanes.
     pub(crate) fn inside(&self, what: &'static str, scope: u32) -> Error {
-        let open = self.open_regions.iter().find(|region| region.scope == scope);
+        let open = self.recording.open_regions.iter().find(|region| region.scope == scope);
         match open {
             Some(region) => Error::Recording { what, region: region.op, line: region.line },
             None => Error::LeftRegion { what },
@@ -125,8 +105,9 @@ impl Table {
     #[inline]
     pub(crate) fn open_region_mut(&mut self) -> Option<&mut OpenRegion> {
         // Nearly always there is none.
-        let thread = if self.open_regions.is_empty() { None } else { Some(current().id()) };
-        let mut open = self.open_regions.iter_mut().rev();
+        let thread =
+            if self.recording.open_regions.is_empty() { None } else { Some(current().id()) };
+        let mut open = self.recording.open_regions.iter_mut().rev();
         open.find(|region| Some(region.thread) == thread)
     }
 }

@@ -24,7 +24,7 @@ impl Table {
             self.log_count("dec_ref_ext", id, self.get(id).external);
         }
         if dead {
-            self.doomed.push(id);
+            self.unused.doomed.push(id);
             self.free_doomed(FREED_BY_DROP);
         }
     }
@@ -39,7 +39,7 @@ impl Table {
             self.log_count("dec_ref_int", id, self.get(id).internal);
         }
         if dead {
-            self.doomed.push(id);
+            self.unused.doomed.push(id);
             self.free_doomed(FREED_BY_DROP);
         }
     }
@@ -47,7 +47,7 @@ impl Table {
     /// Frees what is dead with the memory it holds, unless Ctrl-C comes: who needs memory, or counts of references,
     /// sweeps before.
     pub fn sweep(&mut self) {
-        while !self.doomed.is_empty() && !interrupt::is_requested() {
+        while !self.unused.doomed.is_empty() && !interrupt::is_requested() {
             self.free_doomed(FREED_BY_DROP);
         }
     }
@@ -55,7 +55,7 @@ impl Table {
     /// Frees dead variables while new ones are recorded.
     #[inline]
     pub(super) fn free_a_few(&mut self) {
-        if !self.doomed.is_empty() {
+        if !self.unused.doomed.is_empty() {
             self.free_doomed(FREED_BY_RECORDING);
         }
     }
@@ -63,7 +63,7 @@ impl Table {
     /// Frees at most a number of dead variables.
     fn free_doomed(&mut self, most: usize) {
         for _ in 0..most {
-            let Some(id) = self.doomed.pop() else { break };
+            let Some(id) = self.unused.doomed.pop() else { break };
             self.forget_number(id);
             if self.log.enabled(5) {
                 let serial = self.get(id).serial;
@@ -83,7 +83,7 @@ impl Table {
                 let undone = cold.region.iter().flat_map(|region| &region.undone);
                 undone.flat_map(Undone::held).for_each(|operand| self.release(operand));
             }
-            self.free.push(id);
+            self.unused.free.push(id);
         }
     }
 
@@ -93,7 +93,7 @@ impl Table {
         let variable = &mut self.slots[operand.index()];
         variable.internal -= 1;
         if variable.is_dead() {
-            self.doomed.push(operand);
+            self.unused.doomed.push(operand);
         }
     }
 }
@@ -142,7 +142,7 @@ mod tests {
         table.dec_external(again);
         table.dec_external(first);
         table.sweep();
-        assert_eq!((table.n_live(), table.numbering.len()), (0, 0));
+        assert_eq!((table.n_live(), table.numbering.known.len()), (0, 0));
     }
 
     #[test]

@@ -10,8 +10,8 @@ impl Table {
     /// Makes room for what one recording may add; false if the system gives none.
     #[inline]
     pub(crate) fn make_room(&mut self) -> bool {
-        let slots = self.slots.capacity() - self.slots.len() + self.free.len();
-        let numbers = self.numbering.capacity() - self.numbering.len();
+        let slots = self.slots.capacity() - self.slots.len() + self.unused.free.len();
+        let numbers = self.numbering.known.capacity() - self.numbering.known.len();
         let candidates = self.candidates.capacity() - self.candidates.len();
         slots.min(numbers).min(candidates) >= ROOM || self.grow()
     }
@@ -22,14 +22,14 @@ impl Table {
         let n_candidates = self.candidates.len();
         self.slots.try_reserve(ROOM).is_ok()
             && self.make_room_to_free()
-            && self.numbering.try_reserve(ROOM, |&(hash, _)| hash).is_ok()
+            && self.numbering.known.try_reserve(ROOM, |&(hash, _)| hash).is_ok()
             && self.candidates.try_reserve(n_candidates + ROOM).is_ok()
     }
 
     /// Freeing variables must not need memory: it is what is done where there is none.
     fn make_room_to_free(&mut self) -> bool {
-        let n = self.slots.capacity().saturating_sub(self.free.len());
-        self.free.try_reserve_exact(n).is_ok()
+        let n = self.slots.capacity().saturating_sub(self.unused.free.len());
+        self.unused.free.try_reserve_exact(n).is_ok()
     }
 
     /// Bytes of the variables.

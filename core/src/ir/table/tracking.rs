@@ -3,34 +3,27 @@
 //! A variable is tracked if it is a float and something it is made of is tracked, or if it was marked. Tracking is a
 //! property of the variable, not of a handle: whatever records an operation knows nothing of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::Table;
+use super::recording::Isolated;
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
-
-/// A part of the tape on its own: what was recorded from a serial on, and the cotangents that variables from before have had
-/// since; the part has an external reference to each of both.
-#[derive(Debug, Default)]
-pub(crate) struct Isolated {
-    pub(crate) from: u64,
-    pub(crate) borders: HashMap<VarId, VarId, Mix>,
-}
 
 impl Table {
     /// Marks off what is recorded from now on; what this is inside of.
     pub(crate) fn isolate(&mut self) -> Option<Isolated> {
-        self.isolated.replace(Isolated { from: self.next_serial, ..Isolated::default() })
+        self.recording.isolated.replace(Isolated { from: self.next_serial, ..Isolated::default() })
     }
 
     /// The cotangent that a variable from before an isolated part has had.
     pub(crate) fn border(&self, id: VarId) -> Option<VarId> {
-        self.isolated.as_ref()?.borders.get(&id).copied()
+        self.recording.isolated.as_ref()?.borders.get(&id).copied()
     }
 
     /// Gives such a variable another cotangent, in exchange for an external reference to it.
     pub(crate) fn set_border(&mut self, id: VarId, cotangent: VarId) {
-        let Some(isolated) = &mut self.isolated else { return };
+        let Some(isolated) = &mut self.recording.isolated else { return };
         match isolated.borders.insert(id, cotangent) {
             Some(old) => self.dec_external(old),
             None => self.inc_external(id),
@@ -45,7 +38,7 @@ impl Table {
         } else {
             variable.dtype.is_float() || matches!(variable.kind, Kind::Region { .. })
         };
-        !self.untracked && has_floats
+        !self.recording.untracked && has_floats
     }
 
     /// The value of `id` as a variable that is tracked, and marked: gradients end there. The caller owns an external
@@ -65,10 +58,10 @@ impl Table {
 
     /// Records what derivatives end at, in the bodies of regions too.
     pub(crate) fn detaching<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
-        let before = (self.untracked, self.detaches);
-        (self.untracked, self.detaches) = (true, true);
+        let before = (self.recording.untracked, self.recording.detaches);
+        (self.recording.untracked, self.recording.detaches) = (true, true);
         let result = record(self);
-        (self.untracked, self.detaches) = before;
+        (self.recording.untracked, self.recording.detaches) = before;
         result
     }
 
@@ -81,10 +74,10 @@ impl Table {
             self.inc_external(id);
             return id;
         }
-        let untracked = std::mem::replace(&mut self.untracked, true);
+        let untracked = std::mem::replace(&mut self.recording.untracked, true);
         let is_of_region = matches!(self.get(id).kind, Kind::Phi { .. } | Kind::Result { .. });
         let detached = if is_of_region { self.same_value(id) } else { self.bare_copy(id) };
-        self.untracked = untracked;
+        self.recording.untracked = untracked;
         self.get_mut(detached).cold_mut().is_border = true;
         detached
     }

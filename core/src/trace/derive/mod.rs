@@ -79,7 +79,7 @@ pub(crate) struct Cone {
 }
 
 /// A variable on the way of the search.
-struct Place {
+struct Visit {
     id: VarId,
     operands: SmallVec<[VarId; 4]>,
     next: usize,
@@ -100,7 +100,7 @@ impl Recorder<'_> {
     ) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
         let isolated =
-            self.table.isolated.as_ref().filter(|_| inputs.is_none() && way == Way::Back);
+            self.table.recording.isolated.as_ref().filter(|_| inputs.is_none() && way == Way::Back);
         let from = isolated.map_or(0, |isolated| isolated.from);
         let mut cone = Cone { way, from, order, expanded, regions };
         // What was recorded before all inputs depends on none.
@@ -144,10 +144,10 @@ impl Recorder<'_> {
     }
 
     /// A variable with its tracked operands; those of a call with a rule are its arguments.
-    fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Place> {
+    fn place(&mut self, cone: &mut Cone, id: VarId) -> Result<Visit> {
         let (operands, next, reaches) = (SmallVec::new(), 0, false);
         if self.var(id).serial < cone.from {
-            return Ok(Place { id, operands, next, reaches });
+            return Ok(Visit { id, operands, next, reaches });
         }
         let mut operands = match self.complex_rule(id) {
             Some(rule) => self.complex_arguments(rule).into(),
@@ -161,7 +161,7 @@ impl Recorder<'_> {
             operands = SmallVec::from_slice(&[expansion]);
             operands.retain(|operand| self.var(*operand).tracked);
         }
-        Ok(Place { id, operands, next, reaches })
+        Ok(Visit { id, operands, next, reaches })
     }
 
     /// What is recorded in the place of a call without a rule.

@@ -122,9 +122,9 @@ impl Recorder<'_> {
 
     /// Records what is tracked.
     pub(super) fn followed<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
-        let before = std::mem::replace(&mut self.table.untracked, false);
+        let before = std::mem::replace(&mut self.table.recording.untracked, false);
         let result = record(self);
-        self.table.untracked = before;
+        self.table.recording.untracked = before;
         result
     }
 

@@ -9,7 +9,7 @@ use crate::convert::exactly;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::tensor::{Place, Shape, Tensor};
+use crate::tensor::{AxisIndex, Shape, Tensor};
 use crate::trace::nested::Form;
 
 /// Tensors of more entries are long; then axes show so many entries at each end.
@@ -103,8 +103,8 @@ impl Tensor {
             }
             if same.is_none() {
                 let kept: Vec<u64> = (0..edge).chain(extent - edge..extent).collect();
-                let mut places = vec![Place::Slice((..).into()); axis];
-                places.push(Place::Numbers(Self::new(&session.array(&kept)?, &[2 * edge])?));
+                let mut places = vec![AxisIndex::Slice((..).into()); axis];
+                places.push(AxisIndex::Numbers(Self::new(&session.array(&kept)?, &[2 * edge])?));
                 cut = cut.at(&places)?;
             }
             axes.push(Shown { n: exactly(2 * edge), gap: Some(exactly(edge)), extent });

@@ -28,8 +28,8 @@ const BEGINNING: &[u8] = &[0xff; 4];
 pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<Table> {
     let file = Buffer::from(bytes);
     let (schema, batches) = quietly(|| {
-        let (schema, places) = if file.starts_with(ARROW) {
-            places_of_file(&file)?
+        let (schema, blocks) = if file.starts_with(ARROW) {
+            blocks_of_file(&file)?
         } else if file.starts_with(PARQUET) {
             let hint = "read_parquet reads it".to_string();
             return Err(Trouble::Refused("the file is one of Parquet".into(), Some(hint)));
@@ -38,9 +38,9 @@ pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<T
             let what = "the file is one of the first version of Feather".into();
             return Err(Trouble::Refused(what, Some(hint.into())));
         } else {
-            places_of_stream(&file)?
+            blocks_of_stream(&file)?
         };
-        let batches = batches(session, &file, &schema, places)?;
+        let batches = batches(session, &file, &schema, blocks)?;
         Ok((schema, batches))
     })?;
     let chosen = chosen(&schema.fields, choice)?;
@@ -53,58 +53,58 @@ pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<T
 }
 
 /// Where a message is, and what belongs to it.
-struct Place {
+struct Block {
     message: Range<usize>,
     body: Range<usize>,
 }
 
 /// A batch of rows, and the dictionaries of its time.
 struct Batch {
-    place: Place,
+    block: Block,
     n_rows: u64,
     dictionaries: Arc<HashMap<i64, ArrayRef>>,
 }
 
 /// Schema and messages of a file, by what stands at its end.
-fn places_of_file(file: &Buffer) -> Result<(SchemaRef, Vec<Place>)> {
+fn blocks_of_file(file: &Buffer) -> Result<(SchemaRef, Vec<Block>)> {
     let broken = || Trouble::Damaged("it breaks off".into());
     let (rest, tail) = file.split_last_chunk::<TAIL>().ok_or_else(broken)?;
     let start = rest.len().checked_sub(read_footer_length(*tail)?).ok_or_else(broken)?;
     let footer = root_as_footer(&rest[start..]).map_err(|error| damaged(&error))?;
     let schema = schema(footer.schema())?;
     let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
-    let place = |block: &arrow_ipc::Block| {
+    let block = |block: &arrow_ipc::Block| {
         let start = usize::try_from(block.offset()).map_err(|_| broken())?;
         let message = range(start, block.metaDataLength().into(), file.len())?;
         let body = range(message.end, block.bodyLength(), file.len())?;
         let skipped = if file[message.clone()].starts_with(BEGINNING) { 8 } else { 4 };
         let message = (message.start + skipped).min(message.end)..message.end;
-        Ok(Place { message, body })
+        Ok(Block { message, body })
     };
-    Ok((schema, blocks.map(place).collect::<Result<_>>()?))
+    Ok((schema, blocks.map(block).collect::<Result<_>>()?))
 }
 
 /// Schema and messages of a stream, one behind the other.
-fn places_of_stream(file: &Buffer) -> Result<(SchemaRef, Vec<Place>)> {
+fn blocks_of_stream(file: &Buffer) -> Result<(SchemaRef, Vec<Block>)> {
     let mut at = 0;
-    let first = || match next_place(file, &mut at)? {
-        Some(place) => schema(message(file, &place)?.header_as_schema()),
+    let first = || match next_block(file, &mut at)? {
+        Some(block) => schema(message(file, &block)?.header_as_schema()),
         None => schema(None),
     };
     let schema = quietly(first).map_err(|trouble| match trouble {
         Trouble::Damaged(_) => Trouble::Damaged("it is no file or stream of Arrow".into()),
         trouble => trouble,
     })?;
-    let mut places = Vec::new();
-    while let Some(place) = next_place(file, &mut at)? {
+    let mut blocks = Vec::new();
+    while let Some(block) = next_block(file, &mut at)? {
         poll()?;
-        places.push(place);
+        blocks.push(block);
     }
-    Ok((schema, places))
+    Ok((schema, blocks))
 }
 
 /// The next message of a stream; `None` behind the last one.
-fn next_place(file: &Buffer, at: &mut usize) -> Result<Option<Place>> {
+fn next_block(file: &Buffer, at: &mut usize) -> Result<Option<Block>> {
     let mut word = || {
         let word = file.get(*at..)?.first_chunk::<4>()?;
         *at += word.len();
@@ -119,10 +119,10 @@ fn next_place(file: &Buffer, at: &mut usize) -> Result<Option<Place>> {
         return Ok(None);
     }
     let message = range(*at, length.into(), file.len())?;
-    let mut place = Place { body: message.end..message.end, message };
-    place.body = range(place.body.start, self::message(file, &place)?.bodyLength(), file.len())?;
-    *at = place.body.end;
-    Ok(Some(place))
+    let mut block = Block { body: message.end..message.end, message };
+    block.body = range(block.body.start, self::message(file, &block)?.bodyLength(), file.len())?;
+    *at = block.body.end;
+    Ok(Some(block))
 }
 
 fn schema(schema: Option<arrow_ipc::Schema<'_>>) -> Result<SchemaRef> {
@@ -134,8 +134,8 @@ fn schema(schema: Option<arrow_ipc::Schema<'_>>) -> Result<SchemaRef> {
     Ok(Arc::new(try_fb_to_schema(schema)?))
 }
 
-fn message<'f>(file: &'f Buffer, place: &Place) -> Result<Message<'f>> {
-    root_as_message(&file[place.message.clone()]).map_err(|error| damaged(&error))
+fn message<'f>(file: &'f Buffer, block: &Block) -> Result<Message<'f>> {
+    root_as_message(&file[block.message.clone()]).map_err(|error| damaged(&error))
 }
 
 /// Reads the dictionaries, and looks at the batches.
@@ -143,14 +143,14 @@ fn batches(
     session: &Session,
     file: &Buffer,
     schema: &SchemaRef,
-    places: Vec<Place>,
+    blocks: Vec<Block>,
 ) -> Result<Vec<Batch>> {
     let mut dictionaries = Arc::new(HashMap::new());
     let (mut batches, mut unpacked) = (Vec::new(), 0);
-    for place in places {
+    for block in blocks {
         poll()?;
-        let message = message(file, &place)?;
-        let body = file.slice_with_length(place.body.start, place.body.len());
+        let message = message(file, &block)?;
+        let body = file.slice_with_length(block.body.start, block.body.len());
         match message.header_type() {
             MessageHeader::DictionaryBatch => {
                 let missing = || Trouble::Damaged("a dictionary has no values".into());
@@ -165,7 +165,7 @@ fn batches(
                 let batch = batch.ok_or_else(|| Trouble::Damaged("a batch is empty".into()))?;
                 check_batch(session, &batch, &body)?;
                 let n_rows = u64::try_from(batch.length()).map_err(|error| damaged(&error))?;
-                batches.push(Batch { place, n_rows, dictionaries: dictionaries.clone() });
+                batches.push(Batch { block, n_rows, dictionaries: dictionaries.clone() });
             }
             other => {
                 let what = format!("a message is {other:?}, expected a batch of rows");
@@ -181,9 +181,9 @@ fn check_batch(session: &Session, batch: &RecordBatch<'_>, body: &Buffer) -> Res
     let mut unpacked = 0_u64;
     for block in batch.buffers().into_iter().flatten() {
         let start = usize::try_from(block.offset()).map_err(|error| damaged(&error))?;
-        let block = range(start, block.length(), body.len())?;
-        let length = block.len() as u64;
-        let length = match body[block].first_chunk::<8>() {
+        let bytes = range(start, block.length(), body.len())?;
+        let length = bytes.len() as u64;
+        let length = match body[bytes].first_chunk::<8>() {
             Some(length) if batch.compression().is_some() => match i64::from_le_bytes(*length) {
                 // What would not become shorter is there as it is.
                 -1 => 0,
@@ -205,11 +205,11 @@ fn read_chosen(
     chosen: &[usize],
     rows: &mut Rows,
 ) -> Result<()> {
-    for Batch { place, dictionaries, .. } in batches {
+    for Batch { block, dictionaries, .. } in batches {
         poll()?;
-        let message = message(file, place)?;
+        let message = message(file, block)?;
         let Some(batch) = message.header_as_record_batch() else { continue };
-        let body = file.slice_with_length(place.body.start, place.body.len());
+        let body = file.slice_with_length(block.body.start, block.body.len());
         let version = message.version();
         let read =
             read_record_batch(&body, batch, schema.clone(), dictionaries, Some(chosen), &version);

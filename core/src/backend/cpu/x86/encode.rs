@@ -7,7 +7,7 @@ use crate::backend::cpu::machine::Jump;
 use crate::backend::isa::Isa;
 use crate::convert::exactly;
 
-/// General registers of the calling convention (System VReg) and their use in kernels.
+/// General registers of the calling convention (System V) and their use in kernels.
 pub(super) const WORDS: Register = Register::RDI;
 /// Number of the packet's first lane.
 pub(super) const LANE: Register = Register::RSI;

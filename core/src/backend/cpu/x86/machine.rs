@@ -1,4 +1,4 @@
-//! The machine: functions in the calling convention of System VReg, loops over packets, moves of values, and the
+//! The machine: functions in the calling convention of System V, loops over packets, moves of values, and the
 //! operands of single instructions.
 //!
 //! Functions are `extern "C" fn(words, lane, end, frame, uniforms)`.

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
-use super::super::driver::attribute;
+use super::super::driver_library::attribute;
 use super::{Function, Gpu, Module, Stream};
 use crate::backend::LaunchShape;
 use crate::error::Result;

@@ -166,7 +166,7 @@ struct Rows {
 }
 
 /// A slot as a place in a row.
-struct Place {
+struct Entry {
     slot: Name,
     /// Its number in the row.
     number: Name,
@@ -190,7 +190,7 @@ impl Rows {
     }
 
     /// The thread's i-th slot.
-    fn place(&self, w: &mut Writer, i: u32, n: Name) -> Place {
+    fn place(&self, w: &mut Writer, i: u32, n: Name) -> Entry {
         let [slot, row, number, mask] = [(); 4].map(|()| w.temporary(Class::B32));
         let [start, lane, wide] = [(); 3].map(|()| w.temporary(Class::B64));
         let [within, has_lane] = [(); 2].map(|()| w.temporary(Class::Pred));
@@ -206,7 +206,7 @@ impl Rows {
         ptx!(w, "add.u64 {lane}, {start}, {wide}");
         ptx!(w, "setp.lt.u64 {has_lane}, {lane}, {n}");
         ptx!(w, "setp.lt.and.u64 {within}, {wide}, {extent}, {has_lane}");
-        Place { slot, number, start, lane, within }
+        Entry { slot, number, start, lane, within }
     }
 }
 

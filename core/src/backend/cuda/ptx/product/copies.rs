@@ -1,7 +1,7 @@
 //! From memory to shared memory.
 
 use super::super::writer::{Class, Guard, Name, ptx};
-use super::place::{Lowering, Place};
+use super::thread_tile::{Lowering, ThreadTile};
 use super::tile::VECTOR;
 
 /// The first words of parameters of each factor.
@@ -51,7 +51,7 @@ fn vector_of(values: &[Name]) -> (String, String) {
 
 impl Lowering {
     /// Finds out where a factor, the left or the right one, lies.
-    pub(super) fn factor(&mut self, number: usize, place: &Place) -> Factor {
+    pub(super) fn factor(&mut self, number: usize, place: &ThreadTile) -> Factor {
         let (side, depth) = (self.tile.sides[number], self.tile.depth);
         let is_along = (number == 0) != self.code.turned[number];
         let n = self.tile.threads_of_slot();
@@ -111,7 +111,7 @@ impl Lowering {
     fn pointers(
         &mut self,
         number: usize,
-        place: &Place,
+        place: &ThreadTile,
         [across, along]: [Name; 2],
         (threads, times): ([u32; 2], [u32; 2]),
     ) -> (Vec<Vec<Name>>, Name) {

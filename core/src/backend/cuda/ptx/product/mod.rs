@@ -9,19 +9,19 @@
 //! |---|---|
 //! | `mod.rs` | the outline |
 //! | `tile.rs` | what there is to compute, and which entries a block and a thread take |
-//! | `place.rs` | where a thread works |
+//! | `thread_tile.rs` | where a thread works |
 //! | `copies.rs` | from memory to shared memory |
 //! | `sums.rs` | from shared memory to sums, and from there to memory |
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod copies;
-mod place;
 mod sums;
+mod thread_tile;
 mod tile;
 
 use self::copies::Factor;
-use self::place::Lowering;
 use self::sums::Own;
+use self::thread_tile::Lowering;
 use super::scan::params;
 use super::target::Target;
 use super::writer::{Class, Name, ptx};

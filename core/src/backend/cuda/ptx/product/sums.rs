@@ -1,7 +1,7 @@
 //! From shared memory to sums, and from there to memory.
 
 use super::super::writer::{Class, Name, ptx};
-use super::place::{Lowering, Place};
+use super::thread_tile::{Lowering, ThreadTile};
 
 /// What belongs to a thread.
 pub(super) struct Own {
@@ -16,7 +16,7 @@ pub(super) struct Own {
 impl Lowering {
     /// Finds out which rows and columns are this thread's. Of each four threads two share rows and two columns, so that
     /// two quarters of a warp read vectors at once.
-    pub(super) fn own(&mut self, place: &Place) -> Own {
+    pub(super) fn own(&mut self, place: &ThreadTile) -> Own {
         let bits = [0, 1].map(|axis| (self.tile.sides[axis] / self.tile.per[axis]).ilog2());
         let mut order = vec![0, 1, 1, 1, 0];
         order.extend([1; 8]);
@@ -60,7 +60,7 @@ impl Lowering {
     }
 
     /// Bytes from the first entry of the result to one of a tile.
-    fn start_of(&mut self, place: &Place, entry: [Name; 2]) -> Name {
+    fn start_of(&mut self, place: &ThreadTile, entry: [Name; 2]) -> Name {
         let [rows, columns] = [0, 1].map(|word| self.w.param(word));
         let w = &mut self.w;
         let [start, row, column] = [(); 3].map(|()| w.temporary(Class::B64));

@@ -11,7 +11,7 @@ use crate::ir::var::Reader;
 
 /// What an index says about an axis.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum AxisIndex {
     /// One entry, the axis goes away; negative numbers count from the end.
     Number(i64),
     /// Entries at equal distances.
@@ -41,12 +41,12 @@ impl Tensor {
     ///
     /// # Errors
     /// `IndexOutOfRange`; `Argument` for more places than axes. Numbers out of bounds are told later (S13).
-    pub fn at(&self, places: &[Place]) -> Result<Self> {
+    pub fn at(&self, places: &[AxisIndex]) -> Result<Self> {
         self.at_as(Reader::Index, places)
     }
 
     /// As [`Tensor::at`], as a part of a function, whose errors it has.
-    pub(super) fn at_as(&self, reader: fn(u8) -> Reader, places: &[Place]) -> Result<Self> {
+    pub(super) fn at_as(&self, reader: fn(u8) -> Reader, places: &[AxisIndex]) -> Result<Self> {
         let chosen = self.chosen(places)?;
         if chosen.numbers.is_empty() {
             return self.viewed(chosen.view);
@@ -68,7 +68,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::at`]; `Forms` for a value that does not broadcast; `TypeMismatch` for one that does not fit.
-    pub fn with_at(&self, places: &[Place], value: &Self) -> Result<Self> {
+    pub fn with_at(&self, places: &[AxisIndex], value: &Self) -> Result<Self> {
         self.with_at_as("[]=", Reader::Index, places, value)
     }
 
@@ -77,7 +77,7 @@ impl Tensor {
         &self,
         op: &'static str,
         reader: fn(u8) -> Reader,
-        places: &[Place],
+        places: &[AxisIndex],
         value: &Self,
     ) -> Result<Self> {
         let whole = Self::of(&self.entries()?, self.shape().clone())?;
@@ -107,9 +107,9 @@ impl Tensor {
         })
     }
 
-    fn chosen(&self, places: &[Place]) -> Result<Chosen> {
+    fn chosen(&self, places: &[AxisIndex]) -> Result<Chosen> {
         let op = "[]";
-        let n = places.iter().filter(|place| !matches!(place, Place::New)).count();
+        let n = places.iter().filter(|place| !matches!(place, AxisIndex::New)).count();
         if n > self.shape().rank() {
             let what = format!("got {n} indices for {}", self.shape());
             return Err(Error::Argument { op, what });
@@ -119,7 +119,7 @@ impl Tensor {
         for place_ in places {
             let view = &chosen.view;
             chosen.view = match place_ {
-                Place::Number(i) => {
+                AxisIndex::Number(i) => {
                     let extent = view.shape().extents()[axis];
                     let at = place(*i, extent).map_err(|_| Error::IndexOutOfRange {
                         axis: Some(own),
@@ -129,18 +129,18 @@ impl Tensor {
                     own += 1;
                     view.part(axis, at, at + 1)?.squeezed(op, axis)?
                 }
-                Place::Slice(slice) => {
+                AxisIndex::Slice(slice) => {
                     axis += 1;
                     own += 1;
                     view.sliced(op, axis - 1, *slice)?
                 }
-                Place::Numbers(numbers) => {
+                AxisIndex::Numbers(numbers) => {
                     chosen.numbers.push(Numbers { axis, own, entries: numbers.clone() });
                     axis += 1;
                     own += 1;
                     continue;
                 }
-                Place::New => {
+                AxisIndex::New => {
                     axis += 1;
                     view.expanded(op, axis - 1)?
                 }

@@ -8,7 +8,7 @@ use crate::value::{Argument, Value, map};
 
 table! {
     /// What moves lanes.
-    pub PLACES;
+    pub REARRANGE;
     /// The lanes from the last to the first, recorded, not run; of complex numbers too; of a vector: its components.
     ///
     /// >> reverse(Int32C([1, 2, 3]))

@@ -10,9 +10,9 @@ const MOST: usize = 2;
 
 /// What was read last.
 #[derive(Clone, Default)]
-pub(crate) struct Reading(Rc<RefCell<Vec<Rc<Cell>>>>);
+pub(crate) struct CellCache(Rc<RefCell<Vec<Rc<Cell>>>>);
 
-impl Reading {
+impl CellCache {
     /// A text as a cell, read once.
     pub(crate) fn of(&self, text: &str) -> Rc<Cell> {
         let mut read = self.0.borrow_mut();
@@ -35,10 +35,10 @@ mod tests {
 
     #[test]
     fn a_text_is_read_once() {
-        let reading = Reading::default();
-        let [a, b] = ["a", "b"].map(|text| reading.of(text));
-        assert!(Rc::ptr_eq(&reading.of("a"), &a) && Rc::ptr_eq(&reading.of("b"), &b));
-        reading.of("c");
-        assert!(!Rc::ptr_eq(&reading.of("a"), &a));
+        let cell_cache = CellCache::default();
+        let [a, b] = ["a", "b"].map(|text| cell_cache.of(text));
+        assert!(Rc::ptr_eq(&cell_cache.of("a"), &a) && Rc::ptr_eq(&cell_cache.of("b"), &b));
+        cell_cache.of("c");
+        assert!(!Rc::ptr_eq(&cell_cache.of("a"), &a));
     }
 }

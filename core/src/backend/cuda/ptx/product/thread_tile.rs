@@ -5,7 +5,7 @@ use super::super::writer::{Class, Name, Writer, ptx};
 use super::tile::{Product, Tile};
 
 /// Where a thread and its block work.
-pub(super) struct Place {
+pub(super) struct ThreadTile {
     /// Number of the thread among those of a matrix.
     pub(super) thread: Name,
     /// Where the matrix' part of shared memory begins.
@@ -52,7 +52,7 @@ impl Lowering {
     }
 
     /// Finds out where the thread works.
-    pub(super) fn place(&mut self) -> Place {
+    pub(super) fn place(&mut self) -> ThreadTile {
         let tile = self.tile;
         let extents = [0, 1].map(|word| self.w.param(word));
         let blocks = [3, 4].map(|word| self.w.param(word));
@@ -92,7 +92,7 @@ impl Lowering {
         let shared = w.temporary(Class::B32);
         ptx!(w, "mov.u32 {shared}, words");
         ptx!(w, "mad.lo.u32 {shared}, {slot}, {}, {shared}", self.code.slot_bytes(tile));
-        Place { thread, shared, matrix, first, left }
+        ThreadTile { thread, shared, matrix, first, left }
     }
 
     /// Bytes of half of the stages where there are four, none where there are two.

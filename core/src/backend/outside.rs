@@ -1,0 +1,14 @@
+//! What devices may use of the system they run on.
+
+use std::path::PathBuf;
+
+use super::cuda::Toolkit;
+
+/// What a device may use of the system; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// Where compiled kernels are kept for other processes.
+    pub cache_folder: Option<PathBuf>,
+    /// Where programs are that show machine code.
+    pub toolkit: Toolkit,
+}
