@@ -4,6 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use super::prototype::Parameter;
 use super::{ModuleKernel, ModuleStats, needs_gpu};
 use crate::array::Array;
@@ -137,11 +139,11 @@ impl ModuleKernel {
         let launch =
             LaunchShape { grid, block, shared_bytes: shared, is_cooperative: shape.is_cooperative };
         let mut values = self.numbers(args)?;
-        let ids = args.iter().filter_map(|arg| match arg {
+        let arrays = args.iter().filter_map(|arg| match arg {
             LaunchArgument::Array(array) => Some(array),
             LaunchArgument::Number(_) => None,
         });
-        let ids = session.ids("launch", &ids.collect::<Vec<_>>())?;
+        let ids = session.ids("launch", &arrays.collect::<SmallVec<[_; 8]>>())?;
         let written = session.with_evaluator(|evaluator| {
             let begun = (evaluator.clock)();
             let written = self.place(session, evaluator, args, &ids, &mut values)?;
@@ -151,7 +153,7 @@ impl ModuleKernel {
             });
             entry.launch(launch, &values)?;
             evaluator.record(LaunchRecord {
-                name: self.inner.name.clone().into(),
+                name: self.inner.name.clone(),
                 hash: KernelHash(0),
                 size: n,
                 members: 1,
@@ -214,7 +216,7 @@ impl ModuleKernel {
     }
 
     /// The bits of the numbers among the arguments, and room for the others.
-    fn numbers(&self, args: &[LaunchArgument]) -> Result<Vec<u64>> {
+    fn numbers(&self, args: &[LaunchArgument]) -> Result<SmallVec<[u64; 8]>> {
         let bits = args.iter().zip(&self.inner.parameters).map(|(arg, parameter)| match arg {
             LaunchArgument::Number(number) => parameter.dtype.encode(*number),
             LaunchArgument::Array(_) => Ok(0),
@@ -231,7 +233,7 @@ impl ModuleKernel {
         args: &[LaunchArgument],
         ids: &[VarId],
         values: &mut [u64],
-    ) -> Result<Vec<(usize, (VarId, u32))>> {
+    ) -> Result<SmallVec<[(usize, (VarId, u32)); 4]>> {
         if !session.with_table(|table| ids.iter().all(|&id| table.get(id).is_there())) {
             evaluator.evaluate(ids)?;
             evaluator.fill_numbers(ids)?;
@@ -240,7 +242,7 @@ impl ModuleKernel {
             LaunchArgument::Array(array) => Some((number, array)),
             LaunchArgument::Number(_) => None,
         });
-        let mut blocks: Vec<Block> = Vec::with_capacity(ids.len());
+        let mut blocks: SmallVec<[Block; 4]> = SmallVec::new();
         session.with_table(|table| {
             for &id in ids {
                 if !blocks.iter().any(|block| block.id == id) {
@@ -250,7 +252,7 @@ impl ModuleKernel {
                 }
             }
         });
-        let mut written = Vec::new();
+        let mut written: SmallVec<[_; 4]> = SmallVec::new();
         for ((number, array), &id) in arrays.zip(ids) {
             let known = blocks.iter_mut().find(|block| block.id == id);
             let block = known.expect("internal error: an argument without a block");
@@ -364,7 +366,7 @@ struct Block {
     buffer: Arc<Buffer>,
     /// Whether nobody else reads it.
     is_own: bool,
-    numbers: Vec<usize>,
+    numbers: SmallVec<[usize; 2]>,
 }
 
 impl Block {
@@ -378,7 +380,7 @@ impl Block {
             && exactly::<usize>(variable.external) <= n_handles
             && Arc::strong_count(&buffer) == 2
             && buffer.may_be_overwritten();
-        Self { id, buffer, is_own, numbers: Vec::new() }
+        Self { id, buffer, is_own, numbers: SmallVec::new() }
     }
 }
 

@@ -94,7 +94,7 @@ pub struct ModuleKernel {
 
 struct KernelInner {
     module: CudaModule,
-    name: String,
+    name: Arc<str>,
     parameters: Vec<Parameter>,
     /// Whether the source says what it takes.
     is_declared: bool,

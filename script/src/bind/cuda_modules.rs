@@ -5,6 +5,7 @@ use std::any::TypeId;
 use porcini_core::Value;
 use porcini_core::cuda_module::{CudaModule, LaunchArgument, ModuleKernel, Options, Shape};
 use rhai::{Dynamic, ImmutableString, Map};
+use smallvec::SmallVec;
 
 use super::files;
 use super::kernels::lane_type;
@@ -254,12 +255,12 @@ fn shape(args: &[&mut Dynamic]) -> Result<Shape> {
 }
 
 fn launch(context: &Context, kernel: &ModuleKernel, args: &Dynamic, shape: &Shape) -> Result<()> {
-    let Some(list) = args.read_lock::<rhai::Array>().map(|list| list.clone()) else {
+    let Some(list) = args.read_lock::<rhai::Array>() else {
         let what = format!("launch: got {}, expected a list of arguments", type_name(args));
         return Err(fault_with_hint(what, "k.launch([x, y, 3.0], [1, 1, 1], [256, 1, 1])"));
     };
-    let mut places = Vec::new();
-    let mut given = Vec::new();
+    let mut places: SmallVec<[Option<ArrayRef>; 8]> = SmallVec::new();
+    let mut given: SmallVec<[LaunchArgument; 8]> = SmallVec::new();
     for (number, value) in list.iter().enumerate() {
         if let Some(number) = scalar(value) {
             places.push(None);

@@ -6,6 +6,7 @@ use std::ptr;
 use std::sync::{Arc, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use smallvec::SmallVec;
 
 use super::super::driver_library::attribute;
 use super::{Function, Gpu, Module, Stream};
@@ -28,7 +29,7 @@ impl Gpu {
         self.enter()?;
         *self.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
         let pointer = |arg: &u64| ptr::from_ref(arg).cast_mut().cast::<c_void>();
-        let mut pointers: Vec<*mut c_void> = args.iter().map(pointer).collect();
+        let mut pointers: SmallVec<[*mut c_void; 8]> = args.iter().map(pointer).collect();
         let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
         let (stream, args) = (stream.handle, pointers.as_mut_ptr());
         let result = if shape.is_cooperative {
