@@ -399,6 +399,38 @@ impl Scalar {
         }
     }
 
+    /// Whether another number has the same value, exactly and whatever their types; NaN is NaN, and a bool is 0 or 1.
+    ///
+    /// ```
+    /// use porcini_core::Scalar;
+    ///
+    /// assert!(Scalar::UInt(3).is_same(Scalar::Float(3.0)));
+    /// assert!(!Scalar::Int(i64::MAX).is_same(Scalar::Float(9_223_372_036_854_775_807.0)));
+    /// ```
+    pub fn is_same(self, other: Self) -> bool {
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "beyond the range is no integer of 64 bits"
+        )]
+        let is = |number: f64, integer: i128| number.fract() == 0.0 && number as i128 == integer;
+        match (self.integer(), other.integer()) {
+            (Some(a), Some(b)) => a == b,
+            (Some(a), None) => is(other.to_f64(), a),
+            (None, Some(b)) => is(self.to_f64(), b),
+            (None, None) => {
+                let (a, b) = (self.to_f64(), other.to_f64());
+                a == b || a.is_nan() && b.is_nan()
+            }
+        }
+    }
+
+    /// Whether it is at most `absolute + relative * abs(other)` from another number, or has the same value.
+    pub fn is_near(self, other: Self, relative: f64, absolute: f64) -> bool {
+        let (x, y) = (self.to_f64(), other.to_f64());
+        let is_near = y.is_finite() && (x - y).abs() <= absolute + relative * y.abs();
+        is_near || self.is_same(other)
+    }
+
     /// The integer that it is: of a bool 0 or 1, of a float none.
     pub(crate) fn integer(self) -> Option<i128> {
         match self {

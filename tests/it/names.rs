@@ -21,6 +21,8 @@ const TABLES: [&str; 5] = [
 
 /// Files that list words which only look like names, or give each a meaning of its own.
 const EXCEPTIONS: [(&str, &str); 20] = [
+    ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
+    ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
     ("core/src/backend/isa.rs", "features of processors"),
     ("core/src/ir/var.rs", "functions that errors of several operations name"),
@@ -29,9 +31,7 @@ const EXCEPTIONS: [(&str, &str); 20] = [
     ("core/src/text_kernel/preprocess.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
     ("script/src/assist/notes.rs", "methods of Rhai"),
-    ("script/src/bind/columns.rs", "columns of a summary, which leave missing values out"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
-    ("script/src/bind/groups.rs", "columns of groups"),
     ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),
     ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),

@@ -110,7 +110,7 @@ impl Array {
     ///
     /// # Errors
     /// `ForeignArray`.
-    pub fn with_told_derivative(
+    pub(crate) fn with_told_derivative(
         &self,
         name: &'static str,
         args: &[&Self],

@@ -1,4 +1,4 @@
-//! Lanes by key: values that occur, sums over segments.
+//! Lanes by key: values that occur, sums over segments, what is told of groups.
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
@@ -98,6 +98,80 @@ impl Array {
     }
 }
 
+/// Lanes in groups: those whose keys have the same number, from 0 up to and not including `n`.
+///
+/// ```
+/// use porcini_core::{Session, array::Groups};
+///
+/// # fn main() -> porcini_core::Result<()> {
+/// let session = Session::new()?;
+/// let groups = Groups::new(session.array(&[1_u32, 0, 1])?, 2);
+/// let x = session.array(&[1.0_f32, 2.0, 3.0])?;
+/// assert_eq!(groups.told("mean", &x)?.to_vec::<f32>()?, [2.0, 2.0]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Groups {
+    numbers: Array,
+    n: u64,
+}
+
+impl Groups {
+    /// What is told of groups.
+    pub const WORDS: [&'static str; 5] = ["count", "sum", "mean", "min", "max"];
+
+    /// The groups of lanes whose keys have these numbers below `n`, integers.
+    pub const fn new(numbers: Array, n: u64) -> Self {
+        Self { numbers, n }
+    }
+
+    /// What a word of [`Groups::WORDS`] tells of the lanes of each group, in order. Recorded, not run.
+    ///
+    /// **Dtypes**: counts are u32, means as of [`Array::mean`], others as of [`Array::reduce`].
+    ///
+    /// # Errors
+    /// `Forms` for another word, or unless there are as many lanes as keys, or one; as [`Array::segments`].
+    pub fn told(&self, word: &str, x: &Array) -> Result<Array> {
+        let (got, expected) = (x.size(), self.numbers.size());
+        if ![1, expected].contains(&got) {
+            return Err(Error::forms(format!("group_by: got {got} lanes for {expected} keys")));
+        }
+        match word {
+            "count" => self.counts(),
+            "sum" => self.reduced(x, ReduceOp::Sum),
+            "mean" => self.means(x),
+            "min" => self.reduced(x, ReduceOp::Min),
+            "max" => self.reduced(x, ReduceOp::Max),
+            _ => Err(Error::Forms {
+                what: format!("group_by: got \"{word}\""),
+                remedy: Some("it is \"count\", \"sum\", \"mean\", \"min\" or \"max\""),
+            }),
+        }
+    }
+
+    /// How many lanes each group has.
+    ///
+    /// # Errors
+    /// As [`Array::segments`].
+    pub fn counts(&self) -> Result<Array> {
+        let ones = self.numbers.session().full(DType::U32, 1, self.numbers.size())?;
+        self.reduced(&ones, ReduceOp::Sum)
+    }
+
+    fn reduced(&self, x: &Array, op: ReduceOp) -> Result<Array> {
+        x.segments(op, &self.numbers, self.n, None)
+    }
+
+    fn means(&self, x: &Array) -> Result<Array> {
+        // Halves are added in f32 and rounded once.
+        let own = x.dtype().quotient();
+        let wide = own.widened();
+        let sums = self.reduced(&x.cast(wide)?, ReduceOp::Sum)?;
+        sums.try_div(&self.counts()?.cast(wide)?)?.cast(own)
+    }
+}
+
 /// What a scatter does that combines segments.
 ///
 /// # Errors
@@ -112,4 +186,23 @@ pub(crate) fn combining(op: ReduceOp) -> Result<ScatterOp> {
             return Err(Error::Argument { op: "segments", what });
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn groups_are_told_of_by_every_word() -> Result<()> {
+        let session = Session::new()?;
+        let groups = Groups::new(session.array(&[1_u32, 0, 1])?, 2);
+        let x = session.array(&[1, 2, 4])?;
+        let told = Groups::WORDS.map(|word| groups.told(word, &x)?.cast(DType::F64)?.to_vec());
+        let told = told.into_iter().collect::<Result<Vec<Vec<f64>>>>()?;
+        assert_eq!(told, [[1.0, 2.0], [2.0, 5.0], [2.0, 2.5], [2.0, 1.0], [2.0, 4.0]]);
+        assert!(groups.told("middle", &x).is_err());
+        assert!(groups.told("sum", &session.array(&[1, 2])?).is_err());
+        Ok(())
+    }
 }

@@ -2,6 +2,8 @@
 
 pub mod bytes;
 mod derivatives;
+mod description;
+mod distinct;
 mod groups;
 mod held;
 mod horizontal;
@@ -33,6 +35,8 @@ use crate::session::{CONVERTED, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
+pub use description::Description;
+pub use groups::Groups;
 pub(crate) use groups::combining;
 pub use operand::Operand;
 pub use slice::Slice;

@@ -18,6 +18,19 @@ impl Array {
         self.session().compose("reverse", &[], &[self], |recorder, args| recorder.reverse(args[0]))
     }
 
+    /// The lanes that are chosen, by way of the host: in a body [`Array::compress`] would be limited to the lanes that run
+    /// it. Evaluates.
+    ///
+    /// # Errors
+    /// What evaluation fails with; `OutOfMemory`.
+    pub fn chosen_on_host(&self, chosen: &[bool]) -> Result<Self> {
+        let bytes = self.read_bytes(0..self.size())?;
+        let lanes = bytes.chunks_exact(self.dtype().bytes()).zip(chosen);
+        let kept: Vec<u8> =
+            lanes.filter(|(_, chosen)| **chosen).flat_map(|(lane, _)| lane).copied().collect();
+        self.session().from_bytes(self.dtype(), &kept)
+    }
+
     /// `self[index[i]]`, lazily; negative indices count from the end. An index out of bounds is an error
     /// at the next read (S13).
     ///

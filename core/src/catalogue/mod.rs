@@ -35,7 +35,7 @@ mod vectors;
 
 pub use along::TENSOR_AXES;
 pub use call::{Answer, Call};
-pub use cengine::{CENGINE, CENGINE_TENSORS};
+pub use cengine::{CENGINE, CENGINE_TENSORS, NEW, New};
 pub use derivatives::DERIVATIVES;
 pub use lanes::LANES;
 pub use linear::{FOURIER, LINEAR};

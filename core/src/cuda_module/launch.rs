@@ -51,6 +51,9 @@ pub struct Shape {
     pub is_cooperative: bool,
 }
 
+/// Variables with their generations, by the numbers of the arguments that they are written to.
+type Written = SmallVec<[(usize, (VarId, u32)); 4]>;
+
 /// A kernel on a device, ready to be launched.
 pub(super) struct Ready {
     device: Arc<Device>,
@@ -153,7 +156,7 @@ impl ModuleKernel {
             });
             entry.launch(launch, &values)?;
             evaluator.record(LaunchRecord {
-                name: self.inner.name.clone(),
+                name: self.inner.name.clone().into(),
                 hash: KernelHash(0),
                 size: n,
                 members: 1,
@@ -233,7 +236,7 @@ impl ModuleKernel {
         args: &[LaunchArgument],
         ids: &[VarId],
         values: &mut [u64],
-    ) -> Result<SmallVec<[(usize, (VarId, u32)); 4]>> {
+    ) -> Result<Written> {
         if !session.with_table(|table| ids.iter().all(|&id| table.get(id).is_there())) {
             evaluator.evaluate(ids)?;
             evaluator.fill_numbers(ids)?;

@@ -94,7 +94,7 @@ pub struct ModuleKernel {
 
 struct KernelInner {
     module: CudaModule,
-    name: Arc<str>,
+    name: String,
     parameters: Vec<Parameter>,
     /// Whether the source says what it takes.
     is_declared: bool,

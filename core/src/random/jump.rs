@@ -54,6 +54,22 @@ impl Pcg32 {
         Ok(())
     }
 
+    /// Moves back by `delta` draws, as [`Pcg32::advance`] moves on.
+    ///
+    /// # Errors
+    /// As [`Pcg32::advance`].
+    pub fn retreat(&mut self, delta: Operand<'_>) -> Result<()> {
+        match delta {
+            Operand::Number(number) => {
+                let back = DType::U64.encode(number)?.wrapping_neg();
+                self.advance(Operand::Number(Scalar::UInt(back)))
+            }
+            Operand::Array(delta) => {
+                self.advance(Operand::Array(&delta.cast(DType::I64)?.try_neg()?))
+            }
+        }
+    }
+
     /// Number of draws from `earlier` to this generator, as i64 (negative if it is behind): meaningful for
     /// generators of the same stream.
     ///
@@ -116,4 +132,24 @@ fn distance<'r>(target: Expr<'r>, start: Expr<'r>, inc: Expr<'r>) -> Expr<'r> {
         distance = distance | differs.select(bit, state.bits(0));
     }
     distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn back_is_where_it_came_from() -> Result<()> {
+        let session = Session::new()?;
+        let start = Pcg32::new(&session, 42, 54)?;
+        let deltas = session.array(&[-3_i64, 0, 5])?;
+        for delta in [Scalar::Int(-3).into(), Scalar::UInt(5).into(), (&deltas).into()] {
+            let mut moved = start.clone();
+            moved.advance(delta)?;
+            moved.retreat(delta)?;
+            assert!(moved.equals(&start)?.to_vec::<bool>()?.iter().all(|&same| same));
+        }
+        Ok(())
+    }
 }

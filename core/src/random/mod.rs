@@ -69,6 +69,32 @@ impl Pcg32 {
         Ok(rng)
     }
 
+    /// How many lanes it has.
+    pub fn lanes(&self) -> u64 {
+        match self.state.size() {
+            1 => self.inc.size(),
+            size => size,
+        }
+    }
+
+    /// Sets the state; one lane is for all.
+    ///
+    /// # Errors
+    /// `Forms` unless it has as many lanes as the increment, or one of them has one.
+    pub fn set_state(&mut self, state: impl Into<Seed>) -> Result<()> {
+        self.state = state.into().beside("state", &self.inc)?;
+        Ok(())
+    }
+
+    /// Sets the increment, as [`Pcg32::set_state`] the state.
+    ///
+    /// # Errors
+    /// As [`Pcg32::set_state`].
+    pub fn set_inc(&mut self, inc: impl Into<Seed>) -> Result<()> {
+        self.inc = inc.into().beside("inc", &self.state)?;
+        Ok(())
+    }
+
     /// The state after one draw in the active lanes.
     fn moved_on(&self, active: Option<&Array>) -> Result<Array> {
         self.with_state(active, |state, inc| state.fma(state.bits(MULTIPLIER), inc), |state| state)
@@ -373,5 +399,16 @@ impl Seed {
             Self::Number(number) => session.full(DType::U64, number, 1),
             Self::Array(array) => array.cast(DType::U64),
         }
+    }
+
+    /// As a field of a generator, whose other one has so many lanes.
+    fn beside(self, name: &str, other: &Array) -> Result<Array> {
+        let array = self.array(other.session())?;
+        let (got, expected) = (array.size(), other.size());
+        if got == expected || got == 1 || expected == 1 {
+            return Ok(array);
+        }
+        let what = format!("{name}: got {got} lanes for a generator of {expected}");
+        Err(Error::forms(what))
     }
 }

@@ -42,6 +42,35 @@ impl SplitMix64 {
         let x = (x ^ (x >> 27)).wrapping_mul(FACTORS[1]);
         x ^ (x >> 31)
     }
+
+    /// What is drawn from generators of `n` lanes that the next number seeds; the sequence moves on if that worked.
+    ///
+    /// ```
+    /// use porcini_core::{Session, random::{Draw, SplitMix64}};
+    ///
+    /// # fn main() -> porcini_core::Result<()> {
+    /// let (session, mut seeds) = (Session::new()?, SplitMix64::new(0));
+    /// let mut draw = || seeds.drawn(&session, "rand", 2, |rng| rng.draw(Draw::UInt32, None));
+    /// assert_ne!(draw()?.to_vec::<u32>()?, draw()?.to_vec::<u32>()?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::check_draw`], which is told the name `op`; as [`Pcg32::seeded`], and what `draw` fails with.
+    pub fn drawn(
+        &mut self,
+        session: &Session,
+        op: &'static str,
+        n: u64,
+        draw: impl FnOnce(&mut Pcg32) -> Result<Array>,
+    ) -> Result<Array> {
+        session.check_draw(op)?;
+        let mut next = *self;
+        let drawn = draw(&mut Pcg32::seeded(session, n, next.draw())?)?;
+        *self = next;
+        Ok(drawn)
+    }
 }
 
 impl Pcg32 {

@@ -1,10 +1,12 @@
 //! Shuffling: one generator, one draw after the other, so on the host.
 
 use super::{MULTIPLIER, Pcg32, permutation_output};
+use crate::array::Operand;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::value::{Argument, Value, components};
 
 /// Draws between two looks at the interrupt flag.
 const POLL: u64 = 1 << 16;
@@ -42,6 +44,22 @@ impl Pcg32 {
         self.state = session.opaque(DType::U64, Scalar::UInt(lane.state), 1)?;
         Ok(order)
     }
+
+    /// The lanes of a value in random order, all components in the same; see [`Pcg32::permutation`].
+    ///
+    /// # Errors
+    /// `Forms` for components of different sizes; as [`Pcg32::permutation`].
+    pub fn shuffled(&mut self, x: &Argument<'_>) -> Result<Value> {
+        let op = "shuffle";
+        let unequal = || Error::forms(format!("{op}: the components have different sizes"));
+        let order = self.permutation(x.lanes().ok_or_else(unequal)?)?;
+        let order = self.state.session().array(&order)?;
+        components(op, &[x], &|operands| match *operands {
+            [Operand::Array(x)] if x.size() > 1 => x.gather(&order, None),
+            [Operand::Array(x)] => Ok(x.clone()),
+            _ => Err(Error::Argument { op, what: "one array expected".into() }),
+        })
+    }
 }
 
 /// One generator on the host.
@@ -66,5 +84,26 @@ impl Lane {
                 return exactly::<usize>(drawn % bound);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn components_stay_together() -> Result<()> {
+        let session = Session::new()?;
+        let x = session.array(&[1, 2, 3, 4])?;
+        let v = Value::vector(vec![x.clone().into(), (&x * 10).into()]);
+        let shuffled = Pcg32::new(&session, 1, 1)?.shuffled(&(&v).into())?;
+        let lanes = |i: usize| match &shuffled.components()[i] {
+            Value::Array(array) => array.to_vec::<i32>(),
+            other => panic!("{other} is no array"),
+        };
+        assert_eq!(lanes(0)?.iter().map(|x| x * 10).collect::<Vec<_>>(), lanes(1)?);
+        assert_eq!(lanes(0)?.iter().sum::<i32>(), 10);
+        Ok(())
     }
 }

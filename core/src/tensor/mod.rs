@@ -279,6 +279,18 @@ impl Tensor {
         Self::of(&self.entries()?, shape)
     }
 
+    /// As [`Tensor::reshape`]; one entry stands in every entry of the shape.
+    ///
+    /// # Errors
+    /// As [`Tensor::reshape`].
+    pub fn spread(&self, extents: &[i64]) -> Result<Self> {
+        let known = extents.iter().map(|&n| u64::try_from(n).ok()).collect::<Option<Vec<_>>>();
+        match known.filter(|_| self.shape().n_entries() == 1) {
+            Some(extents) => self.reshape(&[])?.broadcast_to(&extents),
+            None => self.reshape(extents),
+        }
+    }
+
     /// As [`Tensor::reshape`], of extents that fit; where they are the same it stays the view that it is.
     fn shaped(&self, op: &'static str, extents: Vec<u64>) -> Result<Self> {
         if self.shape().extents() == extents {
@@ -389,6 +401,35 @@ impl Tensor {
 }
 
 impl Tensor {
+    /// The numbers of the entries of a shape along one of its axes, from 0 up; one entry along the others. Recorded, not
+    /// run.
+    ///
+    /// ```
+    /// # use porcini_core::{DType, Session, tensor::Tensor};
+    /// # fn main() -> porcini_core::Result<()> {
+    /// let rows = Tensor::numbers_along(&Session::new()?, DType::I32, &[3, 2], 0)?;
+    /// assert_eq!(rows.shape().extents(), [3, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` if there is no such axis, or the numbers do not fit the type.
+    pub fn numbers_along(
+        session: &Session,
+        dtype: DType,
+        extents: &[u64],
+        axis: usize,
+    ) -> Result<Self> {
+        let Some(&n) = extents.get(axis) else {
+            let what = format!("got axis {axis} of {} axes", extents.len());
+            return Err(Error::Argument { op: "numbers_along", what });
+        };
+        let mut shape = vec![1; extents.len()];
+        shape[axis] = n;
+        Self::counting(session, dtype, n)?.shaped("numbers_along", shape)
+    }
+
     /// The numbers from 0 up along one axis. Recorded, not run.
     fn counting(session: &Session, dtype: DType, n: u64) -> Result<Self> {
         let numbers = session.arange(dtype, 0.into(), Scalar::UInt(n), 1.into())?;

@@ -2,9 +2,12 @@
 //!
 //! The gradient of a real loss by a complex number has the derivatives by its parts as parts.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::{Argument, Form, Value};
 use crate::array::Array;
-use crate::array::rules::Ask;
+use crate::array::rules::{Ask, Told};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
@@ -51,6 +54,17 @@ impl Skeleton {
                 Value::Tensor(Tensor::of(&parts, shape.clone())?)
             }
         })
+    }
+
+    /// The value of this form whose array in one place is given, and whose others are zeros like it.
+    ///
+    /// # Errors
+    /// As [`Session::zeros`](crate::Session::zeros).
+    pub fn with_one(&self, place: usize, array: &Array) -> Result<Value> {
+        let zeros = || array.session().zeros(array.dtype(), array.size());
+        let arrays =
+            (0..self.n_arrays()).map(|i| if i == place { Ok(array.clone()) } else { zeros() });
+        self.with(&mut arrays.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
     /// Number of arrays.
@@ -105,6 +119,24 @@ impl Value {
             Ok(array.clone())
         })?;
         Ok(arrays)
+    }
+
+    /// The value as that of a function of arrays whose derivative a front end has: it is asked with what it keeps of the
+    /// call, and the place of an array among those of the value.
+    ///
+    /// # Errors
+    /// `ForeignArray`.
+    pub fn with_told_derivative(
+        &self,
+        op: &'static str,
+        args: &[&Array],
+        call: &Arc<dyn Any + Send + Sync>,
+    ) -> Result<Self> {
+        let mut places = 0..;
+        self.each_array(&mut |array| {
+            let told = Told { place: places.next().unwrap_or_default(), call: call.clone() };
+            array.with_told_derivative(op, args, told)
+        })
     }
 
     /// The value with marks of its own: gradients by it end there. Give them back by [`Marked::release`].

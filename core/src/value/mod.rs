@@ -45,6 +45,7 @@ mod methods;
 mod multiply_add;
 mod power;
 pub mod show;
+mod tensor_index;
 mod tensors;
 mod typed;
 
@@ -54,6 +55,7 @@ pub use derivatives::{Marked, Skeleton};
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
 pub use power::power;
+pub use tensor_index::Index;
 pub(crate) use tensors::through_tensors;
 pub use typed::*;
 

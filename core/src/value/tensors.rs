@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::argument::{Argument, types};
 use super::{Form, Value};
-use crate::array::Array;
+use crate::array::{Array, Operand};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::{Parts, Shape, Tensor};
@@ -153,6 +153,34 @@ impl<'a> Argument<'a> {
             Self::Array(array) => Tensor::new(array, &[array.size()]).map(Cow::Owned),
             _ => self.lent_tensor(op).map_err(|_| expected())?.ok_or_else(expected),
         }
+    }
+}
+
+impl Argument<'_> {
+    /// The tensor of a vector's components, an axis behind that of the lanes; those of a matrix, its columns, are the last
+    /// axis.
+    ///
+    /// # Errors
+    /// `Forms` for components of unequal sizes, or those that are no arrays.
+    pub fn stacked(&self) -> Result<Tensor> {
+        let unequal = || Error::forms("components of unequal sizes".into());
+        self.stacked_in(self.lanes().ok_or_else(unequal)?)
+    }
+
+    fn stacked_in(&self, lanes: u64) -> Result<Tensor> {
+        let axis = match self.form() {
+            Form::Vector(_) => 1,
+            Form::Matrix(_) => -1,
+            _ => {
+                let array = match self.operand("tensor")? {
+                    Operand::Array(array) => array.resize(lanes)?,
+                    Operand::Number(_) => return Err(no_tensor("tensor", self)),
+                };
+                return Tensor::new(&array, &[lanes]);
+            }
+        };
+        let components = self.components().iter().map(|component| component.stacked_in(lanes));
+        Tensor::stack(&components.collect::<Result<Vec<_>>>()?, axis)
     }
 }
 

@@ -324,10 +324,10 @@ impl Comparison<'_> {
     }
 
     fn agree(&self, a: Scalar, b: Scalar) -> bool {
-        let Some((relative, absolute)) = self.tolerances else { return equal(a, b) };
-        let (x, y) = (a.to_f64(), b.to_f64());
-        let is_near = y.is_finite() && (x - y).abs() <= absolute + relative * y.abs();
-        is_near || equal(a, b)
+        match self.tolerances {
+            Some((relative, absolute)) => a.is_near(b, relative, absolute),
+            None => a.is_same(b),
+        }
     }
 }
 
@@ -338,35 +338,8 @@ fn held(number: Scalar, dtype: Option<DType>) -> Scalar {
         .unwrap_or(number)
 }
 
-/// Whether numbers have the same value, exactly; nan is nan.
-fn equal(a: Scalar, b: Scalar) -> bool {
-    match (integer(a), integer(b)) {
-        (Some(a), Some(b)) => a == b,
-        (Some(a), None) => is_integer(b.to_f64(), a),
-        (None, Some(b)) => is_integer(a.to_f64(), b),
-        (None, None) => {
-            let (a, b) = (a.to_f64(), b.to_f64());
-            a == b || a.is_nan() && b.is_nan()
-        }
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "beyond the range is no integer of 64 bits")]
-fn is_integer(number: f64, integer: i128) -> bool {
-    number.fract() == 0.0 && number as i128 == integer
-}
-
 fn at(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
-}
-
-fn integer(number: Scalar) -> Option<i128> {
-    match number {
-        Scalar::Bool(truth) => Some(truth.into()),
-        Scalar::Int(integer) => Some(integer.into()),
-        Scalar::UInt(integer) => Some(integer.into()),
-        Scalar::Float(_) => None,
-    }
 }
 
 /// A tensor, or what is compared with one: lists in lists, an array, a number.

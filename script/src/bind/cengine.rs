@@ -1,17 +1,14 @@
-//! What makes the scalars and tensors of Cengine, and its names of what exists under another; the operations themselves are
+//! Cengine's names of what exists under another, and of what makes its scalars and tensors; the operations themselves are
 //! rows of the catalogue.
 
-use porcini_core::catalogue::{CENGINE, CENGINE_TENSORS};
-use porcini_core::random::{Draw, Pcg32};
-use porcini_core::tensor::{Shape, Tensor};
-use porcini_core::{Array, DType, Scalar, Value};
+use porcini_core::DType;
+use porcini_core::catalogue::{CENGINE, CENGINE_TENSORS, NEW};
+use porcini_core::tensor::Tensor;
 use rhai::{Dynamic, EvalAltResult, FnPtr};
 
 use super::catalogue;
 use super::entries::tensor_of;
 use super::registry::Registry;
-use super::session_numbers::drawn;
-use crate::context::Context;
 use crate::fault::{Fault, IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, got, type_name};
 
@@ -94,149 +91,22 @@ fn said_of(error: EvalAltResult, name: &str) -> Box<EvalAltResult> {
     }
 }
 
-/// What is put into a new scalar or tensor.
-#[derive(Clone, Copy, PartialEq)]
-enum Fill {
-    Zero,
-    One,
-    /// Where row and column are the same.
-    Identity,
-    /// The numbers from 0 up.
-    Sequential,
-    /// Normal numbers times another, in real and imaginary parts.
-    Gaussian,
-}
-
-/// What a new value is: its function, whether it is a tensor, whether it is complex, what is in it, and what help shows.
-type New = (&'static str, bool, bool, Fill, &'static str);
-
-const NEW: [New; 12] = [
-    ("new_rscalar", false, false, Fill::Zero, "new_rscalar(2)\n[0, 0]"),
-    ("new_rscalar_zero", false, false, Fill::Zero, "new_rscalar_zero(2)\n[0, 0]"),
-    ("new_rscalar_gaussian", false, false, Fill::Gaussian, "len(new_rscalar_gaussian(3))\n3"),
-    ("new_cscalar", false, true, Fill::Zero, "new_cscalar()\n[0 + 0i]"),
-    ("new_cscalar_zero", false, true, Fill::Zero, "new_cscalar_zero(2)\n[0 + 0i,\n 0 + 0i]"),
-    ("new_cscalar_gaussian", false, true, Fill::Gaussian, "len(new_cscalar_gaussian(3).real)\n3"),
-    ("new_ctensor", true, true, Fill::Zero, "new_ctensor([1, 2])\n[[0 + 0i, 0 + 0i]]"),
-    ("new_ctensor_zero", true, true, Fill::Zero, "new_ctensor_zero([1, 2])\n[[0 + 0i, 0 + 0i]]"),
-    ("new_ctensor_ones", true, true, Fill::One, "new_ctensor_ones([2], 1)\n[[1 + 0i, 1 + 0i]]"),
-    (
-        "new_ctensor_identity",
-        true,
-        true,
-        Fill::Identity,
-        "new_ctensor_identity([1, 1])\n[[1 + 0i]]",
-    ),
-    (
-        "new_ctensor_sequential",
-        true,
-        true,
-        Fill::Sequential,
-        "new_ctensor_sequential([1, 2])\n[[0 + 0i, 1 + 0i]]",
-    ),
-    (
-        "new_ctensor_gaussian",
-        true,
-        true,
-        Fill::Gaussian,
-        "new_ctensor_gaussian([2, 3]).shape\n[2, 3]",
-    ),
-];
-
-impl Fill {
-    const fn text(self) -> &'static str {
-        match self {
-            Self::Zero => "zeros",
-            Self::One => "ones",
-            Self::Identity => "ones where row and column are the same, else zeros",
-            Self::Sequential => "the numbers from 0 up",
-            Self::Gaussian => {
-                "normal numbers of the session times c (1 unless given), real and imaginary parts apart"
-            }
-        }
-    }
-
-    /// Real entries of a shape.
-    fn tensor(self, context: &Context, name: &'static str, shape: &[u64]) -> Result<Tensor> {
-        let full = |number: i32| {
-            let one = context.session.full(DType::F32, number, 1)?;
-            Tensor::new(&one, shape)
-        };
-        let n = Shape::new(name, shape).or_fault()?.n_entries();
-        match self {
-            Self::Zero => full(0).or_fault(),
-            Self::One => full(1).or_fault(),
-            Self::Sequential => {
-                let stop = Scalar::UInt(n);
-                let lanes = context.session.arange(DType::F32, 0.into(), stop, 1.into());
-                lanes.and_then(|lanes| Tensor::new(&lanes, shape)).or_fault()
-            }
-            Self::Identity => {
-                let [.., rows, columns] = shape else {
-                    return Err(fault(format!("{name}: got {shape:?}, expected two axes or more")));
-                };
-                if rows != columns {
-                    return Err(fault(format!(
-                        "{name}: identity needs a square last pair of dims, got {rows}x{columns}"
-                    )));
-                }
-                let one = full(1)
-                    .and_then(|ones| ones.reshape(&[-1])?.slice(0, ..rows.cast_signed())?.diag(0));
-                one.and_then(|one| one.broadcast_to(shape)).or_fault()
-            }
-            Self::Gaussian => {
-                let draw = |rng: &mut Pcg32| rng.draw_lanes(name, Draw::Normal32, n);
-                let lanes = drawn(context, name, n, None, &draw)?.array(name)?;
-                Tensor::new(&lanes, shape).or_fault()
-            }
-        }
-    }
-}
-
 fn makers(registry: &mut Registry<'_>) {
-    for (name, is_tensor, is_complex, fill, shown) in NEW {
-        let of = if is_tensor { "tensor" } else { "scalar" };
-        let mut parameters = if is_tensor { vec!["shape", "nbu"] } else { vec!["nbu"] };
-        if fill == Fill::Gaussian {
-            parameters.push("c");
-        }
-        let doc = format!(
-            "A new {of} of Cengine, a bundle of nbu (-1, the default, is none): {}.\n\n>> {shown}",
-            fill.text()
-        );
-        registry.doc(name, &format!("({})", parameters.join(", ")), &doc);
-        for arity in usize::from(is_tensor)..=parameters.len() {
+    for new in &NEW {
+        let (name, parameters) = (new.name, new.parameters());
+        registry.doc(name, &format!("({})", parameters.join(", ")), &new.doc());
+        for arity in usize::from(new.is_tensor)..=parameters.len() {
             registry.any(name, arity, move |context, call, args| {
                 context.at(call);
-                let (shape, rest) = args.split_at(usize::from(is_tensor));
-                let nbu = bundles(name, rest.first().map(|nbu| &**nbu))?;
-                let mut extents: Vec<u64> = nbu.into_iter().collect();
-                match shape.first() {
-                    Some(shape) => extents.extend(extents_of(name, shape)?),
-                    None if extents.is_empty() => extents.push(1),
-                    None => {}
-                }
+                let (shape, rest) = args.split_at(usize::from(new.is_tensor));
+                let bundle = bundles(name, rest.first().map(|nbu| &**nbu))?;
+                let shape = shape.first().map(|shape| extents_of(name, shape)).transpose()?;
                 let factor = rest.get(1).map_or(Ok(1.0), |c| number(name, c))?;
-                let part = |fill: Fill| {
-                    let part = fill.tensor(context, name, &extents)?;
-                    part.each(
-                        |part| if factor == 1.0 { Ok(part.clone()) } else { part.try_mul(factor) },
-                    )
-                    .or_fault()
-                };
-                let real = part(fill)?;
-                let made = if is_complex {
-                    let imag = part(if fill == Fill::Gaussian { fill } else { Fill::Zero })?;
-                    let lanes = |tensor: &Tensor| -> Result<Array> {
-                        Ok(tensor.entries().or_fault()?.swap_remove(0))
-                    };
-                    Tensor::complex(&lanes(&real)?, &lanes(&imag)?, &extents).or_fault()?
-                } else {
-                    real
-                };
-                let value =
-                    if is_tensor { Value::Tensor(made) } else { made.lanes().or_fault()? };
-                Ok(Dynamic::from(ArrayRef::from(value)))
+                let mut seeds = context.seeds.get();
+                let shape = shape.unwrap_or_default();
+                let made = new.make(&context.session, &mut seeds, bundle, &shape, factor);
+                context.seeds.set(seeds);
+                made.map(|made| Dynamic::from(ArrayRef::from(made))).or_fault()
             });
         }
     }
@@ -303,15 +173,15 @@ fn functions(registry: &mut Registry<'_>) {
         let x =
             x.ok_or_else(|| fault(format!("{name}: got {}, expected a tensor", got(args[0]))))?;
         let tensor = tensor_of(&x)?;
-        let &[rows, columns] = tensor.shape().extents() else {
+        let &[_, _] = tensor.shape().extents() else {
             return Err(fault(format!("{name}: got {}, expected two axes", tensor.shape())));
         };
-        let counted = |n: u64, shape: &[u64]| -> Result<Dynamic> {
-            let lanes = context.session.arange(DType::F32, 0.into(), Scalar::UInt(n), 1.into());
-            let numbers = lanes.and_then(|lanes| Tensor::new(&lanes, shape)).or_fault()?;
-            Ok(Dynamic::from(ArrayRef::tensor(numbers)))
-        };
-        let (i, j) = (counted(rows, &[rows, 1])?, counted(columns, &[1, columns])?);
+        let [i, j] = [0, 1].map(|axis| {
+            let extents = tensor.shape().extents();
+            let numbers = Tensor::numbers_along(&context.session, DType::F32, extents, axis);
+            numbers.map(|numbers| Dynamic::from(ArrayRef::tensor(numbers))).or_fault()
+        });
+        let (i, j) = (i?, j?);
         function(name, args[1])?.call_within_context::<Dynamic>(call, (i, j, value))
     });
 }

@@ -1,9 +1,7 @@
 //! What columns of a table are asked for: categories, counts of values, a summary, dates.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
-
-use porcini_core::{Array, DType, Order, Scalar};
+use porcini_core::array::Description;
+use porcini_core::{Array, Scalar};
 use rhai::{Dynamic, Map};
 
 use super::csv::{category, category_of, number_of};
@@ -13,11 +11,8 @@ use crate::fault::{IntoFault, Result, check_interrupt, fault};
 use crate::value::csv::Texts;
 use crate::value::{ArrayRef, Form, dates, dynamic, type_name};
 
-/// Lanes and items between two looks at the interrupt flag.
+/// Lanes between two looks at the interrupt flag.
 const PIECE: usize = 1 << 16;
-
-/// What `describe` says, in order.
-const SUMMARY: [&str; 9] = ["count", "missing", "mean", "std", "min", "q1", "median", "q3", "max"];
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
@@ -49,7 +44,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.any("describe", 1, |context, _, args| {
         if let Some(columns) = args[0].read_lock::<Map>() {
             let order = context.print.borrow().columns.clone();
-            order.remember(["column"].into_iter().chain(SUMMARY));
+            order.remember(["column"].into_iter().chain(Description::NAMES));
             let mut rows = rhai::Array::new();
             for name in order.of(&columns) {
                 let column = columns.get(&name).and_then(|column| column.read_lock::<ArrayRef>());
@@ -125,104 +120,30 @@ fn each_lane(array: &Array, mut work: impl FnMut(Scalar)) -> Result<()> {
     Ok(())
 }
 
-/// The texts of a list, each kept once.
-fn texts(op: &str, list: &[Dynamic]) -> Result<Texts> {
-    let mut texts = Texts::default();
-    for (i, item) in list.iter().enumerate() {
-        if i.is_multiple_of(PIECE) {
-            check_interrupt()?;
-        }
-        let text = item.as_immutable_string_ref().map_err(|_| {
-            let got = type_name(item);
-            fault(format!("{op}: got {got} as item {i}, expected a list of texts, or an array"))
-        })?;
-        texts.push(&text).ok_or_else(|| fault(format!("{op}: more than 2^32 different texts")))?;
-    }
-    Ok(texts)
-}
-
-/// The different lanes of an array: where each is first, and how often it is there.
-struct Distinct {
-    lanes: Vec<(Scalar, u64, u64)>,
-    /// For each lane the number of its value.
-    codes: Vec<u32>,
-}
-
-fn distinct(array: &Array) -> Result<Distinct> {
-    array.session().check_host_memory(array.size().saturating_mul(4)).or_fault()?;
-    let mut found = Distinct { lanes: Vec::new(), codes: Vec::new() };
-    let mut known: HashMap<u64, u32> = HashMap::new();
-    let mut lane = 0;
-    each_lane(array, |value| {
-        let key = match value {
-            Scalar::Bool(truth) => truth.into(),
-            Scalar::Int(int) => int.cast_unsigned(),
-            Scalar::UInt(int) => int,
-            // Zeros are equal, and every NaN reads as one.
-            Scalar::Float(x) => (x + 0.0).to_bits(),
-        };
-        let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        let code = *known.entry(key).or_insert(next);
-        if code == next {
-            found.lanes.push((value, lane, 0));
-        }
-        found.lanes[code as usize].2 += 1;
-        found.codes.push(code);
-        lane += 1;
-    })?;
-    // In order, nan last.
-    let mut order: Vec<usize> = (0..found.lanes.len()).collect();
-    let key = |&i: &usize| match found.lanes[i].0 {
-        Scalar::Bool(truth) => (i128::from(truth), 0.0),
-        Scalar::Int(int) => (int.into(), 0.0),
-        Scalar::UInt(int) => (int.into(), 0.0),
-        Scalar::Float(x) => (i128::from(x.is_nan()), x),
-    };
-    order.sort_by(|a, b| {
-        let ((a, x), (b, y)) = (key(a), key(b));
-        a.cmp(&b).then(x.total_cmp(&y))
-    });
-    let mut places = vec![0; order.len()];
-    for (place, &i) in (0..).zip(&order) {
-        places[i] = place;
-    }
-    found.codes.iter_mut().for_each(|code| *code = places[*code as usize]);
-    found.lanes = order.iter().map(|&i| found.lanes[i]).collect();
-    Ok(found)
-}
-
 pub(super) fn encode(context: &Context, value: &Dynamic) -> Result<Dynamic> {
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        return category(context, texts("encode", &list)?);
+        return category(context, Texts::of("encode", &list)?);
     }
-    let array = array("encode", value)?;
-    let Distinct { lanes, codes } = distinct(&array)?;
-    let firsts: Vec<u64> = lanes.iter().map(|&(_, first, _)| first).collect();
-    let firsts = context.session.array(&firsts).or_fault()?;
-    let values = ArrayRef::leaf(array.take(&firsts).or_fault()?);
-    let codes = ArrayRef::leaf(context.session.array(&codes).or_fault()?);
-    Ok(vec![Dynamic::from(values), Dynamic::from(codes)].into())
+    let parts = array("encode", value)?.encode().or_fault()?;
+    let parts = parts.map(|part| Dynamic::from(ArrayRef::leaf(part)));
+    Ok(parts.into_iter().collect::<rhai::Array>().into())
 }
 
 fn value_counts(value: &Dynamic) -> Result<rhai::Array> {
-    let mut counts: Vec<(Dynamic, u64)> = if let Some((names, codes)) = category_of(value) {
-        let name = |number: usize| names.get(number).cloned().map(Dynamic::from);
-        let named = |&(code, _, n): &(Scalar, u64, u64)| {
-            let name = number_of(code).and_then(name);
-            (name.unwrap_or_else(|| dynamic(code)), n)
+    let counts: Vec<(Dynamic, u64)> = if let Some((names, codes)) = category_of(value) {
+        let name = |code| {
+            let name = number_of(code).and_then(|number| names.get(number).cloned());
+            name.map_or_else(|| dynamic(code), Dynamic::from)
         };
-        distinct(&codes)?.lanes.iter().map(named).collect()
+        let counts = codes.value_counts().or_fault()?;
+        counts.into_iter().map(|(code, n)| (name(code), n)).collect()
     } else if let Some(list) = value.read_lock::<rhai::Array>() {
-        let mut texts = texts("value_counts", &list)?;
-        texts.sort();
-        let mut counts = vec![0; texts.names.len()];
-        texts.codes.iter().for_each(|&code| counts[code as usize] += 1);
-        texts.names.into_iter().map(Dynamic::from).zip(counts).collect()
+        let counts = Texts::of("value_counts", &list)?.counts();
+        counts.into_iter().map(|(name, n)| (Dynamic::from(name), n)).collect()
     } else {
-        let lanes = distinct(&array("value_counts", value)?)?.lanes;
-        lanes.into_iter().map(|(value, _, n)| (dynamic(value), n)).collect()
+        let counts = array("value_counts", value)?.value_counts().or_fault()?;
+        counts.into_iter().map(|(value, n)| (dynamic(value), n)).collect()
     };
-    counts.sort_by_key(|&(_, n)| Reverse(n));
     let mut rows = rhai::Array::new();
     for (value, n) in counts {
         check_interrupt()?;
@@ -233,44 +154,8 @@ fn value_counts(value: &Dynamic) -> Result<rhai::Array> {
 }
 
 fn description(array: &Array) -> Result<Map> {
-    let sorted = array.cast(DType::F64).and_then(|x| x.sort(Order::Ascending)).or_fault()?;
-    let at = |i: u64| sorted.item(i.cast_signed()).map(Scalar::to_f64).or_fault();
-    // NaN stands last.
-    let (mut n, mut end) = (0, sorted.size());
-    while n < end {
-        let middle = n.midpoint(end);
-        if at(middle)?.is_nan() { end = middle } else { n = middle + 1 }
-    }
-    let values = sorted.slice(0..n.cast_signed()).or_fault()?;
-    let number = |x: porcini_core::Result<Array>| -> Result<Dynamic> {
-        let x = x.and_then(|x| x.item(0)).or_fault()?;
-        Ok(Dynamic::from(x.to_f64()))
-    };
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "numbers of lanes"
-    )]
-    let quantile = |part: f64| -> Result<Dynamic> {
-        let Some(last) = n.checked_sub(1) else { return Ok(f64::NAN.into()) };
-        let place = part * last as f64;
-        let (low, high) = (at(place.floor() as u64)?, at((place.ceil() as u64).min(last))?);
-        let part = place.fract();
-        Ok((if low == high { low } else { low * (1.0 - part) + high * part }).into())
-    };
-    let count = |n: u64| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-    Ok(Map::from([
-        ("count".into(), count(n)),
-        ("missing".into(), count(sorted.size() - n)),
-        ("mean".into(), number(values.mean())?),
-        ("std".into(), number(values.std())?),
-        ("min".into(), quantile(0.0)?),
-        ("q1".into(), quantile(0.25)?),
-        ("median".into(), quantile(0.5)?),
-        ("q3".into(), quantile(0.75)?),
-        ("max".into(), quantile(1.0)?),
-    ]))
+    let numbers = array.describe().or_fault()?.numbers().map(dynamic);
+    Ok(Description::NAMES.map(Into::into).into_iter().zip(numbers).collect())
 }
 
 fn parse_date(context: &Context, value: &Dynamic) -> Result<Dynamic> {
@@ -288,7 +173,7 @@ fn parse_date(context: &Context, value: &Dynamic) -> Result<Dynamic> {
     let list = list.ok_or_else(|| {
         fault(format!("parse_date: got {}, expected a text or a list of texts", type_name(value)))
     })?;
-    let texts = texts("parse_date", &list)?;
+    let texts = Texts::of("parse_date", &list)?;
     let known = |text: &String| if text.trim().is_empty() { Ok(f64::NAN) } else { seconds(text) };
     let known: Vec<f64> = texts.names.iter().map(known).collect::<Result<_>>()?;
     let all: Vec<f64> = texts.codes.iter().map(|&code| known[code as usize]).collect();

@@ -472,7 +472,7 @@ pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Dynami
     let mut result: CoreResult<()> = Ok(());
     shown.for_each_leaf("", &mut |leaf, _| {
         if leaf.size() == mask.size() {
-            match chosen_lanes(leaf, &lanes) {
+            match leaf.chosen_on_host(&lanes) {
                 Ok(lanes) => *leaf = lanes,
                 Err(error) => result = Err(error),
             }
@@ -480,14 +480,4 @@ pub(super) fn running_lanes(context: &Context, value: &Dynamic) -> Result<Dynami
     });
     result.or_fault()?;
     Ok(Dynamic::from(shown))
-}
-
-/// The lanes of an array that a mask chooses, by way of the host: in a body a gather would be limited to
-/// the lanes that run it.
-fn chosen_lanes(array: &Array, chosen: &[bool]) -> CoreResult<Array> {
-    let bytes = array.read_bytes(0..array.size())?;
-    let lanes = bytes.chunks_exact(array.dtype().bytes()).zip(chosen);
-    let kept: Vec<u8> =
-        lanes.filter(|(_, chosen)| **chosen).flat_map(|(lane, _)| lane).copied().collect();
-    array.session().from_bytes(array.dtype(), &kept)
 }

@@ -1,6 +1,7 @@
 //! Functions whose derivative a script writes: `custom(#{eval, backward, forward})`, and those that are computed again:
 //! `checkpoint(f)`.
 
+use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -187,15 +188,10 @@ impl Arguments {
             context.customs.borrow_mut().add(custom)
         };
         let value = value.each_array(&mut |array| array.detach()).or_fault()?;
-        let call =
-            Arc::new(Called { function, args: self.given.clone(), value: Skeleton::of(&value) });
+        let called = Called { function, args: self.given.clone(), value: Skeleton::of(&value) };
+        let call: Arc<dyn Any + Send + Sync> = Arc::new(called);
         let arrays: Vec<&Array> = self.arrays.iter().collect();
-        let mut place = 0;
-        let tracked = value.each_array(&mut |array| {
-            let told = Told { place, call: call.clone() };
-            place += 1;
-            array.with_told_derivative(op, &arrays, told)
-        });
+        let tracked = value.with_told_derivative(op, &arrays, &call);
         tracked.map(|value| Dynamic::from(ArrayRef::from(value))).or_fault()
     }
 }
@@ -238,16 +234,8 @@ impl Closures<'_, '_> {
     fn pulled(&self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>> {
         let called = of_call(told);
         let custom = self.custom(called);
-        let mut factors = Vec::new();
-        for place in 0..called.value.n_arrays() {
-            factors.push(if place == told.place {
-                cotangent.clone()
-            } else {
-                let zeros = self.context.session.zeros(cotangent.dtype(), cotangent.size());
-                zeros.or_fault()?
-            });
-        }
-        let v = ArrayRef::from(called.value.with(&mut factors.into_iter()).or_fault()?);
+        let v = called.value.with_one(told.place, cotangent).or_fault()?;
+        let v = ArrayRef::from(v);
         let Some(backward) = &custom.backward else {
             if custom.op == "checkpoint" {
                 return self.pulled_again(&custom, called, args, &v);

@@ -1,6 +1,7 @@
 //! Rows by key: `group_by`.
 
-use porcini_core::{Array, DType, ReduceOp, Result as CoreResult};
+use porcini_core::array::Groups;
+use porcini_core::{Array, DType};
 use rhai::{Dynamic, Map};
 
 use super::columns::{array, encode};
@@ -9,9 +10,6 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
-
-/// What is told of each group, and of which function the last word of a table's groups is the name.
-const COLUMNS: [&str; 6] = ["key", "count", "sum", "mean", "min", "max"];
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let text = "The groups of lanes that have the same key: a map of columns with key, count, sum, mean, min and max of x \
@@ -23,14 +21,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc("group_by", "group_by(keys, x)", text);
     registry.any("group_by", 2, |context, call, args| {
         context.at(call);
-        let groups = Groups::of(context, args[0])?;
+        let keyed = Keyed::of(context, args[0])?;
         let x = array("group_by", args[1])?;
         let mut columns = Map::new();
-        columns.insert("key".into(), groups.keys.clone());
-        for word in &COLUMNS[1..] {
-            columns.insert((*word).into(), groups.column(word, &x)?);
+        columns.insert("key".into(), keyed.keys.clone());
+        for word in Groups::WORDS {
+            columns.insert(word.into(), keyed.column(word, &x)?);
         }
-        context.print.borrow().columns.remember(COLUMNS);
+        context.print.borrow().columns.remember(["key"].into_iter().chain(Groups::WORDS));
         Ok(Dynamic::from(columns))
     });
     registry.any("group_by", 3, |context, call, args| {
@@ -52,14 +50,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 /// Lanes with the same key.
-struct Groups {
+struct Keyed {
     keys: Dynamic,
-    /// The number of the key of each lane.
-    numbers: Array,
-    n: u64,
+    groups: Groups,
 }
 
-impl Groups {
+impl Keyed {
     fn of(context: &Context, keys: &Dynamic) -> Result<Self> {
         let encoded =
             if category_of(keys).is_some() { keys.clone() } else { encode(context, keys)? };
@@ -70,40 +66,13 @@ impl Groups {
             Some(names) => u64::try_from(names.len()).unwrap_or(u64::MAX),
             None => array("group_by", keys)?.size(),
         };
-        Ok(Self { keys: keys.clone(), numbers: array("group_by", numbers)?, n })
+        let groups = Groups::new(array("group_by", numbers)?, n);
+        Ok(Self { keys: keys.clone(), groups })
     }
 
     /// What a word tells of the lanes of each group.
     fn column(&self, word: &str, x: &Array) -> Result<Dynamic> {
-        let (got, expected) = (x.size(), self.numbers.size());
-        if ![1, expected].contains(&got) {
-            return Err(fault(format!("group_by: got {got} lanes for {expected} keys")));
-        }
-        let of = |x: &Array, op: ReduceOp| x.segments(op, &self.numbers, self.n, None);
-        let count = || -> CoreResult<Array> {
-            let ones = x.session().full(DType::U32, 1, expected)?;
-            of(&ones, ReduceOp::Sum)
-        };
-        let mean = || -> CoreResult<Array> {
-            // Halves are added in f32 and rounded once.
-            let (own, wide) = (x.dtype().quotient(), x.dtype().quotient().widened());
-            let sum = of(&x.cast(wide)?, ReduceOp::Sum)?;
-            sum.try_div(&count()?.cast(wide)?)?.cast(own)
-        };
-        let column = match word {
-            "count" => count(),
-            "sum" => of(x, ReduceOp::Sum),
-            "min" => of(x, ReduceOp::Min),
-            "max" => of(x, ReduceOp::Max),
-            "mean" => mean(),
-            _ => {
-                return Err(fault_with_hint(
-                    format!("group_by: got \"{word}\""),
-                    "it is \"count\", \"sum\", \"mean\", \"min\" or \"max\"",
-                ));
-            }
-        };
-        Ok(Dynamic::from(ArrayRef::leaf(column.or_fault()?)))
+        self.groups.told(word, x).map(|column| Dynamic::from(ArrayRef::leaf(column))).or_fault()
     }
 }
 
@@ -115,17 +84,17 @@ fn by_column(context: &Context, table: &Map, name: &str, word: &str) -> Result<D
             format!("there are {}", names.join(", ")),
         ));
     };
-    let groups = Groups::of(context, keys)?;
+    let keyed = Keyed::of(context, keys)?;
     let order = context.print.borrow().columns.clone();
     let mut columns = Map::new();
     for other in order.of(table) {
         let column = table.get(&other).and_then(|column| column.read_lock::<ArrayRef>());
         let column = if other == name {
-            groups.keys.clone()
+            keyed.keys.clone()
         } else {
             match column {
                 Some(column) if !column.is_nested() && column.dtype() != DType::Mask => {
-                    groups.column(word, &column.array("group_by")?)?
+                    keyed.column(word, &column.array("group_by")?)?
                 }
                 _ => continue,
             }
@@ -134,8 +103,8 @@ fn by_column(context: &Context, table: &Map, name: &str, word: &str) -> Result<D
     }
     if word == "count" {
         columns.retain(|other, _| other == name);
-        let ones = groups.numbers.clone();
-        columns.insert("count".into(), groups.column(word, &ones)?);
+        let counts = keyed.groups.counts().or_fault()?;
+        columns.insert("count".into(), Dynamic::from(ArrayRef::leaf(counts)));
         order.remember([name, "count"]);
     }
     Ok(columns.into())

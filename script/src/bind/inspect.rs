@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::launches::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos, WhosRow};
-use porcini_core::memory::alloc::Bytes;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 
@@ -20,7 +19,8 @@ use crate::show::html;
 use crate::show::markup::HTML;
 use crate::show::program_text::{Listing, Program};
 use crate::show::table::Table;
-use crate::value::names::{Named, Names};
+use crate::show::whos;
+use crate::value::names::Names;
 use crate::value::{ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -102,42 +102,24 @@ const WHOS: [&str; 12] = [
 
 fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()> {
     for (i, session) in context.session.family().iter().enumerate() {
-        let mut whos = session.whos(rows);
+        let mut listed = session.whos(rows);
         let name = |row: &WhosRow| names.and_then(|names| names.get(session, row.id));
         if names.is_some() {
-            let n = whos.rows.len();
+            let n = listed.rows.len();
             let is_known = |row: &WhosRow| row.label.is_some() || name(row).is_some();
-            whos.rows.retain(|row| rows == Rows::All || row.faulty || is_known(row));
-            whos.n_hidden += n - whos.rows.len();
+            listed.rows.retain(|row| rows == Rows::All || row.faulty || is_known(row));
+            listed.n_hidden += n - listed.rows.len();
         }
         let named = |row: &WhosRow| names.and_then(|names| names.find(session, row.id));
-        let named = whos.rows.iter().map(named).collect::<Vec<_>>();
-        if i == 0 || !whos.rows.is_empty() {
-            show_variables(context, &whos, names.is_some().then_some(&named))?;
+        let named = listed.rows.iter().map(named).collect::<Vec<_>>();
+        if i == 0 || !listed.rows.is_empty() {
+            let named = names.is_some().then_some(&named[..]);
+            let notes = whos::notes(&listed, named.is_some());
+            let table = whos::recorded(&listed, named);
+            show_table(context, table, notes, &whos::footer(&listed), &whos::LESS)?;
         }
     }
     Ok(())
-}
-
-fn show_variables(
-    context: &Context,
-    whos: &Whos,
-    names: Option<&Vec<Option<&Named>>>,
-) -> Result<()> {
-    let without = if names.is_some() { " without a name" } else { "" };
-    let table = whos_table(whos, names);
-    let mut notes = String::new();
-    if whos.n_hidden > 0 {
-        let n = whos.n_hidden;
-        let _ = write!(notes, "\n  .. {n} more{without}, whos(#{{all: true}}) lists them ..");
-    }
-    if whos.rows.iter().any(|row| row.faulty) {
-        notes.push_str(
-            "\n  [!] an index was out of bounds where this was computed: lanes may be 0 for it",
-        );
-    }
-    // In a narrow window names and labels matter more than the counts.
-    show_table(context, table, notes, &whos_footer(whos), &["E/I Refs", "Memory", "Type", "Ready"])
 }
 
 /// Shows a table with notes and a footer below it; in a narrow window without the columns named in `less`, one after the
@@ -162,58 +144,6 @@ pub(super) fn show_table(
     let text = format!("{}{notes}", table.fitted(window, less));
     context.host.display(&Shown { text, forms }, DisplayTarget::Below);
     Ok(())
-}
-
-/// The table of `whos` as Enoki draws it, with a first column of names if there are any.
-fn whos_table(whos: &Whos, names: Option<&Vec<Option<&Named>>>) -> Table {
-    let row = |i: usize| {
-        let (row, named) = (&whos.rows[i], names.and_then(|names| names[i]));
-        let shape = named.and_then(|named| named.shape.clone());
-        let cells = [
-            row.id.to_string(),
-            row.dtype.name().into(),
-            format!("{} / {}", row.external, row.internal),
-            shape.unwrap_or_else(|| row.size.to_string()),
-            Bytes(row.bytes).to_string(),
-            match (row.ready, row.running, row.faulty) {
-                (true, true, _) => "[>]".into(),
-                (true, false, true) => "[!]".into(),
-                (true, false, false) => "[x]".into(),
-                (false, ..) => "[ ]".into(),
-            },
-            row.label.as_deref().unwrap_or_default().into(),
-        ];
-        let name = named.map_or_else(String::new, |named| {
-            // The newest is found first.
-            let names = [std::slice::from_ref(&named.name), &named.views[..]].concat();
-            names.into_iter().rev().collect::<Vec<_>>().join(", ")
-        });
-        names.map(|_| name).into_iter().chain(cells).collect()
-    };
-    let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
-    let columns = names.map(|_| "Name").into_iter().chain(columns).map(Into::into).collect();
-    Table::long(columns, whos.rows.len(), row)
-}
-
-/// Enoki's footer, with lines for device, cache and allocator.
-fn whos_footer(whos: &Whos) -> String {
-    let (ready, scheduled) = (whos.ready, whos.scheduled);
-    format!(
-        "\n  Memory usage (ready)     : {}\n  Memory usage (scheduled) : {} + {} = {}\n  \
-         Memory savings           : {}\n\n  Device    : {}\n  Kernels   : {} compiled\n  \
-         Allocator : {} used, {} kept, {} at most, limit {}",
-        Bytes(ready),
-        Bytes(ready),
-        Bytes(scheduled),
-        Bytes(ready + scheduled),
-        Bytes(whos.savings),
-        whos.device,
-        whos.n_kernels,
-        Bytes(whos.memory.used),
-        Bytes(whos.memory.cached),
-        Bytes(whos.memory.peak),
-        Bytes(whos.memory.limit),
-    )
 }
 
 /// Adds the rows as maps.

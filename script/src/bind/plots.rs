@@ -378,13 +378,7 @@ impl Options {
             }
             Some(levels) => count(self.op, "levels", levels, MOST_LEVELS)?,
         };
-        let range = cells.range();
-        #[expect(clippy::cast_precision_loss, reason = "few levels")]
-        let level = |i: usize| {
-            let part = (i as f64 + 1.0) / (n as f64 + 1.0);
-            range.start * (1.0 - part) + range.end * part
-        };
-        Ok((0..n).map(level).collect())
+        Ok(cells.levels(n))
     }
 
     /// The picture of layers.

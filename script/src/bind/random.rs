@@ -4,14 +4,13 @@ use std::any::TypeId;
 
 use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
-use porcini_core::{Array, DType, Error, Operand, Scalar};
+use porcini_core::{Array, Operand, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
 use crate::value::generator::RngRef;
-use crate::value::nested;
 use crate::value::{Arg, ArrayRef, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -206,16 +205,10 @@ fn moved(op: &str, rng: &RngRef, n: &Dynamic, back: bool) -> Result<Pcg32> {
     let mut moved = rng.0.borrow().clone();
     let n = LeafArg::new(op, n)?;
     match n.operand() {
-        Operand::Number(Scalar::Int(n)) if back => {
-            moved.advance(Operand::Number(Scalar::Int(n.wrapping_neg())))
-        }
         Operand::Number(number @ (Scalar::Float(_) | Scalar::Bool(_))) => {
             return Err(fault(format!("{op}: got {number}, expected a whole number of draws")));
         }
-        Operand::Array(n) if back => {
-            let n = n.cast(DType::I64).and_then(|n| n.apply(Op::Neg, &[])).or_fault()?;
-            moved.advance(Operand::Array(&n))
-        }
+        n if back => moved.retreat(n),
         n => moved.advance(n),
     }
     .or_fault()?;
@@ -230,7 +223,7 @@ fn shuffle(registry: &mut Registry<'_>) {
          lane, n - 1 draws for n items, evaluated.\n\n\
          >> PCG32C().shuffle(FloatC::arange(10))\n[6, 1, 2, 5, 7, 0, 9, 8, 3, 4]",
     );
-    on_rng(registry, "shuffle", 2, |context, rng, rest| {
+    on_rng(registry, "shuffle", 2, |_, rng, rest| {
         if let Some(list) = rest[0].read_lock::<rhai::Array>() {
             let order = rng.0.borrow_mut().permutation(list.len() as u64).or_fault()?;
             let item = |i: u64| usize::try_from(i).ok().and_then(|i| list.get(i).cloned());
@@ -240,17 +233,8 @@ fn shuffle(registry: &mut Registry<'_>) {
         let array = array.ok_or_else(|| {
             fault(format!("shuffle: got {}, expected a list or an array", type_name(rest[0])))
         })?;
-        let Some(lanes) = array.lanes() else {
-            return Err(fault("shuffle: the components have different sizes"));
-        };
-        let order = rng.0.borrow_mut().permutation(lanes).or_fault()?;
-        let order = context.session.array(&order).or_fault()?;
-        nested::components("shuffle", &[Arg::Value(array)], &|operands| match *operands {
-            [Operand::Array(x)] if x.size() > 1 => x.gather(&order, None),
-            [Operand::Array(x)] => Ok(x.clone()),
-            _ => Err(Error::Argument { op: "shuffle", what: "one array expected".into() }),
-        })
-        .map(Dynamic::from)
+        let mut rng = rng.0.borrow_mut();
+        array.lend(|x| rng.shuffled(x)).map(|x| Dynamic::from(ArrayRef::from(x))).or_fault()
     });
 }
 
@@ -259,39 +243,15 @@ fn fields(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
     engine.register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));
-    let context = registry.context.clone();
-    registry.engine.register_set("state", move |rng: &mut RngRef, state: Dynamic| -> Result<()> {
-        let state = field("state", &context, &state, &rng.0.borrow().inc)?;
-        rng.0.borrow_mut().state = state;
-        Ok(())
+    engine.register_set("state", |rng: &mut RngRef, state: Dynamic| -> Result<()> {
+        rng.0.borrow_mut().set_state(seed(Some(&state), 0)?).or_fault()
     });
-    let context = registry.context.clone();
-    registry.engine.register_set("inc", move |rng: &mut RngRef, inc: Dynamic| -> Result<()> {
-        let inc = field("inc", &context, &inc, &rng.0.borrow().state)?;
-        rng.0.borrow_mut().inc = inc;
-        Ok(())
+    engine.register_set("inc", |rng: &mut RngRef, inc: Dynamic| -> Result<()> {
+        rng.0.borrow_mut().set_inc(seed(Some(&inc), 0)?).or_fault()
     });
-    registry.engine.register_fn("len", |rng: &mut RngRef| {
-        let rng = rng.0.borrow();
-        let size = match rng.state.size() {
-            1 => rng.inc.size(),
-            size => size,
-        };
-        i64::try_from(size).unwrap_or(i64::MAX)
+    engine.register_fn("len", |rng: &mut RngRef| {
+        i64::try_from(rng.0.borrow().lanes()).unwrap_or(i64::MAX)
     });
-}
-
-/// A value for a field as u64 lanes, which must broadcast to the `other` field.
-fn field(name: &str, context: &Context, value: &Dynamic, other: &Array) -> Result<Array> {
-    let array = match seed(Some(value), 0)? {
-        Seed::Number(number) => context.session.full(DType::U64, number, 1).or_fault()?,
-        Seed::Array(array) => array.cast(DType::U64).or_fault()?,
-    };
-    let (got, expected) = (array.size(), other.size());
-    if got == expected || got == 1 || expected == 1 {
-        return Ok(array);
-    }
-    Err(fault(format!("{name}: got {got} lanes for a generator of {expected}")))
 }
 
 /// The optional argument `active`: a mask, or a bool for all lanes.

@@ -127,7 +127,7 @@ fn seeds(registry: &mut Registry<'_>) {
 }
 
 /// What `draw` makes of a generator: the one that is given, or new ones of `n` lanes from the session's next seed.
-pub(super) fn drawn(
+fn drawn(
     context: &Context,
     name: &'static str,
     n: u64,
@@ -135,11 +135,8 @@ pub(super) fn drawn(
     draw: &dyn Fn(&mut Pcg32) -> porcini_core::Result<Array>,
 ) -> Result<ArrayRef> {
     let Some(rng) = rng else {
-        context.session.check_draw(name).or_fault()?;
         let mut seeds = context.seeds.get();
-        let array =
-            Pcg32::seeded(&context.session, n, seeds.draw()).and_then(|mut rng| draw(&mut rng));
-        let array = array.or_fault()?;
+        let array = seeds.drawn(&context.session, name, n, draw).or_fault()?;
         context.seeds.set(seeds);
         return Ok(ArrayRef::leaf(array));
     };

@@ -1,7 +1,7 @@
 //! Entries of tensors: `t[i]`, `t[[i, 2..5, all, -1]]` (S25).
 
 use porcini_core::tensor::{AxisIndex, Tensor};
-use porcini_core::value::{Argument, Slice};
+use porcini_core::value::{Index, Slice};
 use porcini_core::{DType, Value};
 use rhai::Dynamic;
 
@@ -14,30 +14,17 @@ use crate::value::nested::lend;
 use crate::value::range::{self, All};
 use crate::value::{Arg, ArrayRef, Node, dynamic, type_name};
 
-/// What an index says: places of axes, or where to look.
-enum Index {
-    /// A place for each axis from the first on; masks choose among the entries of an axis of what stands there.
-    Axes(Vec<AxisIndex>, Vec<(usize, ArrayRef)>),
-    /// A mask of all entries.
-    Mask(ArrayRef),
-}
-
 /// `t[index]`: entries, an entry alone a number.
 pub(super) fn get(context: &Context, value: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
     if let Ok(name) = index.clone().into_immutable_string() {
         return tensor_members::get(&tensor_of(value)?, &name);
     }
     let tensor = tensor_of(value)?;
-    match read(context, &tensor, index)? {
-        Index::Mask(mask) => masked(value, &mask).map(Dynamic::from),
-        Index::Axes(axes, masks) => {
-            let mut found = ArrayRef::tensor(tensor.at(&axes).or_fault()?);
-            for (axis, mask) in masks {
-                let mask = along(&tensor_of(&found)?, axis, &mask)?;
-                found = masked(&found, &mask)?;
-            }
-            number_or_tensor(&tensor_of(&found)?)
-        }
+    let index = read(context, &tensor, index)?;
+    let found = tensor.indexed(&index).or_fault()?;
+    match index {
+        Index::Mask(_) => Ok(Dynamic::from(ArrayRef::tensor(found))),
+        Index::Axes(..) => number_or_tensor(&found),
     }
 }
 
@@ -61,29 +48,8 @@ pub(super) fn set(
     };
     let argument = [Arg::new(op, &made)?];
     let value = lend(&argument, |args| args[0].fitted_to(op, &tensor)).or_fault()?;
-    let new = match read(context, &tensor, index)? {
-        Index::Mask(mask) => assigned(target, &mask, value)?,
-        Index::Axes(axes, masks) => {
-            // Entries where a mask is false keep what they are.
-            let old = tensor.at(&axes).or_fault()?;
-            let masks = masks.iter().map(|(axis, mask)| along(&old, *axis, mask));
-            let both = masks.reduce(|all, mask| and(&all?, &mask?)).transpose()?;
-            let value = match both {
-                Some(mask) => assigned(&ArrayRef::tensor(old), &mask, value)?,
-                None => value,
-            };
-            tensor.with_at(&axes, &value).or_fault()?
-        }
-    };
+    let new = tensor.with_indexed(&read(context, &tensor, index)?, &value).or_fault()?;
     store(context, target, &tensor, &new)
-}
-
-/// A tensor with a value where a mask is true.
-fn assigned(old: &ArrayRef, mask: &ArrayRef, value: Tensor) -> Result<Tensor> {
-    let value = value.as_entries("[]=", tensor_of(old)?.shape()).or_fault()?;
-    let args = [old.clone(), mask.clone(), ArrayRef::tensor(value)].map(Arg::Value);
-    let result = lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
-    tensor_of(&ArrayRef::from(result))
 }
 
 fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Tensor) -> Result<()> {
@@ -112,54 +78,11 @@ fn number_or_tensor(tensor: &Tensor) -> Result<Dynamic> {
     }
 }
 
-/// The entries where a mask is true; others are 0.
-fn masked(value: &ArrayRef, mask: &ArrayRef) -> Result<ArrayRef> {
-    let args = [value.clone(), mask.clone()].map(Arg::Value);
-    lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
-}
-
-fn and(a: &ArrayRef, b: &ArrayRef) -> Result<ArrayRef> {
-    let args = [a.clone(), b.clone()].map(Arg::Value);
-    let both = |args: &[&Argument<'_>]| porcini_core::value::apply(porcini_core::Op::And, args);
-    lend(&args, both).map(ArrayRef::from).or_fault()
-}
-
-/// A mask of the entries along an axis, as one that broadcasts to all.
-fn along(tensor: &Tensor, axis: usize, mask: &ArrayRef) -> Result<ArrayRef> {
-    let n = tensor.shape().rank();
-    let mut extents = vec![1; n];
-    let own = tensor_of(mask)?;
-    extents[axis] = i64::try_from(own.shape().n_entries()).unwrap_or(i64::MAX);
-    own.reshape(&extents).map(ArrayRef::tensor).or_fault()
-}
-
-/// A mask of fewer axes chooses along the first ones, as in NumPy: of a matrix its rows.
-fn of_first_axes(tensor: &Tensor, mask: &ArrayRef) -> Result<ArrayRef> {
-    let (own, of) = (tensor_of(mask)?, tensor.shape());
-    let rank = own.shape().rank();
-    if rank == 0 {
-        return Ok(mask.clone());
-    }
-    let mut both = own.shape().extents().iter().zip(of.extents());
-    if rank > of.rank() || !both.all(|(&own, &of)| own == of || own == 1) {
-        return Err(fault_with_hint(
-            format!("[]: got a mask of {} for {of}", own.shape()),
-            "a mask goes along the first axes; along another one: t[[all, mask]]",
-        ));
-    }
-    if rank == of.rank() {
-        return Ok(mask.clone());
-    }
-    let axes = (0..of.rank())
-        .map(|axis| if axis < rank { AxisIndex::Slice((..).into()) } else { AxisIndex::New });
-    own.at(&axes.collect::<Vec<_>>()).map(ArrayRef::tensor).or_fault()
-}
-
 fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
     if let Some(array) = index.read_lock::<ArrayRef>()
         && array.dtype() == DType::Mask
     {
-        return of_first_axes(tensor, &array).map(Index::Mask);
+        return Index::mask(tensor, tensor_of(&array)?).or_fault();
     }
     let list = index.read_lock::<rhai::Array>();
     let items = list.as_ref().map_or(std::slice::from_ref(index), |list| list.as_slice());
@@ -178,7 +101,7 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
         } else {
             match numbers(context, item)? {
                 mask if mask.dtype() == DType::Mask => {
-                    masks.push((axis, mask));
+                    masks.push((axis, tensor_of(&mask)?));
                     AxisIndex::Slice(Slice::from(..))
                 }
                 numbers => AxisIndex::Numbers(tensor_of(&numbers)?),

@@ -1,8 +1,8 @@
 //! The types of tensors: `TensorXfC([[1, 2], [3, 4]])`, `TensorC(array, shape)`, `zeros([2, 3])` (S25).
 
+use porcini_core::DType;
 use porcini_core::catalogue::{Row, TENSOR_MAKERS};
 use porcini_core::tensor::{self, ANY_TYPE, Tensor};
-use porcini_core::{DType, Scalar};
 use rhai::{Dynamic, FnPtr, Module, NativeCallContext};
 
 use super::catalogue::{answered, arguments};
@@ -113,13 +113,7 @@ fn make(
         None => Ok(made),
         Some(shape) => {
             let shape = shape_of(name, shape)?;
-            // One entry stands in all.
-            let extents = shape.iter().map(|&n| u64::try_from(n).ok()).collect::<Option<Vec<_>>>();
-            match extents.filter(|_| made.shape().n_entries() == 1) {
-                Some(extents) => made.reshape(&[]).and_then(|one| one.broadcast_to(&extents)),
-                None => made.reshape(&shape),
-            }
-            .or_fault()
+            made.spread(&shape).or_fault()
         }
     }
 }
@@ -161,7 +155,7 @@ fn real(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> {
     };
     if let Some(array) = value.read_lock::<ArrayRef>() {
         if matches!(array.form(), Form::Vector(_) | Form::Matrix(_)) {
-            return cast(stacked(&array)?);
+            return cast(array.lend(|value| value.stacked()).or_fault()?);
         }
         let lanes = array.lanes();
         let made = tensor_of(&array)?;
@@ -199,26 +193,6 @@ fn of_host(context: &Context, host: &HostRef, is_complex: bool) -> Result<Tensor
         return Tensor::complex(&real?, &imag?, extents).or_fault();
     }
     Tensor::new(&host.ravel()?.column(&context.session, None)?, &extents).or_fault()
-}
-
-/// The components of a vector as an axis behind that of the lanes; of a matrix, whose components are columns, as the last.
-pub(super) fn stacked(nested: &ArrayRef) -> Result<Tensor> {
-    let lanes = nested.lanes().ok_or_else(|| fault("components of unequal sizes"))?;
-    components_of(nested, lanes)
-}
-
-fn components_of(nested: &ArrayRef, lanes: u64) -> Result<Tensor> {
-    let axis = match nested.form() {
-        Form::Vector(_) => 1,
-        Form::Matrix(_) => -1,
-        _ => {
-            let array = nested.array("tensor")?.resize(lanes).or_fault()?;
-            return Tensor::new(&array, &[lanes]).or_fault();
-        }
-    };
-    let components = nested.components().unwrap_or_default();
-    let components = components.iter().map(|component| components_of(component, lanes));
-    Tensor::stack(&components.collect::<Result<Vec<_>>>()?, axis).or_fault()
 }
 
 /// A tensor of complex entries; real ones have no imaginary part.
@@ -304,10 +278,8 @@ fn of_function(
     let extents = extents.collect::<Result<Vec<_>>>()?;
     let numbers = extents.iter().enumerate().map(|(axis, &n)| {
         let dtype = if n > 1 << 31 { DType::I64 } else { DType::I32 };
-        let lane = context.session.arange(dtype, 0.into(), Scalar::UInt(n), 1.into()).or_fault()?;
-        let mut along = vec![1; extents.len()];
-        along[axis] = n;
-        let numbers = Tensor::new(&lane, &along).and_then(|line| line.broadcast_to(&extents));
+        let numbers = Tensor::numbers_along(&context.session, dtype, &extents, axis);
+        let numbers = numbers.and_then(|line| line.broadcast_to(&extents));
         Ok(Dynamic::from(ArrayRef::tensor(numbers.or_fault()?)))
     });
     let numbers = numbers.collect::<Result<Vec<_>>>()?;

@@ -14,7 +14,6 @@ use super::catalogue::{self, with_arguments};
 use super::given::{of_array, recalled};
 use super::list_tensors::{beside_tensors, called, value_of};
 use super::registry::{OfTensors, Registry, TensorForm};
-use super::tensor_types::stacked;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
 use crate::value::nested::lend;
@@ -49,7 +48,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         context.at(call);
         let value = of_array("stack", args[0])?;
         match value.form() {
-            Form::Vector(_) | Form::Matrix(_) => stacked(&value).map(ArrayRef::tensor),
+            Form::Vector(_) | Form::Matrix(_) => {
+                value.lend(|value| value.stacked()).map(ArrayRef::tensor).or_fault()
+            }
             _ => Err(fault_with_hint(
                 format!(
                     "stack: got {}, expected a list of arrays, or a vector or matrix",

@@ -122,11 +122,6 @@ pub(crate) fn map(op: &str, args: &[Arg], leaf: &Leaf<'_>) -> Result<ArrayRef> {
     lend(args, |args| value::map(op, args, leaf)).map(ArrayRef::from).or_fault()
 }
 
-/// Applies an operation to every component, whatever it means for numbers of several parts.
-pub(crate) fn components(op: &str, args: &[Arg], leaf: &Leaf<'_>) -> Result<ArrayRef> {
-    lend(args, |args| value::components(op, args, leaf)).map(ArrayRef::from).or_fault()
-}
-
 /// Calls a function of nested values.
 pub(crate) fn call(op: &str, args: &[Arg]) -> Result<Vec<ArrayRef>> {
     lend(args, |args| value::call(op, args)).map(references).or_fault()

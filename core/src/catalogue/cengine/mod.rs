@@ -4,8 +4,10 @@
 //! Most are cumulative, `r += ..`: every name of `r` sees the change, and since sums commute their order does not matter
 //! but for rounding.
 
+mod new;
 mod tensors;
 
+pub use new::{NEW, New};
 pub use tensors::CENGINE_TENSORS;
 
 use super::{Answer, Call, Kind, Row, table};

@@ -12,9 +12,8 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::show::outcome::Outcome;
-use crate::show::table::Table;
+use crate::show::whos;
 use crate::show::wrap::wrap;
-use crate::value::{ArrayRef, describe, size_memory_state, type_name};
 
 type Result<T> = std::result::Result<T, Box<Error>>;
 
@@ -128,28 +127,13 @@ pub(super) fn who(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Out
 }
 
 pub(super) fn whos(interpreter: &mut Interpreter, _: &Argument<'_>) -> Result<Outcome> {
-    let row = |(name, _, value): (&str, bool, &Dynamic)| {
-        let array = value.read_lock::<ArrayRef>();
-        let [size, memory, state] = match &array {
-            Some(array) => size_memory_state(array),
-            None => {
-                [describe(value).replacen(&type_name(value), "", 1), String::new(), String::new()]
-            }
-        };
-        vec![name.to_string(), type_name(value), size.trim().into(), memory, state]
-    };
-    let columns = ["Name", "Type", "Size", "Memory", "State"].map(String::from).into();
-    let variables = interpreter.scope.iter_raw().filter(|(name, ..)| *name != "_");
-    let mut rows: Vec<Vec<String>> = variables.map(row).collect();
-    rows.sort();
-    let text = match rows.is_empty() {
+    let table = whos::held(&interpreter.scope);
+    let host = &interpreter.context.host;
+    let text = match table.rows.is_empty() {
         true => "no variables yet".into(),
-        false => {
-            let table = Table { columns, rows, skipped: None };
-            table.fitted(interpreter.context.host.window(), &["State", "Memory", "Type"])
-        }
+        false => table.fitted(host.window(), &whos::LESS),
     };
-    interpreter.context.host.print(&text);
+    host.print(&text);
     Ok(Outcome::default())
 }
 

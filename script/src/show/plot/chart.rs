@@ -75,11 +75,22 @@ pub(crate) struct Grid {
 
 impl Grid {
     /// The smallest and the largest finite number; 0 to 1 if there is none.
-    pub(crate) fn range(&self) -> Range<f64> {
+    pub(super) fn range(&self) -> Range<f64> {
         let finite = self.values.iter().copied().filter(|x| x.is_finite());
         let (low, high) = finite
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
         if low <= high { low..high } else { 0.0..1.0 }
+    }
+
+    /// So many levels at equal distances inside the range.
+    #[expect(clippy::cast_precision_loss, reason = "few levels")]
+    pub(crate) fn levels(&self, n: usize) -> Vec<f64> {
+        let range = self.range();
+        let level = |i: usize| {
+            let part = (i as f64 + 1.0) / (n as f64 + 1.0);
+            range.start * (1.0 - part) + range.end * part
+        };
+        (0..n).map(level).collect()
     }
 
     pub(super) fn at(&self, column: usize, row: usize) -> f64 {

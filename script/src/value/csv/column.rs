@@ -1,8 +1,8 @@
 //! The values of a column: of the pieces of a text, and all of them.
 
-use indexmap::IndexSet;
 use porcini_core::{DType, Scalar};
 
+use super::texts::Texts;
 use super::{Kind, Layout, short};
 use crate::value::dates;
 
@@ -16,14 +16,6 @@ pub(crate) enum Values {
     /// Read as such: a float of 64 bits that is rounded again may be another one.
     Float32(Vec<f32>),
     Texts(Texts),
-}
-
-/// Texts, each kept once.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Texts {
-    pub(crate) names: IndexSet<String>,
-    /// The number of the name of each row.
-    pub(crate) codes: Vec<u32>,
 }
 
 /// The values of a whole column.
@@ -269,38 +261,6 @@ fn integer(text: &[u8]) -> Option<(i64, usize)> {
     });
     let value = if sign == 1 { -value } else { value };
     (1..=DIGITS).contains(&n).then_some((value, sign + n))
-}
-
-impl Texts {
-    /// Adds a text; `None` if there are too many.
-    pub(crate) fn push(&mut self, text: &str) -> Option<()> {
-        let code = match self.names.get_index_of(text) {
-            Some(code) => code,
-            None => self.names.insert_full(text.into()).0,
-        };
-        self.codes.push(u32::try_from(code).ok()?);
-        Some(())
-    }
-
-    fn extend(&mut self, piece: Self) -> Option<()> {
-        self.codes.try_reserve(piece.codes.len()).ok()?;
-        let code = |name| u32::try_from(self.names.insert_full(name).0).ok();
-        let codes: Vec<u32> = piece.names.into_iter().map(code).collect::<Option<_>>()?;
-        self.codes.extend(piece.codes.into_iter().map(|code| codes[code as usize]));
-        Some(())
-    }
-
-    /// The names in order, and the numbers that they have then.
-    pub(crate) fn sort(&mut self) {
-        let mut order: Vec<usize> = (0..self.names.len()).collect();
-        order.sort_by_key(|&i| &self.names[i]);
-        let mut places = vec![0; order.len()];
-        for (place, &i) in (0..).zip(&order) {
-            places[i] = place;
-        }
-        self.codes.iter_mut().for_each(|code| *code = places[*code as usize]);
-        self.names.sort();
-    }
 }
 
 impl Column {

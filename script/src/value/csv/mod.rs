@@ -8,6 +8,7 @@
 
 mod column;
 mod pieces;
+mod texts;
 mod write;
 
 use std::collections::{BTreeMap, HashSet};
@@ -21,8 +22,9 @@ use porcini_core::{DType, interrupt};
 use crate::fault::{Result, Stop, check_interrupt, fault, stop};
 use crate::side_by_side::side_by_side;
 use column::{Builder, Seen};
-pub(crate) use column::{Column, Texts, Values, Whole};
+pub(crate) use column::{Column, Values, Whole};
 use pieces::{Piece, Uncut};
+pub(crate) use texts::Texts;
 pub(crate) use write::write;
 
 /// Fields between two looks at the interrupt flag, and that room is made for at once.
