@@ -23,6 +23,7 @@ mod along;
 mod call;
 mod cengine;
 mod derivatives;
+mod filled;
 mod lanes;
 mod linear;
 mod makers;
@@ -37,6 +38,7 @@ pub use along::TENSOR_AXES;
 pub use call::{Answer, Call};
 pub use cengine::{CENGINE, CENGINE_TENSORS};
 pub use derivatives::DERIVATIVES;
+pub use filled::FILLED;
 pub use lanes::LANES;
 pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
@@ -183,7 +185,7 @@ use table;
 
 /// Every row of arrays and vectors.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [PAIRS, SHAPES, LANES, MEMORY, PLACES, VECTORS, DERIVATIVES].into_iter().flatten()
+    [PAIRS, FILLED, SHAPES, LANES, MEMORY, PLACES, VECTORS, DERIVATIVES].into_iter().flatten()
 }
 
 /// Every row of tensors; where the first argument is one, they go before others of the name.

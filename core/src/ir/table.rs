@@ -8,6 +8,7 @@
 //! * nothing here recurses over the graph, and reclamation is incremental: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
+mod accesses;
 mod composites;
 mod numbering;
 mod open_regions;
@@ -24,6 +25,7 @@ use crate::ir::body::{Bodies, Body};
 use crate::ir::display;
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
+pub(crate) use accesses::Accesses;
 pub(crate) use open_regions::OpenRegion;
 pub(crate) use tracking::Isolated;
 
@@ -62,6 +64,7 @@ pub struct Table {
     pub(crate) differentiated: usize,
     /// What is gone through on its own of what is tracked.
     pub(crate) isolated: Option<Isolated>,
+    accesses: Accesses,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -88,6 +91,7 @@ impl Table {
             recording_failure: None,
             differentiated: 0,
             isolated: None,
+            accesses: Accesses::default(),
             log,
         }
     }

@@ -11,7 +11,7 @@ mod columns;
 pub(crate) mod constants;
 mod control;
 mod csv;
-pub(crate) mod cuda_modules;
+mod cuda_modules;
 mod custom;
 pub(crate) mod deletion;
 mod derivatives;
@@ -65,7 +65,7 @@ pub(crate) mod types;
 
 use std::rc::Rc;
 
-use porcini_core::catalogue::{LANES, MEMORY, PAIRS, PLACES, SHAPES, VECTORS};
+use porcini_core::catalogue::{FILLED, LANES, MEMORY, PAIRS, PLACES, SHAPES, VECTORS};
 use rhai::Engine;
 
 use crate::bind::doc::Written;
@@ -88,6 +88,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("elementwise functions", operators::register),
     ("operators", power::register),
     ("elementwise functions", |registry| catalogue::register(registry, PAIRS)),
+    ("elementwise functions", |registry| catalogue::register(registry, FILLED)),
     ("types", types::register),
     ("indices and shapes", |registry| catalogue::register(registry, SHAPES)),
     ("indices and shapes", index::register),
