@@ -310,6 +310,15 @@ impl DType {
         Ok(integer.cast_unsigned() as u64 & (u64::MAX >> (64 - self.bits())))
     }
 
+    /// The largest finite value of a float type.
+    pub(crate) const fn largest_float(self) -> f64 {
+        match self {
+            Self::F16 => 65504.0,
+            Self::F32 => f32::MAX as f64,
+            _ => f64::MAX,
+        }
+    }
+
     /// The smallest and the largest value of an integer type.
     pub(crate) const fn limits(self) -> (i128, i128) {
         let bits = self.bits() - self.is_signed() as u32;

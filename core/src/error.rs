@@ -114,6 +114,16 @@ pub enum Error {
         /// What to write instead.
         remedy: Option<String>,
     },
+    /// An argument that a kernel of a text does not take.
+    #[error("{what}")]
+    KernelArgument {
+        /// The kernel, its parameter, what it got and what it expected.
+        what: String,
+        /// What to write instead.
+        remedy: Option<String>,
+        /// The number of the argument, from 0.
+        argument: usize,
+    },
     /// An argument outside its domain.
     #[error("{op}: {what}")]
     Argument {

@@ -25,6 +25,8 @@ pub(crate) struct Fault {
     /// Whether the call that met the error is not the one that it tells of: an array was recorded before, or a
     /// device fails.
     pub(crate) is_late: bool,
+    /// The argument of the call, from 0, that it tells of.
+    pub(crate) argument: Option<usize>,
 }
 
 impl fmt::Display for Fault {
@@ -46,12 +48,18 @@ impl Fault {
             EvalAltResult::ErrorRuntime(value, _) => value.to_string(),
             other => other.to_string(),
         };
-        Self { message, hint: None, line: None, is_late: false }
+        Self { message, hint: None, line: None, is_late: false, argument: None }
     }
 
     /// What stops a script.
     pub(crate) fn interrupted() -> Self {
-        Self { message: "interrupted".into(), hint: None, line: None, is_late: false }
+        Self {
+            message: "interrupted".into(),
+            hint: None,
+            line: None,
+            is_late: false,
+            argument: None,
+        }
     }
 
     /// The error that says it.
@@ -62,7 +70,7 @@ impl Fault {
 
 /// An error with a message.
 pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: None, line: None, is_late: false })
+    raise(Fault { message: message.into(), hint: None, line: None, is_late: false, argument: None })
 }
 
 /// An error with a message and what to do about it.
@@ -70,7 +78,13 @@ pub(crate) fn fault_with_hint(
     message: impl Into<String>,
     hint: impl Into<String>,
 ) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: Some(hint.into()), line: None, is_late: false })
+    raise(Fault {
+        message: message.into(),
+        hint: Some(hint.into()),
+        line: None,
+        is_late: false,
+        argument: None,
+    })
 }
 
 fn raise(fault: Fault) -> Box<EvalAltResult> {
@@ -85,7 +99,11 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
     };
     let line = line.filter(|&line| line > 0);
     let hint = remedy(error).map(Into::into);
-    raise(Fault { message: error.to_string(), hint, line, is_late: is_late(error) })
+    let argument = match error {
+        core::Error::KernelArgument { argument, .. } => Some(*argument),
+        _ => None,
+    };
+    raise(Fault { message: error.to_string(), hint, line, is_late: is_late(error), argument })
 }
 
 /// Whether an error is not of the call that met it.
@@ -105,7 +123,9 @@ fn is_late(error: &core::Error) -> bool {
 fn remedy(error: &core::Error) -> Option<&str> {
     let (op, dtype, expected) = match error {
         core::Error::Forms { remedy, .. } => return *remedy,
-        core::Error::Kernel { remedy, .. } => return remedy.as_deref(),
+        core::Error::Kernel { remedy, .. } | core::Error::KernelArgument { remedy, .. } => {
+            return remedy.as_deref();
+        }
         core::Error::UnsupportedType { op, dtype, expected } => (op, dtype, expected),
         _ => return None,
     };
@@ -160,6 +180,26 @@ pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltR
         && let Some(mut fault) = value.write_lock::<Fault>()
     {
         fault.message = format!("{place}: {}", fault.message);
+    }
+    error
+}
+
+/// The error of an argument, if it is not known of which.
+pub(crate) fn of_argument(mut error: Box<EvalAltResult>, number: usize) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+        && let Some(mut fault) = value.write_lock::<Fault>()
+    {
+        fault.argument.get_or_insert(number);
+    }
+    error
+}
+
+/// The error of a call that had so many arguments before those that it was told of.
+pub(crate) fn behind_arguments(mut error: Box<EvalAltResult>, n: usize) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+        && let Some(mut fault) = value.write_lock::<Fault>()
+    {
+        fault.argument = fault.argument.map(|number| number + n);
     }
     error
 }

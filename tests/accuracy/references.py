@@ -30,7 +30,8 @@ class Row:
 # Functions that are exact or a few correctly rounded steps: the tests of operations cover them.
 EXACT = """fmod sqr rcp rsqrt safe_sqrt safe_rsqrt sign copysign copysign_neg mulsign mulsign_neg lerp clamp clip
 fmadd fmsub fnmadd fnmsub isnan isinf isfinite isdenormal next_float prev_float deg_to_rad rad_to_deg mantissa
-exponent ldexp fract softsign leaky_relu smooth_l1 round_away heaviside isposinf isneginf""".split()
+exponent ldexp fract softsign leaky_relu smooth_l1 round_away heaviside isposinf isneginf
+hard_sigmoid nextafter signbit""".split()
 
 # Functions of vectors, whose help states a bound too, with that bound; their sweeps are their own.
 NESTED = {"sh_eval": 32}

@@ -238,6 +238,7 @@ fn programs_cover_the_tables() {
         "Var",
         "Std",
         "Isclose",
+        "NanToNum",
         "Linspace",
         "Hash,",
         "ScatterInc,",

@@ -3,8 +3,10 @@
 //! Their results have sizes of their own. A program sees `n` lanes of each, its lanes over and over
 //! (`repeated`), or its only one.
 
+use porcini_core::catalogue;
 use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, Pcg32};
+use porcini_core::value::Argument;
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
 use crate::data::{FLOATS, INTEGERS, NUMBERS, accumulated};
@@ -50,6 +52,8 @@ pub enum Whole {
     Var,
     Std,
     Isclose(bool),
+    /// With numbers of its own in the place of what is not finite, or without.
+    NanToNum(bool),
     Linspace(i64, i64),
     Hash,
     /// What each lane finds.
@@ -121,6 +125,7 @@ impl Whole {
             Self::Var,
             Self::Std,
             Self::Isclose(random.one_in(2)),
+            Self::NanToNum(random.one_in(2)),
             Self::Linspace(signed, few(random).cast_signed()),
             Self::Hash,
             Self::ScatterInc,
@@ -140,6 +145,7 @@ impl Whole {
             | Self::Tile(_)
             | Self::Repeat(_)
             | Self::Resize(_)
+            | Self::NanToNum(_)
             | Self::Hash => vec![any],
             Self::Concat | Self::Interleave | Self::TakeInterpolated | Self::Isclose(_) => {
                 vec![number, if random.one_in(3) { other } else { number }]
@@ -280,6 +286,7 @@ impl Whole {
             Self::Var => x.var(),
             Self::Std => x.std(),
             Self::Isclose(equal_nan) => x.isclose(args[1], 0.25, 0.5, equal_nan),
+            Self::NanToNum(has_numbers) => nan_to_num(session, x, has_numbers),
             Self::Hash => x.hash(),
             Self::Linspace(first, last) => session.linspace(x.dtype(), first, last, n as u64),
             Self::ScatterInc | Self::ScatterIncCounts => {
@@ -319,6 +326,18 @@ impl Whole {
             }
         }
     }
+}
+
+/// Numbers that stand in the place of NaN and the infinities.
+pub const FILLED: [f64; 3] = [5.0, 7.5, -9.0];
+
+fn nan_to_num(session: &Session, x: &Array, has_numbers: bool) -> Result<Array> {
+    let numbers = if has_numbers { &FILLED[..] } else { &[] };
+    let args: Vec<Argument<'_>> =
+        [x.into()].into_iter().chain(numbers.iter().map(|&number| number.into())).collect();
+    let args: Vec<&Argument<'_>> = args.iter().collect();
+    let row = catalogue::find("nan_to_num").expect("a row of the catalogue");
+    row.call(session, &args)?.array()
 }
 
 fn joined(a: DType, b: DType) -> DType {

@@ -77,7 +77,7 @@ macro_rules! methods {
     };
     (@functions $type:ident $argument:ident $(
         $(#[doc = $doc:literal])+
-        $name:ident $(as $text:literal)? / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)? $(, partials = [$($partials:tt)+])?;
+        $name:ident $(as $text:literal)? / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)? $(, defaults = [$($default:expr),+])? $(, partials = [$($partials:tt)+])?;
     )*) => {
         impl $type {
             $(methods!(@arity $argument $name $arity [named(methods!(@name $name $($text)?))] concat!(

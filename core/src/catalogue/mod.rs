@@ -19,11 +19,12 @@
 //! # }
 //! ```
 
+mod across_lanes;
 mod along;
 mod call;
 mod cengine;
 mod derivatives;
-mod lanes;
+mod filled;
 mod linear;
 mod makers;
 mod memory;
@@ -33,11 +34,12 @@ mod statistics;
 mod tensors;
 mod vectors;
 
+pub use across_lanes::ACROSS_LANES;
 pub use along::TENSOR_AXES;
 pub use call::{Answer, Call};
 pub use cengine::{CENGINE, CENGINE_TENSORS, NEW, New};
 pub use derivatives::DERIVATIVES;
-pub use lanes::LANES;
+pub use filled::FILLED;
 pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
@@ -183,7 +185,9 @@ use table;
 
 /// Every row of arrays and vectors.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [PAIRS, SHAPES, LANES, MEMORY, REARRANGE, VECTORS, DERIVATIVES].into_iter().flatten()
+    [PAIRS, FILLED, SHAPES, ACROSS_LANES, MEMORY, REARRANGE, VECTORS, DERIVATIVES]
+        .into_iter()
+        .flatten()
 }
 
 /// Every row of tensors; where the first argument is one, they go before others of the name.

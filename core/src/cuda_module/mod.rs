@@ -29,7 +29,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::runtime::Device;
-use prototype::{Declared, Parameter, declared, parameters, signature_of};
+use prototype::{Declared, Parameter, declared, find, parameters, signature_of};
 
 /// The processor whose PTX is shown where there is no GPU.
 const USUAL_CAPABILITY: u32 = 80;
@@ -166,10 +166,13 @@ impl CudaModule {
         }
     }
 
-    /// Names and signatures of the kernels that the source declares.
+    /// Names and signatures of the kernels that the source declares, templates with the names of their types.
     pub fn kernels(&self) -> Vec<(String, String)> {
-        let all = self.inner.declared.iter();
-        all.map(|one| (one.name.clone(), one.signature.clone())).collect()
+        let name = |one: &Declared| match one.template.is_empty() {
+            true => one.name.clone(),
+            false => format!("{}<{}>", one.name, one.template.join(", ")),
+        };
+        self.inner.declared.iter().map(|one| (name(one), one.signature.clone())).collect()
     }
 
     /// A kernel by its name, templates with their types: `axpy<float>`. Its signature may be left out where the source
@@ -180,9 +183,10 @@ impl CudaModule {
     pub fn kernel(&self, name: &str, signature: Option<&str>) -> Result<ModuleKernel> {
         let inner = &self.inner;
         let found = signature_of(&inner.declared, name);
-        let plain = name.split('<').next().unwrap_or(name).trim();
+        let (plain, types) = name.split_at(name.find('<').unwrap_or(name.len()));
+        let (plain, declared) = (plain.trim(), find(&inner.declared, plain.trim()));
         if let Text::Cpp(_) = inner.text
-            && !inner.declared.iter().any(|declared| declared.name == plain)
+            && declared.is_none()
         {
             let known: Vec<&str> = inner.declared.iter().map(|one| one.name.as_str()).collect();
             let what = format!("the module has no kernel `{plain}`");
@@ -200,7 +204,7 @@ impl CudaModule {
         let parameters = parameters(&signature)?;
         let inner = KernelInner {
             module: self.clone(),
-            name: name.into(),
+            name: declared.map_or(name.into(), |declared| format!("{}{types}", declared.name)),
             parameters,
             is_declared,
             ready: Mutex::default(),

@@ -86,6 +86,7 @@ fn without_comments(text: &str) -> String {
 /// A kernel that a source declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
+    /// Its name, with those of the namespaces around it: `inner::f`.
     pub(super) name: String,
     /// Names of the types that a template takes.
     pub(super) template: Vec<String>,
@@ -110,13 +111,47 @@ pub(super) fn declared(source: &str) -> Vec<Declared> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let name = behind[..open].trim_end();
         let name = &name[name.rfind(|c| !is_part(c)).map_or(0, |end| end + 1)..];
-        let signature = behind[open + 1..open + close].trim().to_string();
+        if name.is_empty() {
+            continue;
+        }
+        let name = namespaces(&source[..at]) + name;
+        let words = behind[open + 1..open + close].split_whitespace();
+        let signature = words.collect::<Vec<_>>().join(" ");
         let template = template_of(source[..at].trim_end());
-        if !name.is_empty() && !found.iter().any(|known: &Declared| known.name == name) {
-            found.push(Declared { name: name.into(), template, signature });
+        if !found.iter().any(|known: &Declared| known.name == name) {
+            found.push(Declared { name, template, signature });
         }
     }
     found
+}
+
+/// The namespaces that are open at the end of a text: `outer::inner::`.
+fn namespaces(before: &str) -> String {
+    let (mut open, mut start) = (Vec::new(), 0);
+    for (at, c) in before.char_indices() {
+        match c {
+            '{' => {
+                let words: Vec<&str> = before[start..at].split_whitespace().collect();
+                open.push(match words[..] {
+                    [.., "namespace", name] => format!("{name}::"),
+                    _ => String::new(),
+                });
+            }
+            '}' => drop(open.pop()),
+            ';' => {}
+            _ => continue,
+        }
+        start = at + 1;
+    }
+    open.concat()
+}
+
+/// The kernel of a name, which may leave out the namespaces.
+pub(super) fn find<'d>(all: &'d [Declared], name: &str) -> Option<&'d Declared> {
+    let ends = |declared: &&Declared| {
+        declared.name.strip_suffix(name).is_some_and(|before| before.ends_with("::"))
+    };
+    all.iter().find(|declared| declared.name == name).or_else(|| all.iter().find(ends))
 }
 
 /// The types of the template that ends a text: `template <typename T>`.
@@ -140,7 +175,7 @@ pub(super) fn signature_of(all: &[Declared], name: &str) -> Option<String> {
         Some((plain, types)) => (plain, types.trim_end().strip_suffix('>')?),
         None => (name, ""),
     };
-    let declared = all.iter().find(|declared| declared.name == plain.trim())?;
+    let declared = find(all, plain.trim())?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut signature = String::new();
     let mut rest = declared.signature.as_str();
@@ -209,5 +244,12 @@ mod tests {
         assert_eq!(signature_of(&all, "axpy").unwrap(), "const float *x, float *y, float a");
         assert_eq!(signature_of(&all, "scale<double, 3>").unwrap(), "double *x, double a");
         assert_eq!(signature_of(&all, "other"), None);
+        let source = "namespace a { struct S { int k; }; namespace b::c { template <typename T>\n__global__ void f(T *x,\n  int n) {} } \
+                      __global__ void g() {} } namespace { __global__ void h() {} } extern \"C\" { __global__ void k() {} }";
+        let names: Vec<String> = declared(source).into_iter().map(|one| one.name).collect();
+        assert_eq!(names, ["a::b::c::f", "a::g", "h", "k"]);
+        assert_eq!(signature_of(&declared(source), "f<half>").unwrap(), "half *x, int n");
+        assert_eq!(find(&declared(source), "b::c::f").unwrap().template, ["T"]);
+        assert!(find(&declared(source), "c").is_none());
     }
 }

@@ -172,7 +172,10 @@ impl Reports {
                 return;
             }
             let error = Error::Bounds {
-                op: self.named.get(&check.serial).map_or(access.op.into(), |named| named().into()),
+                op: self
+                    .named
+                    .get(&check.original)
+                    .map_or(access.op.into(), |named| named().into()),
                 axis: access.axis,
                 index: index_value(access, failure.index),
                 size,

@@ -117,8 +117,9 @@ impl KnownPlans {
         let ids: Vec<VarId> = called.known().chain(between.iter().copied()).collect();
         let on = |place: VarId| Some(ids[place.index()]);
         // Errors are told in the order of recording.
-        let check = |Check { serial, .. }: Check| {
-            Some(Check { serial: called.serial + serial, line: called.line })
+        let check = |check: Check| {
+            let serial = called.serial + check.serial;
+            Some(Check { serial, line: called.line, ..check })
         };
         let steps = known.steps.iter().map(|step| renamed(step, &on, &check));
         let steps: Option<_> = steps.collect();
@@ -175,7 +176,7 @@ impl Known {
         let on = |id: VarId| places.get(&id).copied();
         let first = plan.kernels().flat_map(Launch::all_checks).map(|check| check.serial).min();
         let first = first.unwrap_or(0);
-        let check = |Check { serial, line }: Check| Some(Check { serial: serial - first, line });
+        let check = |check: Check| Some(Check { serial: check.serial - first, ..check });
         let steps = plan.steps.iter().map(|step| renamed(step, &on, &check));
         Some(Self { steps: steps.collect::<Option<_>>()?, between })
     }

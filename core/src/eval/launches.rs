@@ -115,6 +115,8 @@ pub struct Member {
 pub struct Check {
     /// Serial of the variable.
     pub serial: u64,
+    /// That of the variable of which it is a copy, else its own: errors know the access by it.
+    pub original: u64,
     /// Script line, 0 if none.
     pub line: u32,
 }
@@ -122,7 +124,8 @@ pub struct Check {
 impl Check {
     pub(super) fn of(table: &Table, id: VarId) -> Self {
         let variable = table.get(id);
-        Self { serial: variable.serial, line: variable.line }
+        let original = table.original(variable.serial);
+        Self { serial: variable.serial, original, line: variable.line }
     }
 }
 

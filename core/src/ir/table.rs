@@ -8,6 +8,7 @@
 //! * nothing here recurses over the graph, and reclamation is incremental: dropping the last handle of a
 //!   million variables takes no longer than dropping that of a thousand. [`Table::sweep`] frees the rest.
 
+mod accesses;
 mod composites;
 mod numbering;
 mod open_regions;
@@ -15,6 +16,8 @@ mod reclaim;
 mod recording;
 mod room;
 mod tracking;
+
+use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
 
@@ -53,6 +56,15 @@ struct Unused {
     doomed: Vec<VarId>,
 }
 
+/// Which accesses are copies.
+#[derive(Debug, Default)]
+struct Accesses {
+    /// Whether any has a name.
+    are_named: bool,
+    /// The serials of the originals, by those of the copies.
+    originals: BTreeMap<u64, u64>,
+}
+
 /// All recorded values of a session.
 pub struct Table {
     slots: Vec<Variable>,
@@ -66,6 +78,7 @@ pub struct Table {
     pub(crate) recording: Recording,
     /// The work list of the recorder, which is lent to it.
     owned: Vec<VarId>,
+    accesses: Accesses,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -82,6 +95,7 @@ impl Table {
             bodies: Bodies::default(),
             recording: Recording::default(),
             owned: Vec::new(),
+            accesses: Accesses::default(),
             log,
         }
     }

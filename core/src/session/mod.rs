@@ -305,7 +305,7 @@ impl Session {
 
     /// Says what errors call the access by which an array was recorded.
     pub(crate) fn name_access(&self, array: &Array, named: Named) {
-        let serial = lock(&self.0.table).get(array.id()).serial;
+        let serial = lock(&self.0.table).named_access(array.id());
         lock(&self.0.reports).name(serial, named);
     }
 

@@ -99,7 +99,7 @@ const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) comb
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 
 /// Names that mean something elsewhere, and what to write here.
-const FOREIGN: [(&str, &str); 33] = [
+const FOREIGN: [(&str, &str); 46] = [
     ("threadIdx", EVERY),
     ("blockIdx", EVERY),
     ("blockDim", EVERY),
@@ -131,6 +131,19 @@ const FOREIGN: [(&str, &str); 33] = [
     ("__launch_bounds__", "leave it away: blocks of threads are not the text's to choose"),
     ("sincosf", "s = sin(x); c = cos(x);"),
     ("sincos", "s = sin(x); c = cos(x);"),
+    ("goto", "loops, break and if say where it goes on"),
+    ("__float2int_rn", "int(round(x))"),
+    ("__float2int_rz", "int(x)"),
+    ("__float2int_rd", "int(floor(x))"),
+    ("__int2float_rn", "float(x)"),
+    ("__saturatef", "clamp(x, 0, 1)"),
+    ("saturate", "clamp(x, 0, 1)"),
+    ("fdim", "max(x - y, 0)"),
+    ("fdimf", "max(x - y, 0)"),
+    ("lrintf", "int(round(x))"),
+    ("dot", "x * y of each lane; reduction(…) sums"),
+    ("curand_uniform", "draw in the script, and pass the array: k(x, rand(n))"),
+    ("curand_normal", "draw in the script, and pass the array: k(x, randn(n))"),
     ("printf", "kernels print nothing: return the value and print that"),
     ("assert", "kernels stop at nothing: return a mask and look at it"),
 ];

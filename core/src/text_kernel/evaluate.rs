@@ -403,6 +403,10 @@ impl Recorder<'_> {
             Known::Operation(info) => self.apply(info.op, &items),
             Known::Function(function) => {
                 // A truth value that is computed with is 0 or 1.
+                let n_left = function.arity - items.len();
+                let defaults = &function.defaults[function.defaults.len() - n_left..];
+                let defaults = defaults.iter().map(|&number| Item::Number(number.into(), None));
+                let items: Vec<Item> = items.into_iter().chain(defaults).collect();
                 let is_of_numbers =
                     !function.class.contains(DType::Mask) || !items.iter().all(Item::is_truth);
                 let numbers = items.into_iter().map(|item| match item.is_truth() {
@@ -508,27 +512,6 @@ impl Function {
         Err(Trouble::new(self.at, what))
     }
 
-    /// Whether integers of the script fit the types of their parameters.
-    pub(super) fn check_numbers(
-        &self,
-        items: &[Option<Item>],
-        letters: &Letters,
-    ) -> Result<(), Trouble> {
-        for (parameter, item) in self.parameters.iter().zip(items) {
-            let (Some(Item::Number(number, None)), Some(dtype)) =
-                (item, parameter.type_name.dtype(letters))
-            else {
-                continue;
-            };
-            if dtype.is_int() && number.integer().is_some() && dtype.encode(*number).is_err() {
-                let (name, told) = (&parameter.name, Error::NumberRange { number: *number, dtype });
-                return Err(Trouble::new(self.at, format!("`{name}`: {told}"))
-                    .with(Some(format!("give it an array of a wider type: Int64C({number})"))));
-            }
-        }
-        Ok(())
-    }
-
     /// The arguments with those that were left out.
     pub(super) fn with_defaults(
         &self,
@@ -548,8 +531,7 @@ impl Function {
 fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
     let power = |exponent: i32| 2_f64.powi(exponent);
     if dtype.is_float() {
-        let most =
-            (2.0 - power(1 - dtype.significand_digits())) * power(1 - dtype.least_exponent());
+        let most = dtype.largest_float();
         return Some(Scalar::Float(match limit {
             "max" => most,
             "min" | "lowest" => -most,

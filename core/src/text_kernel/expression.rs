@@ -61,7 +61,9 @@ impl Parser<'_> {
             _ if matches!(place.kind, Term::Call(..)) => return Ok(place),
             _ => {
                 let what = "the statement does nothing, expected an assignment or a call";
-                return Err(Trouble::new(start.to(self.last_span()), what));
+                let remedy = "a result is given by return: return x * x;";
+                let trouble = Trouble::new(start.to(self.last_span()), what);
+                return Err(trouble.with(Some(remedy.into())));
             }
         };
         self.next();
@@ -289,7 +291,7 @@ impl Parser<'_> {
         let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
         if !is_own && !is_built_in && !matches!(self.capture(name), Some(Captured::Kernel(_))) {
             let Some(function) = library::find(name) else {
-                return Err(self.unknown(name, at, "function"));
+                return Err(self.no_function(name, at));
             };
             let (least, most) = function.arity();
             if !(least..=most).contains(&args.len()) {
@@ -302,6 +304,26 @@ impl Parser<'_> {
         Ok(Expression { at, kind: Term::Call(name.into(), args) })
     }
 
+    /// The error of a name that is called and is no function.
+    fn no_function(&self, name: &str, at: Span) -> Trouble {
+        if name == self.current {
+            let what = format!("`{name}` calls itself, and kernels have no recursion");
+            let remedy = "a loop does the same: while (x > 0) { … }";
+            return Trouble::new(at, what).with(Some(remedy.into()));
+        }
+        if self.is_defined_behind(name) {
+            let what = format!("`{name}` is defined further down");
+            let remedy = "functions stand before those that call them; calling each other in a circle is recursion, which kernels have not";
+            return Trouble::new(at, what).with(Some(remedy.into()));
+        }
+        if self.names.iter().any(|known| known == name) {
+            let what = format!("`{name}` is a value, no function");
+            let remedy = format!("an element of an array is {name}[j], a product {name} * (…)");
+            return Trouble::new(at, what).with(Some(remedy));
+        }
+        self.unknown(name, at, "function")
+    }
+
     fn named(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {
         if let Some(local) = self.known_local(name) {
             return self.local_element(local, at);
@@ -310,7 +332,10 @@ impl Parser<'_> {
             let index = self.expression()?;
             self.expect("]", "behind the index")?;
             if !self.names.iter().any(|known| known == name) {
-                return Err(self.unknown(name, at, "array"));
+                return Err(match self.capture(name) {
+                    Some(Captured::Array) => array_around(name, at),
+                    _ => self.unknown(name, at, "array"),
+                });
             }
             let at = at.to(self.last_span());
             return Ok(Expression { at, kind: Term::Index(name.into(), index.into()) });
@@ -335,17 +360,29 @@ impl Parser<'_> {
             (_, Some(Captured::Kernel(_))) => {
                 Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
             }
+            (_, Some(Captured::Array)) if dialect::constant(name).is_none() => {
+                Err(array_around(name, at))
+            }
             (_, None) if name.contains('.') && dialect::instead(name).is_none() => {
                 let what = format!("`{name}`: values have no members here");
                 let remedy = "pass the components one by one; those of a vector go through the kernel by themselves";
                 Err(Trouble::new(at, what).with(Some(remedy.into())))
             }
-            (_, None) => match dialect::constant(name) {
+            (_, None | Some(Captured::Array)) => match dialect::constant(name) {
                 Some(number) => Ok(Expression { at, kind: Term::Number(number) }),
                 None => Err(self.unknown(name, at, "name")),
             },
         }
     }
+}
+
+/// The error of an array that the script has.
+fn array_around(name: &str, at: Span) -> Trouble {
+    let what =
+        format!("`{name}` is an array of the script, of which kernels know numbers and kernels");
+    let remedy =
+        format!("pass it: a parameter `T {name}` has its lane, `raw T {name}` all, as {name}[j]");
+    Trouble::new(at, what).with(Some(remedy))
 }
 
 /// Operators of one level in a row.

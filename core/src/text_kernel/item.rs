@@ -22,11 +22,11 @@ impl Item {
         Self::Number(Scalar::Bool(truth), None)
     }
 
-    /// The lane type; that of a number without one is what [`DType::of`] says.
+    /// The lane type; that of a number without one is what [`alone`] says.
     pub(super) fn dtype(&self) -> Option<DType> {
         match self {
             Self::Array(array) => Some(array.dtype()),
-            Self::Number(number, dtype) => Some(dtype.unwrap_or(DType::of(*number))),
+            Self::Number(number, dtype) => Some(dtype.unwrap_or(alone(*number))),
             Self::Raw(_) => None,
         }
     }
@@ -71,7 +71,7 @@ impl Item {
         match self {
             Self::Array(array) => Ok(array.clone()),
             Self::Number(number, dtype) => {
-                Ok(session.full(dtype.unwrap_or(DType::of(*number)), *number, 1)?)
+                Ok(session.full(dtype.unwrap_or(alone(*number)), *number, 1)?)
             }
             Self::Raw(_) => Err(whole_array()),
         }
@@ -116,6 +116,14 @@ impl Item {
             }
         };
         Ok(Self::Array(if array.dtype() == dtype { array } else { array.cast(dtype)? }))
+    }
+}
+
+/// The type of a number that meets nothing: as [`DType::of`], i64 of integers beyond i32.
+pub(super) fn alone(number: Scalar) -> DType {
+    match (DType::of(number), number) {
+        (DType::I32, number) if DType::I32.encode(number).is_err() => DType::I64,
+        (dtype, _) => dtype,
     }
 }
 

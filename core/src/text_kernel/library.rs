@@ -14,7 +14,7 @@ pub(super) enum Known {
 }
 
 /// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 32] = [
+const ALSO: [(&str, &str); 59] = [
     ("fabs", "abs"),
     ("fdivide", "div"),
     ("fmin", "min"),
@@ -37,6 +37,29 @@ const ALSO: [(&str, &str); 32] = [
     ("gamma", "tgamma"),
     ("gammaln", "lgamma"),
     ("bitwise_not", "not"),
+    ("bitwise_and", "and"),
+    ("bitwise_or", "or"),
+    ("bitwise_xor", "xor"),
+    ("invert", "not"),
+    ("left_shift", "shl"),
+    ("right_shift", "shr"),
+    ("bitwise_left_shift", "shl"),
+    ("bitwise_right_shift", "shr"),
+    ("subtract", "sub"),
+    ("multiply", "mul"),
+    ("divide", "div"),
+    ("true_divide", "div"),
+    ("negative", "neg"),
+    ("negation", "neg"),
+    ("absolute", "abs"),
+    ("deg2rad", "deg_to_rad"),
+    ("rad2deg", "rad_to_deg"),
+    ("softplus", "softrelu"),
+    ("expit", "sigmoid"),
+    ("swish", "silu"),
+    ("huber", "smooth_l1"),
+    ("psi", "digamma"),
+    ("scalbn", "ldexp"),
     ("normcdf", "norm_cdf"),
     ("normcdfinv", "norm_ppf"),
     ("popc", "popcnt"),
@@ -44,6 +67,10 @@ const ALSO: [(&str, &str); 32] = [
     ("clz", "lzcnt"),
     ("clzll", "lzcnt"),
     ("fmaf_rn", "fma"),
+    ("fadd_rn", "add"),
+    ("fsub_rn", "sub"),
+    ("fmul_rn", "mul"),
+    ("fdiv_rn", "div"),
     ("fsqrt_rn", "sqrt"),
     ("fdividef", "div"),
     ("frcp_rn", "rcp"),
@@ -74,7 +101,7 @@ impl Known {
     pub(super) fn arity(self) -> (usize, usize) {
         match self {
             Self::Operation(info) => (info.arity, info.arity),
-            Self::Function(function) => (function.arity, function.arity),
+            Self::Function(function) => (function.n_required(), function.arity),
             Self::Row(row) => (row.n_required, row.parameters.len()),
         }
     }

@@ -83,7 +83,7 @@ impl Parser<'_> {
                 Some(number) => number,
                 None => match self.capture(name)? {
                     Captured::Number(number) => *number,
-                    Captured::Kernel(_) => return None,
+                    Captured::Kernel(_) | Captured::Array => return None,
                 },
             },
             Term::Apply(op, parts) => {

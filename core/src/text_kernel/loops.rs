@@ -3,23 +3,28 @@
 use super::item::Item;
 use super::record::{Flow, Jumps, Recorder, Slot};
 use super::tree::{Effects, Expression, Loop, Step, Term};
-use super::trouble::Trouble;
+use super::trouble::{Span, Trouble};
 use crate::array::Array;
 use crate::dtype::DType;
 
 /// Turns up to which a loop is unrolled.
 const MOST_UNROLLED: usize = 16;
+/// Statements up to which it is, with those of loops inside it.
+const MOST_UNROLLED_STEPS: usize = 20_000;
 
 impl Recorder<'_> {
-    pub(super) fn repeat(&mut self, inner: &Loop) -> Result<Flow, Trouble> {
+    /// Takes a loop, which stands there.
+    pub(super) fn repeat(&mut self, inner: &Loop, at: Span) -> Result<Flow, Trouble> {
         let n_variables = self.frame.variables.len();
         let outer = self.frame.active.clone();
         self.frame.level += 1;
         let start = self.run_open(&inner.start);
         self.frame.loops.push(Jumps::default());
         let flow = start.and_then(|_| match self.n_turns(inner)? {
-            Some(n_turns) => self.unroll(inner, n_turns),
-            None => self.region(inner),
+            Some(n_turns) if !self.frame.program.is_long(at) => {
+                self.unroll_if_short(inner, n_turns, at)
+            }
+            _ => self.region(inner, at),
         });
         self.frame.loops.pop();
         self.frame.level -= 1;
@@ -71,6 +76,24 @@ impl Recorder<'_> {
         Ok(n_turns.filter(|&n| n <= MOST_UNROLLED))
     }
 
+    /// Unrolls a loop; one that is long by the loops inside it becomes a region, in which those are unrolled.
+    fn unroll_if_short(&mut self, inner: &Loop, n_turns: usize, at: Span) -> Result<Flow, Trouble> {
+        if self.unrolled_to.is_some() {
+            return self.unroll(inner, n_turns);
+        }
+        let (frame, arrays, n_steps) = (self.frame.clone(), self.arrays.clone(), self.n_steps);
+        let most = n_steps + MOST_UNROLLED_STEPS;
+        self.unrolled_to = Some(most);
+        let flow = self.unroll(inner, n_turns);
+        self.unrolled_to = None;
+        if flow.is_ok() || self.n_steps <= most {
+            return flow;
+        }
+        (self.frame, self.arrays, self.n_steps) = (frame, arrays, n_steps);
+        self.frame.program.keep_long(at);
+        self.region(inner, at)
+    }
+
     fn unroll(&mut self, inner: &Loop, n_turns: usize) -> Result<Flow, Trouble> {
         let effects = Effects::of(&inner.body);
         let leaving = Effects { continues: false, ..effects.clone() };
@@ -94,8 +117,14 @@ impl Recorder<'_> {
         self.frame.loops.last_mut().expect("internal error: no loop")
     }
 
-    fn region(&mut self, inner: &Loop) -> Result<Flow, Trouble> {
+    fn region(&mut self, inner: &Loop, at: Span) -> Result<Flow, Trouble> {
         let turn = inner.of_turn();
+        let has_no_end = inner.condition.as_ref().is_none_or(|asked| self.always(asked));
+        if has_no_end && !turn.breaks && !turn.returns {
+            let what = "the loop has no end: its condition stays true, and nothing in it breaks or returns";
+            let remedy = "leave it where it is done: if (x > 9) break;";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
         let leaving = Effects { continues: false, ..turn.clone() };
         let slots = self.slots(&leaving);
         let mut states = self.read_slots(&slots)?;
@@ -139,8 +168,7 @@ impl Recorder<'_> {
         self.arrays = arrays;
         self.write_slots(&slots, &results);
         self.frame.active = around;
-        let condition = inner.condition.as_ref().map(|condition| self.always(condition));
-        Ok(if condition.unwrap_or(true) && !turn.breaks { Flow::Ends } else { Flow::Goes })
+        Ok(if has_no_end && !turn.breaks { Flow::Ends } else { Flow::Goes })
     }
 
     /// The lanes that take another turn.

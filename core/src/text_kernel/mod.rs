@@ -10,7 +10,7 @@
 //! | `library` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
 //! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
-//! | `reduction` `fold` | reductions and scans |
+//! | `reduction` `part` `fold` `segments` | reductions and scans |
 //! | `store` | results into arrays that are there |
 //! | `sample` | arguments for kernels that are only looked at |
 //! | `stats` | how often kernels are called |
@@ -40,6 +40,7 @@ mod library;
 mod locals;
 mod loops;
 mod parse;
+mod part;
 mod preprocess;
 mod program;
 mod record;
@@ -227,9 +228,9 @@ impl TextKernel {
         }
         let mut arrays = Vec::new();
         let mut lanes: Vec<&Argument<'_>> = Vec::new();
-        for (arg, parameter) in args.iter().zip(&given) {
+        for (number, (arg, parameter)) in args.iter().zip(&given).enumerate() {
             if parameter.is_raw {
-                arrays.push(self.raw(arg, parameter)?);
+                arrays.push(self.raw(arg, number, parameter)?);
             } else {
                 lanes.push(arg);
             }
@@ -256,8 +257,13 @@ impl TextKernel {
         Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
     }
 
+    fn wrong_argument(&self, argument: usize, what: &str, remedy: Option<String>) -> Error {
+        let what = format!("kernel `{}`: {what}", self.name());
+        Error::KernelArgument { what, remedy, argument }
+    }
+
     /// The array of a `raw` argument.
-    fn raw(&self, arg: &Argument<'_>, parameter: &Parameter) -> Result<Array> {
+    fn raw(&self, arg: &Argument<'_>, number: usize, parameter: &Parameter) -> Result<Array> {
         let array = match arg {
             Argument::Array(array) => Some((*array).clone()),
             Argument::Tensor(tensor) => match tensor.lanes()? {
@@ -268,17 +274,38 @@ impl TextKernel {
         };
         let none = || {
             let what = format!("{} is {}, expected an array", parameter.name, arg.type_name());
-            self.wrong(what, None)
+            self.wrong_argument(number, &what, None)
         };
         let array = array.ok_or_else(none)?;
         match &parameter.type_name {
             TypeName::Known(dtype) if *dtype != array.dtype() => {
                 let [got, expected] = [array.dtype(), *dtype].map(crate::DType::script_name);
                 let what = format!("{} is {got}, expected {expected}", parameter.name);
-                Err(self.wrong(what, Some(format!("convert it: {expected}(x)"))))
+                let remedy = format!("convert it: {expected}(x)");
+                Err(self.wrong_argument(number, &what, Some(remedy)))
             }
             _ => Ok(array),
         }
+    }
+
+    /// Whether integers of the script fit the types of their parameters.
+    fn check_numbers(&self, items: &[Option<Item>], letters: &Letters) -> Result<()> {
+        let pairs = self.function().parameters.iter().zip(items);
+        let given = pairs.filter(|(parameter, _)| parameter.is_raw || !parameter.is_out);
+        for (number_of, (parameter, item)) in given.enumerate() {
+            let (Some(Item::Number(number, None)), Some(dtype)) =
+                (item, parameter.type_name.dtype(letters))
+            else {
+                continue;
+            };
+            if dtype.is_int() && number.integer().is_some() && dtype.encode(*number).is_err() {
+                let told = Error::NumberRange { number: *number, dtype };
+                let what = format!("{}: {told}", parameter.name);
+                let remedy = format!("give it an array of a wider type: Int64C({number})");
+                return Err(self.wrong_argument(number_of, &what, Some(remedy)));
+            }
+        }
+        Ok(())
     }
 
     /// Goes through tensors and vectors among the arguments.
@@ -371,7 +398,7 @@ impl TextKernel {
         let mut letters = Letters::default();
         let called = function.with_defaults(items, &mut recorder).and_then(|items| {
             letters = Letters::of(&function.parameters, &items, arrays)?;
-            function.check_numbers(&items, &letters)?;
+            self.check_numbers(&items, &letters)?;
             recorder.call(&self.program, function, items, letters.clone())
         });
         let (value, outs) = called

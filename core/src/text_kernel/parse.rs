@@ -7,7 +7,7 @@ use super::preprocess::tokens;
 use super::program::Captured;
 use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
-use super::types::{TypeName, known};
+use super::types::{self, TypeName, known};
 use crate::dtype::Scalar;
 
 /// Statements, brackets and operators that stand in each other.
@@ -361,11 +361,24 @@ impl<'t> Parser<'t> {
             self.expect(";", "behind the declaration")?;
             declared
         } else {
+            self.check_no_declaration()?;
             let step = Step::Do(self.assignment()?);
             self.expect(";", "behind the statement")?;
             step
         };
         Ok(Some(Statement { at: start.to(self.last_span()), kind }))
+    }
+
+    /// Two names in a row are a declaration, whose type there is not.
+    fn check_no_declaration(&self) -> Result<(), Trouble> {
+        let (Token::Name(first), Token::Name(_)) = (self.token(), self.ahead(1)) else {
+            return Ok(());
+        };
+        let of_letter = || {
+            types::is_letter(first).then(|| "a letter is one that a parameter has: T f(T x)".into())
+        };
+        let remedy = dialect::instead(first).or_else(of_letter).or_else(|| types::meant(first));
+        Err(Trouble::new(self.span(), format!("`{first}` is no type")).with(remedy))
     }
 
     fn loop_body(&mut self) -> Result<Vec<Statement>, Trouble> {
@@ -459,6 +472,11 @@ impl<'t> Parser<'t> {
             }
             return Ok(None);
         };
+        if self.is("*") {
+            let what = "a variable is no pointer";
+            let remedy = "an element is x[j], one behind an offset x[i + j]";
+            return Err(Trouble::new(self.span(), what).with(Some(remedy.into())));
+        }
         if !matches!(self.token(), Token::Name(_)) {
             // `float(x)` is an expression.
             self.at = back;
@@ -500,6 +518,17 @@ impl<'t> Parser<'t> {
             self.captured.push((name.into(), captured));
         }
         self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
+    }
+
+    /// Whether a function of a name stands behind what was read.
+    pub(super) fn is_defined_behind(&self, name: &str) -> bool {
+        let tokens = self.tokens[self.at..].windows(3);
+        tokens.map(|three| [three[0].0, three[1].0, three[2].0]).any(|three| match three {
+            [Token::Name(before), Token::Name(found), Token::Sign("(")] => {
+                found == name && (before == "void" || !KEYWORDS.contains(&before))
+            }
+            _ => false,
+        })
     }
 
     /// The error of a name that nothing has.

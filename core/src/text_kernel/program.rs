@@ -15,6 +15,8 @@ pub enum Captured {
     Number(Scalar),
     /// Another kernel.
     Kernel(TextKernel),
+    /// An array, which must be an argument.
+    Array,
 }
 
 /// A kernel of a text. Cloning names the same one.
@@ -34,6 +36,8 @@ pub(super) struct Program {
     pub(super) constants: Arc<[Statement]>,
     pub(super) captured: Arc<[(String, Captured)]>,
     pub(super) stats: Mutex<Calls>,
+    /// Loops that turned out too long to be unrolled.
+    long: Mutex<Vec<Span>>,
     /// What statements record, while somebody looks.
     traced: Mutex<Option<Vec<Traced>>>,
 }
@@ -61,6 +65,7 @@ impl Program {
             constants: constants.into(),
             captured: captured.into(),
             stats: Mutex::default(),
+            long: Mutex::default(),
             traced: Mutex::default(),
         }
     }
@@ -74,6 +79,7 @@ impl Program {
             constants: self.constants.clone(),
             captured: self.captured.clone(),
             stats: Mutex::default(),
+            long: Mutex::default(),
             traced: Mutex::default(),
         }
     }
@@ -93,6 +99,20 @@ impl Program {
         if let Some(traced) = &mut *self.lock_traced() {
             traced.push(Traced { at, serials });
         }
+    }
+
+    /// Whether a loop turned out too long to be unrolled.
+    pub(super) fn is_long(&self, at: Span) -> bool {
+        self.lock_long().contains(&at)
+    }
+
+    /// Keeps in mind that a loop is too long to be unrolled, for further calls.
+    pub(super) fn keep_long(&self, at: Span) {
+        self.lock_long().push(at);
+    }
+
+    fn lock_long(&self) -> MutexGuard<'_, Vec<Span>> {
+        self.long.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_traced(&self) -> MutexGuard<'_, Option<Vec<Traced>>> {

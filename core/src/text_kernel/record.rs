@@ -31,7 +31,9 @@ pub(super) struct Recorder<'s> {
     pub(super) frame: Frame,
     /// Arrays that are read and written by index.
     pub(super) arrays: Vec<Array>,
-    n_steps: usize,
+    pub(super) n_steps: usize,
+    /// How many steps there may be, while a loop is unrolled.
+    pub(super) unrolled_to: Option<usize>,
     depth: usize,
     /// Whether somebody wants to know what statements record.
     is_traced: bool,
@@ -116,7 +118,7 @@ impl<'s> Recorder<'s> {
             level: 0,
         };
         let is_traced = frame.program.is_traced();
-        Self { session, n, frame, arrays, n_steps: 0, depth: 0, is_traced }
+        Self { session, n, frame, arrays, n_steps: 0, unrolled_to: None, depth: 0, is_traced }
     }
 
     /// Calls a function of a program: its value, and its results by parameter.
@@ -331,10 +333,13 @@ impl<'s> Recorder<'s> {
             return Err(Error::Interrupted.into());
         }
         self.n_steps += 1;
+        if self.unrolled_to.is_some_and(|most| self.n_steps > most) {
+            // Who unrolls makes a region of the loop instead.
+            return Err(Trouble::new(statement.at, "the loop is too long to be unrolled"));
+        }
         if self.n_steps > MOST_STEPS {
             let what = format!("the kernel takes more than {MOST_STEPS} statements");
-            let remedy =
-                "a loop of more than 16 turns is not unrolled: for (int k = 0; k < 17; k++)";
+            let remedy = "functions are recorded wherever they are called: a loop around the call is recorded once";
             return Err(Trouble::new(statement.at, what).with(Some(remedy.into())));
         }
         match &statement.kind {
@@ -358,7 +363,7 @@ impl<'s> Recorder<'s> {
             Step::Do(expression) => self.perform(expression).map(|()| Flow::Goes),
             Step::Block(statements) => self.run(statements),
             Step::If(condition, then, otherwise) => self.branch(condition, [then, otherwise]),
-            Step::Loop(inner) => self.repeat(inner),
+            Step::Loop(inner) => self.repeat(inner, statement.at),
             Step::Switch(selector, cases) => self.choose(selector, cases),
             Step::Return(value) => self.leave(value.as_ref(), statement.at),
             Step::Break | Step::Continue => {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::fold::{Folder, Rows};
 use super::item::Item;
 use super::parse;
+use super::part::known;
 use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
 use super::sample::{sampled, samples};
-use super::tree::{Expression, Function, Header, Parameter, Statement, Step, Term};
+use super::tree::{Header, Parameter};
 use super::trouble::Trouble;
 use super::types::{Letters, TypeName, accumulation};
 use crate::array::Array;
@@ -185,9 +186,15 @@ impl TextReduction {
         &self.inner.source
     }
 
-    /// The text of its name and parameters.
-    pub fn header(&self) -> &str {
-        &self.inner.header
+    /// What it is, its name and parameters: `scan top(T x)`.
+    pub fn signature(&self) -> String {
+        format!("{} {}", if self.inner.is_scan { "scan" } else { "reduction" }, self.takes())
+    }
+
+    fn takes(&self) -> String {
+        let parameters: Vec<String> =
+            self.inner.parameters.iter().map(ToString::to_string).collect();
+        format!("{}({})", self.inner.name, parameters.join(", "))
     }
 
     /// What its lanes become, as kernels: one for each part of the state.
@@ -220,10 +227,12 @@ impl TextReduction {
         over: &Over<'_>,
     ) -> Result<Vec<Value>> {
         let inner = &*self.inner;
-        let given = inner.parameters.iter().filter(|parameter| !parameter.is_out).count();
-        if args.len() != given {
-            let what =
-                format!("kernel `{}`: got {} arguments, expected {given}", inner.name, args.len());
+        let given: Vec<&Parameter> =
+            inner.parameters.iter().filter(|parameter| !parameter.is_out).collect();
+        let needed = given.iter().filter(|parameter| parameter.default.is_none()).count();
+        if !(needed..=given.len()).contains(&args.len()) {
+            let (n, takes) = (args.len(), self.takes());
+            let what = format!("kernel `{}`: got {n} arguments, expected {takes}", inner.name);
             return Err(Error::Kernel { what, remedy: None });
         }
         let states = inner.maps.iter().map(|map| map.call(session, args)?.value());
@@ -311,12 +320,15 @@ impl Work<'_> {
 
     fn lanes(&self, states: &[Array]) -> Result<Vec<Array>> {
         let n = states.iter().map(Array::size).max().unwrap_or(1);
-        if self.over.axes.is_some() {
+        if self.over.axes.as_deref().is_some_and(|axes| axes != [0] && axes != [-1]) {
             return Err(self.wrong("axes are those of a tensor: TensorXfC(x)"));
         }
         let states = self.widened(states, n)?;
         if self.inner.is_scan {
-            return self.finished(&self.scanned(states, self.over.offsets, n)?, None);
+            return match self.over.offsets {
+                None => self.finished(&self.scanned(states, None, n)?, None),
+                Some(offsets) => self.scan_segments(states, offsets, n),
+            };
         }
         let rows = match self.over.offsets {
             None => Rows { n: 1, extent: n, inner: 1, segments: None },
@@ -326,8 +338,11 @@ impl Work<'_> {
     }
 
     fn tensors(&self, states: &[Tensor]) -> Result<Vec<Value>> {
-        if self.inner.is_scan || self.over.offsets.is_some() {
-            return Err(self.wrong("scans, and offsets, are of arrays: ravel(t)"));
+        if self.over.offsets.is_some() {
+            return Err(self.wrong("offsets are those of an array: ravel(t)"));
+        }
+        if self.inner.is_scan {
+            return self.scan_along(states, self.over.axes.as_deref());
         }
         let shape = states[0].shape();
         let rank = shape.rank();
@@ -362,7 +377,7 @@ impl Work<'_> {
         results.iter().map(|result| Ok(Value::Tensor(Tensor::new(result, &left)?))).collect()
     }
 
-    fn widened(&self, states: &[Array], n: u64) -> Result<Vec<Array>> {
+    pub(super) fn widened(&self, states: &[Array], n: u64) -> Result<Vec<Array>> {
         let one = |(state, dtype): (&Array, DType)| {
             let state = state.cast(dtype)?;
             if state.size() == n { Ok(state) } else { state.resize(n) }
@@ -485,7 +500,7 @@ impl Work<'_> {
     }
 
     /// The results of the last states.
-    fn finished(&self, states: &[Array], n: Option<Array>) -> Result<Vec<Array>> {
+    pub(super) fn finished(&self, states: &[Array], n: Option<Array>) -> Result<Vec<Array>> {
         let lanes = states[0].size();
         let n = match n {
             Some(n) => n,
@@ -552,85 +567,4 @@ impl Parts {
         let lines = lines.map(|(name, text)| format!("\n  {name:<9}{text}"));
         format!("{header}{}", lines.collect::<String>())
     }
-}
-
-impl Program {
-    /// Whether an expression is of numbers alone, which have no type of their own.
-    fn is_of_numbers(&self) -> bool {
-        let is_number = |name: &str| matches!(self.captured(name), Some(Captured::Number(_)));
-        match &self.functions[0].body[..] {
-            [Statement { kind: Step::Return(Some(expression)), .. }] => {
-                expression.is_of_numbers(&is_number)
-            }
-            _ => false,
-        }
-    }
-
-    /// A function that gives the value of an expression.
-    fn of_expression(
-        name: &str,
-        text: &str,
-        names: &[&str],
-        expression: Expression,
-        captured: Vec<(String, Captured)>,
-    ) -> Self {
-        let at = expression.at;
-        let parameters = names.iter().map(|name| Parameter {
-            name: (*name).into(),
-            type_name: TypeName::Auto,
-            is_raw: false,
-            is_out: false,
-            default: None,
-            is_written: false,
-            is_fixed: false,
-        });
-        let parameters = parameters.collect();
-        let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
-        let result = Some(TypeName::Auto);
-        let function = Function { name: name.into(), at, result, parameters, n_constants: 0, body };
-        Self::new(text.into(), vec![function], Vec::new(), captured)
-    }
-}
-
-impl Expression {
-    fn is_of_numbers(&self, is_number: &dyn Fn(&str) -> bool) -> bool {
-        match &self.kind {
-            Term::Number(_) => true,
-            Term::Name(name) => is_number(name),
-            Term::Apply(_, parts) => parts.iter().all(|part| part.is_of_numbers(is_number)),
-            _ => false,
-        }
-    }
-}
-
-impl Parameter {
-    fn copied(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            type_name: self.type_name.clone(),
-            is_raw: self.is_raw,
-            is_out: self.is_out,
-            default: self.default.clone(),
-            is_written: self.is_written,
-            is_fixed: self.is_fixed,
-        }
-    }
-}
-
-/// The reduction that `a + b` is, and the like.
-fn known(reduce: &[Arc<Program>]) -> Option<ReduceOp> {
-    let [program] = reduce else { return None };
-    let [Statement { kind: Step::Return(Some(expression)), .. }] = &program.functions[0].body[..]
-    else {
-        return None;
-    };
-    let Term::Apply(op, parts) = &expression.kind else { return None };
-    let names = parts.iter().map(|part| match &part.kind {
-        Term::Name(name) => Some(name.as_str()),
-        _ => None,
-    });
-    let names: Vec<Option<&str>> = names.collect();
-    let is_of_both = names == [Some("a"), Some("b")];
-    let known = [ReduceOp::Sum, ReduceOp::Prod].into_iter();
-    known.into_iter().find(|known| known.combine() == *op && is_of_both)
 }

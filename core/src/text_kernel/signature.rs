@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::parse::Parser;
 use super::tree::{Function, Header, Parameter, Statement};
 use super::trouble::{Span, Trouble};
-use super::types::{TypeName, is_letter};
+use super::types::{self, TypeName, is_letter};
 
 impl Parser<'_> {
     /// The functions, and the constants before them.
@@ -205,9 +205,16 @@ impl Parser<'_> {
             (Some(type_name), _) => Ok(type_name),
             (None, Some(name)) => {
                 let what = format!("`{name}` is no type");
-                let types = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
+                let all = "types are bool, int8 to int64, uint8 to uint64, half, float, double, \
                               those of C, acc_t(T), and capital letters that calls bind: T";
-                let remedy = dialect::instead(name).unwrap_or_else(|| types.into());
+                let remedy = dialect::instead(name).or_else(|| types::meant(name));
+                let is_first = self.place() == 0 && !matches!(self.ahead(1), Token::Name(_));
+                let all = if is_first {
+                    "a kernel is a function: T f(T x) { return x * x; }"
+                } else {
+                    all
+                };
+                let remedy = remedy.unwrap_or_else(|| all.into());
                 Err(Trouble::new(self.span(), what).with(Some(remedy)))
             }
             (None, None) => Err(self.unexpected("a type")),

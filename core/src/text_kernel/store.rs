@@ -1,6 +1,7 @@
 //! Results of kernels into arrays that are there (S12, S27).
 
 use super::TextKernel;
+use super::reduction::{Over, TextReduction};
 use super::types::accumulation;
 use crate::array::{Array, Operand};
 use crate::dtype::DType;
@@ -33,24 +34,55 @@ impl TextKernel {
         args: &[&Argument<'_>],
     ) -> Result<(Vec<Value>, super::Called)> {
         let called = self.call(session, args)?;
-        if called.results.len() != targets.len() {
-            let (got, expected) = (targets.len(), called.results.len());
-            let what = format!("got {got} targets for {expected} results");
-            return Err(self.wrong(what, None));
-        }
-        let pairs = called.results.iter().zip(targets);
-        let wanted = pairs.filter_map(|(result, target)| Some((result, (*target)?)));
-        let stored = wanted.map(|(result, target)| {
-            let [result, target] = [&Argument::from(result), target];
-            components("into", &[result, target], &|operands| match *operands {
-                [Operand::Array(result), Operand::Array(target)] => {
-                    stored(session, store, result, target, active)
-                }
-                _ => Err(Error::forms("into: got a number, expected an array to write to".into())),
-            })
-        });
-        Ok((stored.collect::<Result<_>>()?, called))
+        let stored = all_stored(self.name(), session, store, &called.results, targets, active)?;
+        Ok((stored, called))
     }
+}
+
+impl TextReduction {
+    /// Reduces, or scans, and stores as [`TextKernel::store`]: the new values of the targets.
+    ///
+    /// # Errors
+    /// As [`TextReduction::call`] and [`TextKernel::store`].
+    pub fn store(
+        &self,
+        session: &Session,
+        store: Store,
+        targets: &[Option<&Argument<'_>>],
+        active: Option<&Array>,
+        args: &[&Argument<'_>],
+        over: &Over<'_>,
+    ) -> Result<Vec<Value>> {
+        let results = self.call(session, args, over)?;
+        all_stored(self.name(), session, store, &results, targets, active)
+    }
+}
+
+fn all_stored(
+    name: &str,
+    session: &Session,
+    store: Store,
+    results: &[Value],
+    targets: &[Option<&Argument<'_>>],
+    active: Option<&Array>,
+) -> Result<Vec<Value>> {
+    if results.len() != targets.len() {
+        let (got, expected) = (targets.len(), results.len());
+        let what = format!("kernel `{name}`: got {got} targets for {expected} results");
+        return Err(Error::Kernel { what, remedy: None });
+    }
+    let pairs = results.iter().zip(targets);
+    let wanted = pairs.filter_map(|(result, target)| Some((result, (*target)?)));
+    let stored = wanted.map(|(result, target)| {
+        let [result, target] = [&Argument::from(result), target];
+        components("into", &[result, target], &|operands| match *operands {
+            [Operand::Array(result), Operand::Array(target)] => {
+                stored(session, store, result, target, active)
+            }
+            _ => Err(Error::forms("into: got a number, expected an array to write to".into())),
+        })
+    });
+    stored.collect()
 }
 
 fn stored(

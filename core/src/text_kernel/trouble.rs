@@ -100,6 +100,7 @@ fn is_of_text(error: &Error) -> bool {
             | Error::DeviceFailed { .. }
             | Error::Compilation { .. }
             | Error::Kernel { .. }
+            | Error::KernelArgument { .. }
     )
 }
 

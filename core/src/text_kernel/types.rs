@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::item::Item;
+use super::item::{Item, alone};
 use super::tree::Parameter;
 use super::trouble::Trouble;
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
+use crate::spelling::similar;
 
 /// A type as a text names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +80,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     words.chain(ours).chain(["signed"])
 }
 
+/// What type may have been meant by a name.
+pub(super) fn meant(name: &str) -> Option<String> {
+    let names: Vec<&str> = names().collect();
+    let near = similar(name, names.iter());
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
+}
+
 /// Whether a name is one of a type that calls bind: a capital letter, perhaps with digits.
 pub(super) fn is_letter(name: &str) -> bool {
     let mut letters = name.chars();
@@ -122,7 +130,7 @@ impl Letters {
         for (letter, number) in numbers {
             let dtype = match letters.get(letter) {
                 Some(dtype) => dtype.meet(number),
-                None => DType::of(number),
+                None => alone(number),
             };
             letters.insert(letter.into(), dtype);
         }

@@ -154,7 +154,11 @@ impl Recorder<'_> {
         if composite.is_some() {
             made.cold_mut().composite = composite;
         }
-        Ok(self.add(made))
+        let made = self.add(made);
+        if matches!(kind, Kind::Gather { .. } | Kind::Scatter { .. } | Kind::Fetch) {
+            self.table.keep_copy(id, made);
+        }
+        Ok(made)
     }
 
     fn common_size(&self, ids: &[VarId]) -> Result<u64> {

@@ -5,11 +5,14 @@
 
 mod activation;
 mod circular;
+mod masks;
 mod partials;
 mod special;
 
 use super::expr::Expr;
-use super::math::bits::{copysign, mulsign, next_float, rotate_left, sgn, sign};
+use super::math::bits::{
+    copysign, has_sign_bit, mulsign, next_float, nextafter, rotate_left, sgn, sign,
+};
 use super::math::half;
 use super::numbers::NumberFunction;
 use super::{Recorder, division, fmod, math, special as recipes};
@@ -35,6 +38,8 @@ pub struct Function {
     pub(super) partials: &'static [Partial],
     /// The cheaper recipe for f16 arguments, which come as f32, if there is one.
     half: Option<Recipe>,
+    /// What the last arguments are where scripts and texts leave them out.
+    pub defaults: &'static [f64],
 }
 
 /// A property that few functions have.
@@ -61,7 +66,7 @@ pub(super) type Partial = for<'r> fn(Expr<'r>, &[Expr<'r>], Expr<'r>) -> Expr<'r
 macro_rules! functions {
     ($(
         $(#[doc = $doc:literal])+
-        $name:ident $(as $text:literal)? / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)? $(, partials = [$($partial:expr),+ $(,)?])?;
+        $name:ident $(as $text:literal)? / $arity:literal, $class:ident $(($($column:ident $(($parts:ident))?),+))? = $recipe:expr $(, half = $half:expr)? $(, defaults = [$($default:expr),+])? $(, partials = [$($partial:expr),+ $(,)?])?;
     )*) => {
         /// Every function, by name.
         pub const FUNCTIONS: &[Function] = &[$(Function {
@@ -73,6 +78,7 @@ macro_rules! functions {
             recipe: $recipe,
             partials: &[$($($partial),+)?],
             half: functions!(@half $($half)?),
+            defaults: &[$($($default),+)?],
         },)*];
     };
     (@name $name:ident) => { stringify!($name) };
@@ -81,7 +87,7 @@ macro_rules! functions {
     (@half) => { None };
 }
 
-/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe, partials = [one an argument]`;
+/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe, defaults = [of the last arguments], partials = [one an argument]`;
 /// `method as "name"` where the name is a word of Rust. Those of some families stand in files of their own.
 macro_rules! function_rows {
     ($with:ident $($context:tt)*) => {
@@ -357,86 +363,6 @@ macro_rules! function_rows {
             /// >> fnmsub(FloatC([1, 2]), 3, 4)
             /// [-7, -10]
             fnmsub / 3, Number (Of(NegMulSub)) = |x| (-x[0]).fma(x[1], -x[2]);
-            /// Whether the value is not a number.
-            ///
-            /// >> isnan(FloatC([1, inf, nan]))
-            /// [0, 0, 1]
-            isnan / 1, Float (Mask) = |x| x[0].neq(x[0]);
-            /// Whether the value is infinite.
-            ///
-            /// >> isinf(FloatC([1, inf, nan]))
-            /// [0, 1, 0]
-            isinf / 1, Float (Mask) = |x| x[0].abs().eq(x[0].constant(f64::INFINITY));
-            /// Whether the value is positive infinity.
-            ///
-            /// >> isposinf(FloatC([1, inf, -inf]))
-            /// [0, 1, 0]
-            isposinf / 1, Float (Mask) = |x| x[0].eq(x[0].constant(f64::INFINITY));
-            /// Whether the value is negative infinity.
-            ///
-            /// >> isneginf(FloatC([1, inf, -inf]))
-            /// [0, 0, 1]
-            isneginf / 1, Float (Mask) = |x| x[0].eq(x[0].constant(f64::NEG_INFINITY));
-            /// Whether the value is subnormal: not 0, but below the smallest normal number.
-            ///
-            /// >> isdenormal(FloatC([1, 1e-40, 0]))
-            /// [0, 1, 0]
-            isdenormal / 1, Float (Format, Mask) = |x| math::is_subnormal(x[0]);
-            /// Whether the value is neither infinite nor NaN.
-            ///
-            /// >> isfinite(FloatC([1, inf, nan]))
-            /// [1, 0, 0]
-            isfinite / 1, Float (Mask) = |x| x[0].abs().lt(x[0].constant(f64::INFINITY));
-            /// `a == b`, under NumPy's name.
-            ///
-            /// >> equal(FloatC([1, 2, 3]), 2)
-            /// [0, 1, 0]
-            equal / 2, Number (Mask) = |x| x[0].eq(x[1]);
-            /// `a != b`, under NumPy's name.
-            ///
-            /// >> not_equal(FloatC([1, 2, 3]), 2)
-            /// [1, 0, 1]
-            not_equal / 2, Number (Mask) = |x| x[0].neq(x[1]);
-            /// `a < b`, under NumPy's name.
-            ///
-            /// >> less(FloatC([1, 2, 3]), 2)
-            /// [1, 0, 0]
-            less / 2, Number (Mask) = |x| x[0].lt(x[1]);
-            /// `a <= b`, under NumPy's name.
-            ///
-            /// >> less_equal(FloatC([1, 2, 3]), 2)
-            /// [1, 1, 0]
-            less_equal / 2, Number (Mask) = |x| x[0].le(x[1]);
-            /// `a > b`, under NumPy's name.
-            ///
-            /// >> greater(FloatC([1, 2, 3]), 2)
-            /// [0, 0, 1]
-            greater / 2, Number (Mask) = |x| x[0].gt(x[1]);
-            /// `a >= b`, under NumPy's name.
-            ///
-            /// >> greater_equal(FloatC([1, 2, 3]), 2)
-            /// [0, 1, 1]
-            greater_equal / 2, Number (Mask) = |x| x[0].ge(x[1]);
-            /// Whether both are true, or not 0.
-            ///
-            /// >> logical_and(Int32C([0, 2, 5]), Int32C([1, 1, 0]))
-            /// [0, 1, 0]
-            logical_and / 2, Any (Mask) = |x| truth(x[0]) & truth(x[1]);
-            /// Whether one of two is true, or not 0.
-            ///
-            /// >> logical_or(Int32C([0, 2, 0]), Int32C([1, 1, 0]))
-            /// [1, 1, 0]
-            logical_or / 2, Any (Mask) = |x| truth(x[0]) | truth(x[1]);
-            /// Whether one of two is true, or not 0, and the other is not.
-            ///
-            /// >> logical_xor(Int32C([0, 2, 0]), Int32C([1, 1, 0]))
-            /// [1, 0, 0]
-            logical_xor / 2, Any (Mask) = |x| truth(x[0]) ^ truth(x[1]);
-            /// Whether the value is false, or 0.
-            ///
-            /// >> logical_not(FloatC([0, 2]))
-            /// [1, 0]
-            logical_not / 1, Any (Mask) = |x| !truth(x[0]);
             /// The next float above; the smallest positive one above either zero.
             ///
             /// >> next_float(FloatC([0, 1])) > FloatC([0, 1])
@@ -449,6 +375,14 @@ macro_rules! function_rows {
             /// [1, 1]
             prev_float / 1, Float (Format) = |x| -next_float(-x[0]),
                 partials = [|v, _, _| v];
+            /// The next float after a towards b, as C has it: b if they are equal, NaN if either is.
+            ///
+            /// >> nextafter(FloatC([1, 1, 0]), FloatC([2, 1, -1])) > 1
+            /// [1, 0, 0]
+            nextafter / 2, Float (Format) = |x| nextafter(x[0], x[1]), partials = [
+                |v, _, _| v,
+                |v, _, _| v.constant(0),
+            ];
             /// Degrees to radians: `x * (pi / 180)`.
             ///
             /// >> deg_to_rad(FloatC([90, 180]))
@@ -491,6 +425,7 @@ macro_rules! function_rows {
 pub(crate) use activation::activation_rows;
 pub(crate) use circular::circular_rows;
 pub(crate) use function_rows;
+pub(crate) use masks::mask_rows;
 pub(crate) use special::special_rows;
 
 function_rows!(functions);
@@ -521,6 +456,11 @@ impl Function {
     /// floats.
     pub fn of_numbers(&self) -> NumberFunction {
         NumberFunction::new(self.recipe)
+    }
+
+    /// How many arguments must be given.
+    pub fn n_required(&self) -> usize {
+        self.arity - self.defaults.len()
     }
 
     /// Whether f16 has operations of its own.

@@ -8,7 +8,6 @@ use rhai::{Dynamic, Engine, FnPtr};
 
 use crate::assist::commands::commands;
 use crate::assist::topics::{TOPICS, Topic};
-use crate::bind::cuda_modules::{ModuleKernelRef, ModuleRef};
 use crate::bind::doc::{Docs, FunctionDoc};
 use crate::bind::types::type_names;
 use crate::context::Context;
@@ -16,6 +15,7 @@ use crate::diagnose::python;
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
 use crate::show::wrap::{narrowed, wrap};
+use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::text_kernel::KernelRef;
 
 /// How `help()` begins.

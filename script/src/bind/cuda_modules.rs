@@ -12,36 +12,11 @@ use super::kernels::lane_type;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::{ArrayRef, Node, scalar, type_name};
 
 /// Names of files that hold a module end so.
 const FILES: [&str; 4] = [".cu", ".ptx", ".cubin", ".fatbin"];
-
-/// A module as scripts hold it.
-#[derive(Clone, Debug)]
-pub(crate) struct ModuleRef(pub(crate) CudaModule);
-
-/// A kernel of one.
-#[derive(Clone, Debug)]
-pub(crate) struct ModuleKernelRef(ModuleKernel);
-
-impl ModuleRef {
-    /// What `help(m)` says.
-    pub(crate) fn about(&self) -> String {
-        let kernels = self.0.kernels().into_iter();
-        let kernels: String =
-            kernels.map(|(name, signature)| format!("  {name}({signature})\n")).collect();
-        format!("A module of CUDA C++.\n\n{kernels}\nhelp(\"cuda_module\") tells of modules.\n")
-    }
-}
-
-impl ModuleKernelRef {
-    /// What `help(k)` says.
-    pub(crate) fn about(&self) -> String {
-        let (name, types) = (self.0.name(), self.0.types());
-        format!("cuda_kernel {name}({types})\n\nhelp(\"launch\") tells how it is launched.\n")
-    }
-}
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<ModuleRef>("cuda_module");
@@ -303,10 +278,7 @@ fn members(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     engine.register_get("source", |module: &mut ModuleRef| module.0.source().to_string());
     engine.register_get("kernels", |module: &mut ModuleRef| {
-        let kernels = module.0.kernels().into_iter();
-        kernels
-            .map(|(name, signature)| format!("{name}({signature})").into())
-            .collect::<rhai::Array>()
+        module.kernels().into_iter().map(Into::into).collect::<rhai::Array>()
     });
     engine.register_get("name", |kernel: &mut ModuleKernelRef| kernel.0.name().to_string());
     let session = context.session.clone();

@@ -13,7 +13,7 @@ use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 use super::inspect::common_form;
 use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, behind_arguments, fault, fault_with_hint, of_argument};
 use crate::language::tokens::{self, registered};
 use crate::value::names::Sight;
 use crate::value::nested::lend;
@@ -43,19 +43,23 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
             registry.typed(name, TypeId::of::<FnPtr>(), n + 1, move |context, call, args| {
                 context.at(call);
-                match KernelRef::of(args[0]) {
-                    Some(KernelRef::Kernel(kernel)) => stored(context, &kernel, store, &args[1..]),
-                    Some(KernelRef::Reduction(reduction)) => {
-                        let what = format!("{name}: {} is no kernel", reduction.header());
-                        Err(fault_with_hint(what, "y = r(x), or y[0..1] = r(x)"))
-                    }
-                    None => {
-                        let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
-                        Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"))
-                    }
-                }
+                let Some(kernel) = KernelRef::of(args[0]) else {
+                    let what = format!("{name}: got {}, expected a kernel", type_name(args[0]));
+                    return Err(fault_with_hint(what, "k = kernel(\"T f(T x) { return x; }\")"));
+                };
+                stored(context, &kernel, store, &args[1..])
             });
         }
+    }
+    // As of kernels of CUDA C++.
+    for n in 1..=4 {
+        registry.typed("launch", TypeId::of::<FnPtr>(), n + 1, |_, _, args| -> Result<Dynamic> {
+            let kernel = KernelRef::of(args[0]);
+            let name = kernel.as_ref().map_or("k", KernelRef::name);
+            let what = format!("launch: `{name}` is no kernel of CUDA C++");
+            let hint = "a kernel of text is called, and runs once for each lane: k(x, y)";
+            Err(fault_with_hint(what, hint))
+        });
     }
     reductions(registry);
     members(registry);
@@ -172,7 +176,8 @@ fn reductions(registry: &mut Registry<'_>) {
         "(header, parts)",
         "A reduction written as text: map is what each lane becomes, reduce how two of them combine (a and b; it must be \
          associative and commutative), post the result (of a, and n, how many there were), identity the value of no lanes. r(x) goes over all lanes or entries, \
-         r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. i is the lane, of a tensor the entry's number in order, whatever the axis. Halves accumulate in f32, \
+         r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. i is the lane, of a tensor the entry's number in order, whatever the axis. r.into(y, x) and r.add_to(y, x) \
+         write the result to y, with such a map behind. Parameters may have defaults: T f(T x, T p = 2). Halves accumulate in f32, \
          narrow integers in 32 bits, in the order of hsum, so the bits are the same everywhere. A state of several parts is \
          a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then out parameters, post a list.\n\n\
          >> l2 = reduction(\"T l2(T x)\", #{map: \"x * x\", reduce: \"a + b\", post: \"sqrt(a)\", identity: 0}); \
@@ -181,7 +186,8 @@ fn reductions(registry: &mut Registry<'_>) {
     registry.doc(
         "scan",
         "(header, parts)",
-        "As reduction, but for each lane the result of the lanes up to it; n is how many they are. Lanes are taken in their order, so \
+        "As reduction, but for each lane the result of the lanes up to it; n is how many they are, of its segment or along the axis. Of a tensor \
+         s(t, #{axis: 1}). Lanes are taken in their order, so \
          reduce need not be commutative.\n\n\
          >> top = scan(\"T top(T x)\", #{map: \"x\", reduce: \"max(a, b)\"}); top(FloatC([1, 3, 2, 5]))\n[1, 3, 3, 5]",
     );
@@ -212,19 +218,46 @@ fn reductions(registry: &mut Registry<'_>) {
 
 fn reduced(context: &Context, reduction: &TextReduction, args: &[&mut Dynamic]) -> Result<Dynamic> {
     let name = reduction.name();
-    let (mut axes, mut keepdims, mut offsets, mut given) = (None, false, None, args);
+    let (args, options) = split_options(args);
+    let ways = Ways::of(name, &options)?;
+    let args = arguments(name, args)?;
+    let over = ways.over();
+    let results = lend(&args, |args| reduction.call(&context.session, args, &over)).or_fault()?;
+    Ok(listed(results))
+}
+
+/// The map of options that may end the arguments.
+fn split_options<'a, 'b>(args: &'a [&'b mut Dynamic]) -> (&'a [&'b mut Dynamic], Map) {
     if let Some((last, others)) = args.split_last()
         && let Some(options) = last.read_lock::<Map>()
     {
-        given = others;
-        for (key, value) in options.iter() {
+        return (others, options.clone());
+    }
+    (args, Map::new())
+}
+
+/// What a reduction is over, as options say it.
+#[derive(Default)]
+struct Ways {
+    axes: Option<Vec<i64>>,
+    keepdims: bool,
+    offsets: Option<Array>,
+}
+
+impl Ways {
+    fn of(name: &str, options: &Map) -> Result<Self> {
+        let mut ways = Self::default();
+        for (key, value) in options {
             match key.as_str() {
-                "axis" => axes = Some(numbers(name, value)?),
-                "keepdims" => keepdims = value.as_bool().unwrap_or(false),
+                "axis" => ways.axes = Some(numbers(name, value)?),
+                "keepdims" => {
+                    let got = |_| fault(format!("{name}: got {} as keepdims", type_name(value)));
+                    ways.keepdims = value.as_bool().map_err(got)?;
+                }
                 "offsets" => {
                     let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
                     let got = || fault(format!("{name}: got {} as offsets", type_name(value)));
-                    offsets = Some(array.ok_or_else(got)?.array(name)?);
+                    ways.offsets = Some(array.ok_or_else(got)?.array(name)?);
                 }
                 _ => {
                     let hint = "there are axis, keepdims and offsets";
@@ -232,11 +265,13 @@ fn reduced(context: &Context, reduction: &TextReduction, args: &[&mut Dynamic]) 
                 }
             }
         }
+        Ok(ways)
     }
-    let args = given.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
-    let over = Over { axes, keepdims, offsets: offsets.as_ref() };
-    let results = lend(&args, |args| reduction.call(&context.session, args, &over)).or_fault()?;
-    Ok(listed(results))
+
+    fn over(&self) -> Over<'_> {
+        let offsets = self.offsets.as_ref();
+        Over { axes: self.axes.clone(), keepdims: self.keepdims, offsets }
+    }
 }
 
 /// An axis, or a list of them.
@@ -302,7 +337,9 @@ fn documented(registry: &mut Registry<'_>) {
 
 /// What a text finds by a name.
 fn captured(sight: &Sight, name: &str) -> Option<Captured> {
-    let value = sight.constants.get(name)?;
+    let Some(value) = sight.constants.get(name) else {
+        return sight.arrays.contains(name).then_some(Captured::Array);
+    };
     match KernelRef::of(value) {
         Some(KernelRef::Kernel(kernel)) => Some(Captured::Kernel(kernel)),
         Some(KernelRef::Reduction(_)) => None,
@@ -310,16 +347,19 @@ fn captured(sight: &Sight, name: &str) -> Option<Captured> {
     }
 }
 
-fn arguments(kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
-    args.iter().map(|arg| Arg::new(kernel.name(), arg)).collect()
+fn arguments(name: &str, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
+    let one = |(number, arg): (usize, &&mut Dynamic)| {
+        Arg::new(name, arg).map_err(|error| of_argument(error, number))
+    };
+    args.iter().enumerate().map(one).collect()
 }
 
 fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Dynamic> {
-    let args = arguments(kernel, args)?;
+    let args = arguments(kernel.name(), args)?;
     let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
     for (number, _) in &called.written {
         if let Some(Arg::Value(target)) = args.get(*number) {
-            check_kept(kernel, target)?;
+            check_kept(kernel.name(), target)?;
         }
     }
     Ok(answered(&args, called))
@@ -336,11 +376,10 @@ fn answered(args: &[Arg], called: Called) -> Dynamic {
 }
 
 /// Whether somebody sees what is written to a target: a part of an expression is gone behind the call.
-fn check_kept(kernel: &TextKernel, target: &ArrayRef) -> Result<()> {
+fn check_kept(name: &str, target: &ArrayRef) -> Result<()> {
     if target.is_kept() {
         return Ok(());
     }
-    let name = kernel.name();
     Err(fault_with_hint(
         format!("{name}: what is written to is the value of an expression, which nobody keeps"),
         "name it first, y = zeros(8); parts are written by y[1..3] = k(x)",
@@ -349,24 +388,65 @@ fn check_kept(kernel: &TextKernel, target: &ArrayRef) -> Result<()> {
 
 fn stored(
     context: &Context,
-    kernel: &TextKernel,
+    kernel: &KernelRef,
     store: Store,
     args: &[&mut Dynamic],
 ) -> Result<()> {
-    let Some((target, mut args)) = args.split_first() else { return Ok(()) };
+    let Some((target, args)) = args.split_first() else { return Ok(()) };
     if target.is_unit() {
         return Ok(());
     }
-    let mut active = None;
-    if let Some((last, others)) = args.split_last()
-        && let Some(options) = last.read_lock::<Map>()
-    {
-        active = Some(mask(&options)?);
-        args = others;
+    let (args, mut options) = split_options(args);
+    let active = options.remove("active").map(|active| mask(&active)).transpose()?;
+    let ways = match kernel {
+        KernelRef::Reduction(_) => Ways::of(kernel.name(), &options)?,
+        KernelRef::Kernel(_) => Ways::default(),
+    };
+    if let (KernelRef::Kernel(_), Some(key)) = (kernel, options.keys().next()) {
+        let what = format!("into: no option `{key}`");
+        return Err(fault_with_hint(what, "there is #{active: mask}"));
     }
+    let targets = targets(context, kernel.name(), target)?;
+    // Written as a method, the target is before them.
+    let behind = |error| behind_arguments(error, 1);
+    let args = arguments(kernel.name(), args).map_err(behind)?;
+    let (session, active) = (&context.session, active.as_ref());
+    let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
+    let targets: Vec<Arg> = targets.into_iter().flatten().collect();
+    let (values, called) = lend(&targets, |targets| {
+        let mut targets = targets.iter().copied();
+        let targets: Vec<_> =
+            wanted.iter().map(|&is| if is { targets.next() } else { None }).collect();
+        lend(&args, |args| match kernel {
+            KernelRef::Kernel(kernel) => {
+                let stored = kernel.store(session, store, &targets, active, args);
+                stored.map(|(values, called)| (values, Some(called)))
+            }
+            KernelRef::Reduction(reduction) => {
+                let over = ways.over();
+                let stored = reduction.store(session, store, &targets, active, args, &over);
+                stored.map(|values| (values, None))
+            }
+        })
+    })
+    .or_fault()
+    .map_err(behind)?;
+    for (target, value) in targets.iter().zip(&values) {
+        if let Arg::Value(target) = target {
+            target.write(value);
+        }
+    }
+    if let Some(called) = called {
+        drop(answered(&args, called));
+    }
+    Ok(())
+}
+
+/// Where results go, which may be nowhere.
+fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option<Arg>>> {
     let one = |target: &Dynamic| match target.is_unit() {
         true => Ok(None),
-        false => Arg::new(kernel.name(), target).map(Some),
+        false => Arg::new(name, target).map(Some),
     };
     let targets: Vec<Option<Arg>> = match target.read_lock::<rhai::Array>() {
         Some(list) => list.iter().map(one).collect::<Result<_>>()?,
@@ -374,45 +454,20 @@ fn stored(
     };
     for target in &targets {
         if let Some(Arg::Value(target)) = target {
-            check_kept(kernel, target)?;
+            check_kept(name, target)?;
             for leaf in target.leaves() {
                 context.session.check_change("into", &leaf).or_fault()?;
             }
         }
     }
-    let args = arguments(kernel, args)?;
-    let session = &context.session;
-    let wanted: Vec<bool> = targets.iter().map(Option::is_some).collect();
-    let targets: Vec<Arg> = targets.into_iter().flatten().collect();
-    let (values, called) = lend(&targets, |targets| {
-        let mut targets = targets.iter().copied();
-        let targets: Vec<_> =
-            wanted.iter().map(|&is| if is { targets.next() } else { None }).collect();
-        lend(&args, |args| kernel.store(session, store, &targets, active.as_ref(), args))
-    })
-    .or_fault()?;
-    for (target, value) in targets.iter().zip(&values) {
-        if let Arg::Value(target) = target {
-            target.write(value);
-        }
-    }
-    drop(answered(&args, called));
-    Ok(())
+    Ok(targets)
 }
 
-/// The lanes that options name.
-fn mask(options: &Map) -> Result<Array> {
-    let known = options.keys().find(|key| *key != "active");
-    if let Some(key) = known {
-        return Err(fault_with_hint(
-            format!("into: no option `{key}`"),
-            "there is #{active: mask}",
-        ));
-    }
-    let mask = options.get("active").and_then(|mask| mask.read_lock::<ArrayRef>());
-    let mask =
-        mask.ok_or_else(|| fault("into: got no mask as active, expected one such as x > 0"))?;
-    mask.array("into")
+/// The lanes that an option names.
+fn mask(active: &Dynamic) -> Result<Array> {
+    let mask = active.read_lock::<ArrayRef>().map(|mask| mask.clone());
+    let none = || fault("into: got no mask as active, expected one such as x > 0");
+    mask.ok_or_else(none)?.array("into")
 }
 
 /// Types of arguments: `"f32, i32"`, or a list of them.

@@ -5,7 +5,7 @@
 use std::any::TypeId;
 use std::cell::Cell;
 
-use porcini_core::catalogue::{Kind, LANES, Row, tensor_rows};
+use porcini_core::catalogue::{ACROSS_LANES, Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::{DType, Scalar};
 use rhai::{Dynamic, NativeCallContext};
@@ -23,7 +23,7 @@ const OF_LISTS: [&str; 9] =
 
 /// Registers functions of arrays and tensors for lists of numbers.
 pub(super) fn register(registry: &mut Registry<'_>) {
-    for row in LANES.iter().chain(tensor_rows()) {
+    for row in ACROSS_LANES.iter().chain(tensor_rows()) {
         let first = row.parameters[0].1;
         if OF_LISTS.contains(&row.name) || !matches!(first, Kind::Value | Kind::Each | Kind::Tensor)
         {

@@ -11,7 +11,7 @@ mod columns;
 pub(crate) mod constants;
 mod control;
 mod csv;
-pub(crate) mod cuda_modules;
+mod cuda_modules;
 mod custom;
 pub(crate) mod deletion;
 mod derivatives;
@@ -39,6 +39,7 @@ pub(crate) mod memory;
 mod nested_types;
 mod notebook;
 mod operators;
+mod parquet;
 mod plots;
 mod power;
 mod printing;
@@ -53,19 +54,18 @@ mod sizes;
 mod sorting;
 mod split;
 pub(crate) mod stopwatch;
-mod tables;
 mod tape;
 mod tensor_index;
 pub(crate) mod tensor_members;
 mod tensor_types;
 mod tensors;
-mod texts;
+mod text_files;
 mod timeline;
 pub(crate) mod types;
 
 use std::rc::Rc;
 
-use porcini_core::catalogue::{LANES, MEMORY, PAIRS, REARRANGE, SHAPES, VECTORS};
+use porcini_core::catalogue::{ACROSS_LANES, FILLED, MEMORY, PAIRS, REARRANGE, SHAPES, VECTORS};
 use rhai::Engine;
 
 use crate::bind::doc::Written;
@@ -88,10 +88,11 @@ const FAMILIES: &[(&str, Register)] = &[
     ("elementwise functions", operators::register),
     ("operators", power::register),
     ("elementwise functions", |registry| catalogue::register(registry, PAIRS)),
+    ("elementwise functions", |registry| catalogue::register(registry, FILLED)),
     ("types", types::register),
     ("indices and shapes", |registry| catalogue::register(registry, SHAPES)),
     ("indices and shapes", index::register),
-    ("over lanes or components", |registry| catalogue::register(registry, LANES)),
+    ("over lanes or components", |registry| catalogue::register(registry, ACROSS_LANES)),
     ("memory and host arrays", |registry| catalogue::register(registry, MEMORY)),
     ("memory and host arrays", memory::register),
     ("lanes in other places", |registry| catalogue::register(registry, REARRANGE)),
@@ -109,8 +110,8 @@ const FAMILIES: &[(&str, Register)] = &[
     ("types of vectors, matrices, complex numbers", nested_types::register),
     ("files", files::register),
     ("files", csv::register),
-    ("files", tables::register),
-    ("files", texts::register),
+    ("files", parquet::register),
+    ("files", text_files::register),
     ("lists, maps and text", rows::register),
     ("files", columns::register),
     ("files", groups::register),

@@ -158,6 +158,14 @@ fn named_function(registry: &mut Registry<'_>, function: &'static Function) {
     named(registry, function.name, function.arity, move |session, operands| {
         session.call(function, operands)
     });
+    for arity in function.n_required()..function.arity {
+        let defaults = &function.defaults[arity - function.n_required()..];
+        named(registry, function.name, arity, move |session, operands| {
+            let defaults = defaults.iter().map(|&number| Operand::from(number));
+            let operands: Vec<Operand<'_>> = operands.iter().copied().chain(defaults).collect();
+            session.call(function, &operands)
+        });
+    }
 }
 
 /// Registers a function of arrays and numbers; of numbers alone it gives a number.

@@ -10,7 +10,7 @@ use rhai::{Dynamic, EvalAltResult};
 use crate::diagnose::caught;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::diagnose::location::{
-    Location, late_location, line_of, location, method_in_use, used_location,
+    Location, argument_of, late_location, line_of, location, method_in_use, used_location,
 };
 use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
 use crate::diagnose::{matrices, python};
@@ -124,6 +124,10 @@ impl Error {
             .or_else(|| late_location(innermost, &cell.0, &cell.1))
             .or_else(|| used_location(innermost, &cell.0, &cell.1))
             .or_else(|| call.and_then(|(at, cell)| location(at, &cell.0, &cell.1)));
+        let location = location.map(|location| match argument_of(innermost) {
+            Some(number) => location.at_argument(number),
+            None => location,
+        });
         let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
         let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
         let hints = diagnostic.hints;

@@ -55,6 +55,12 @@ pub(crate) fn late_location(error: &EvalAltResult, source: &str, text: &str) -> 
     Some(Location { source: source.into(), line, column, text: content.into() })
 }
 
+/// The argument of the call that an error tells of.
+pub(crate) fn argument_of(error: &EvalAltResult) -> Option<usize> {
+    let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
+    value.read_lock::<Fault>()?.argument
+}
+
 /// The method that was in use when a closure given to it used its value again, as Rhai names it.
 pub(crate) fn method_in_use(of: &str) -> Option<&str> {
     of.strip_prefix("argument #1 of function '")?.strip_suffix('\'')
@@ -77,6 +83,19 @@ impl Location {
         self.text.split_at(byte(&self.text, self.column.saturating_sub(1)))
     }
 
+    /// Where an argument of the call at the column stands, if that is in the line. Of functions that are as well methods,
+    /// it is the methods' arguments that are counted.
+    pub(crate) fn at_argument(self, number: usize) -> Self {
+        let (before, behind) = self.halves();
+        let name = first_word(behind);
+        let is_method = before.ends_with('.');
+        let number = number + usize::from(!is_method && matches!(name, "into" | "add_to"));
+        let inside = behind[name.len()..].strip_prefix('(');
+        let Some(place) = inside.and_then(|inside| argument(inside, number)) else { return self };
+        let column = self.column + name.chars().count() + 1 + place;
+        Self { column, ..self }
+    }
+
     /// The text, to some way behind the column, and the bytes of the word there.
     pub(crate) fn word(&self) -> (&str, Range<usize>) {
         let (before, behind) = self.halves();
@@ -84,6 +103,27 @@ impl Location {
         let end = before.len() + behind.len();
         (&self.text[..end], before.len()..before.len() + first_word(behind).len())
     }
+}
+
+/// The characters before an argument, of the text behind the opening bracket.
+fn argument(inside: &str, number: usize) -> Option<usize> {
+    let (mut depth, mut left, mut quote, mut is_before) = (0, number, None, true);
+    for (place, c) in inside.chars().take(MOST_BEHIND).enumerate() {
+        if is_before && left == 0 && depth == 0 && !c.is_whitespace() {
+            return (c != ')').then_some(place);
+        }
+        is_before &= c.is_whitespace();
+        match (c, quote) {
+            (_, Some(open)) => quote = (c != open).then_some(open),
+            ('"' | '`' | '\'', None) => quote = Some(c),
+            ('(' | '[' | '{', _) => depth += 1,
+            (')', _) if depth == 0 => return None,
+            (')' | ']' | '}', _) => depth -= 1,
+            (',', _) if depth == 0 => (left, is_before) = (left.checked_sub(1)?, true),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// The byte at which a character starts, or the text ends.
@@ -94,6 +134,23 @@ fn byte(text: &str, character: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_found() {
+        for (text, column, number, want) in [
+            ("k(x, [1, 2], y)", 1, 2, 14),
+            ("y = k.call(\"a, (b\",  x)", 7, 1, 21),
+            ("k.into(y, x)", 3, 1, 11),
+            ("into(k, y, x)", 1, 1, 12),
+            ("k()", 1, 0, 1),
+            ("k(x)", 1, 1, 1),
+            ("k + x", 1, 0, 1),
+            ("k(f(x, y), ", 1, 1, 1),
+        ] {
+            let location = Location { source: String::new(), line: 1, column, text: text.into() };
+            assert_eq!(location.at_argument(number).column, want, "{text}");
+        }
+    }
 
     #[test]
     fn words_are_found_in_bytes() {

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 161] = [
+const WORDS: [(&str, &str); 170] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -158,9 +158,18 @@ const WORDS: [(&str, &str); 161] = [
     ("invert", "!x"),
     ("left_shift", "a << b"),
     ("right_shift", "a >> b"),
+    ("fmax", "max(a, b), where NaN is ignored; maximum(a, b) keeps it"),
+    ("fmin", "min(a, b), where NaN is ignored; minimum(a, b) keeps it"),
+    ("deg2rad", "deg_to_rad(x)"),
+    ("rad2deg", "rad_to_deg(x)"),
+    ("bitwise_count", "popcnt(x)"),
+    ("spacing", "next_float(abs(x)) - abs(x)"),
+    ("log_softmax", "x - logsumexp(x)"),
+    ("add_n", "a + b + c"),
+    ("positive", "x"),
     ("nanmax", "hmax(x), which ignores NaN"),
     ("nanmin", "hmin(x), which ignores NaN"),
-    ("fillna", "select(isnan(x), 0, x)"),
+    ("fillna", "nan_to_num(x), or select(isnan(x), 0, x)"),
     (
         "missing values",
         "isnan(x); compress(x, !isnan(x)) are the others, and read_csv has masks: help(\"read_csv\")",

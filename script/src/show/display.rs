@@ -13,6 +13,7 @@ use crate::show::print_options::PrintOptions;
 use crate::show::program_text::Listing;
 use crate::show::table::Table;
 use crate::show::writer::{Writer, written};
+use crate::value::cuda_module;
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
@@ -220,6 +221,9 @@ fn write_simple(
 ) -> Result<()> {
     if let Some(kernel) = KernelRef::of(value) {
         return out.put(&kernel.signature());
+    }
+    if let Some(module) = cuda_module::line_of(value) {
+        return out.put(&module);
     }
     if let Some(function) = value.read_lock::<rhai::FnPtr>() {
         return match function.is_anonymous() {

@@ -7,6 +7,7 @@
 #[cfg(feature = "parquet")]
 pub(crate) mod arrow;
 pub(crate) mod csv;
+pub(crate) mod cuda_module;
 pub(crate) mod custom;
 pub(crate) mod dates;
 pub(crate) mod generator;

@@ -1,7 +1,7 @@
 //! What arrays are called: by the variables that hold them.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use porcini_core::Session;
 use rhai::{Dynamic, Scope};
@@ -26,21 +26,26 @@ pub(crate) struct Sight {
     pub(crate) names: Names,
     /// Numbers and kernels by their names.
     pub(crate) constants: HashMap<String, Dynamic>,
+    /// The names of arrays.
+    pub(crate) arrays: HashSet<String>,
 }
 
 impl Sight {
     /// What the variables in sight hold.
     pub(crate) fn of(scope: &Scope<'_>) -> Self {
-        let mut constants = HashMap::new();
+        let (mut constants, mut arrays) = (HashMap::new(), HashSet::new());
         for (name, _, value) in scope.iter_raw() {
             let is_kernel = KernelRef::of(value).is_some();
             if is_kernel || scalar(value).is_some() {
                 constants.insert(name.to_string(), value.clone());
-            } else {
-                constants.remove(name);
+                continue;
+            }
+            constants.remove(name);
+            if value.is::<ArrayRef>() {
+                arrays.insert(name.to_string());
             }
         }
-        Self { names: Names::of(scope), constants }
+        Self { names: Names::of(scope), constants, arrays }
     }
 }
 

@@ -40,7 +40,7 @@ impl KernelRef {
     pub(crate) fn signature(&self) -> String {
         match self {
             Self::Kernel(kernel) => format!("kernel {}", kernel.signature()),
-            Self::Reduction(reduction) => format!("reduction {}", reduction.header()),
+            Self::Reduction(reduction) => reduction.signature(),
         }
     }
 

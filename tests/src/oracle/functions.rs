@@ -73,7 +73,7 @@ impl Meaning {
                     single(name, args)
                 }
                 DType::F64 => double(name, args.map(|bits| f64::from_bits(visible(*dtype, bits)))),
-                DType::F16 => half(name, args[0]),
+                DType::F16 => half(name, args),
                 DType::I8 => {
                     u64::from(int8(name, args.map(|b| (b as u8).cast_signed())).cast_unsigned())
                 }
@@ -94,8 +94,12 @@ impl Meaning {
 }
 
 /// The functions of f16 that depend on the format.
-fn half(name: &str, bits: u64) -> u64 {
+fn half(name: &str, [bits, other, _]: [u64; 3]) -> u64 {
+    let order = |bits: u64| f64::from_bits(cast(DType::F64, DType::F16, bits));
     match name {
+        "nextafter" if order(bits).is_nan() => bits,
+        "nextafter" if order(other).is_nan() || order(bits) == order(other) => other,
+        "nextafter" => neighbour(bits, order(bits) < order(other)),
         "isdenormal" => u64::from((1..0x400).contains(&(bits & 0x7fff))),
         "fract" => {
             let x = f64::from_bits(cast(DType::F64, DType::F16, bits));
@@ -215,6 +219,13 @@ macro_rules! float_functions {
                     let (border, scaled) = (1.0 / (b * b), b * a);
                     if a.abs() < border { 0.5 * (scaled * scaled) } else { a.abs() - 0.5 * border }
                 }
+                // C's minimum of maxima, which keep NaN.
+                "hard_sigmoid" => op(Op::Minimum, op(Op::Maximum, a * b + c, 0.0), 1.0),
+                "nextafter" if a.is_nan() || b.is_nan() => <$t>::NAN,
+                "nextafter" if a == b => b,
+                "nextafter" if a < b => a.next_up(),
+                "nextafter" => a.next_down(),
+                "signbit" => return u64::from(a.is_sign_negative() && !a.is_nan()),
                 "mod" => modulo(a, b).0,
                 "floor_divide" => modulo(a, b).1,
                 "round_away" => a.round(),

@@ -10,7 +10,7 @@ use porcini_core::trace::functions::FUNCTIONS;
 use super::whole_arrays::{order_of, prefix};
 use super::{Value, at, cast, function, gather, mean, position, promote, reduce, visible};
 use crate::data::accumulated;
-use crate::whole::{After, FEW, INTERVAL, SEARCHED, Whole};
+use crate::whole::{After, FEW, FILLED, INTERVAL, SEARCHED, Whole};
 
 /// `n` lanes of type `dtype`, or the only one.
 pub(super) fn whole(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
@@ -126,6 +126,9 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         Whole::Isclose(equal_nan) => {
             let n = size_of(args);
             (0..n).map(|i| u64::from(close(x, args[1], i, equal_nan))).collect()
+        }
+        Whole::NanToNum(has_numbers) => {
+            x.lanes.iter().map(|&lane| filled(x.dtype, lane, has_numbers)).collect()
         }
         Whole::Hash => x.lanes.iter().map(|&lane| hash(visible(x.dtype, lane))).collect(),
         Whole::Linspace(first, last) => linspace(dtype, first as f64, last as f64, n),
@@ -338,6 +341,23 @@ fn linspace(dtype: DType, first: f64, last: f64, n: usize) -> Vec<u64> {
         cast(dtype, wide, if n > 1 && i == n - 1 { number(last) } else { value })
     };
     (0..n).map(lane).collect()
+}
+
+/// A float, or what stands in its place.
+fn filled(dtype: DType, bits: u64, has_numbers: bool) -> u64 {
+    if !dtype.is_float() {
+        return bits;
+    }
+    let x = f64::from_bits(cast(DType::F64, dtype, bits));
+    let place = [x.is_nan(), x == f64::INFINITY, x == f64::NEG_INFINITY].iter().position(|&is| is);
+    // The largest value of a type stands below the bits of infinity.
+    let infinity = cast(dtype, DType::F64, f64::INFINITY.to_bits());
+    let sign = 1 << (dtype.bits() - 1);
+    match place {
+        None => bits,
+        Some(place) if has_numbers => cast(dtype, DType::F64, FILLED[place].to_bits()),
+        Some(place) => [0, infinity - 1, (infinity - 1) | sign][place],
+    }
 }
 
 /// The first number of SplitMix64 that starts from some bits.

@@ -65,6 +65,12 @@ macro_rules! activation_rows {
             /// >> leaky_relu(FloatC([-1, 2]), 0.25)
             /// [-0.25, 2]
             leaky_relu / 2, Float = |x| x[0].lt(x[0].constant(0)).select(x[0] * x[1], x[0]);
+            /// `hard_sigmoid(x, alpha, beta)` is `x * alpha + beta` between 0 and 1, in rounded steps; NaN stays. alpha is 0.2 and
+            /// beta 0.5 where they are left out.
+            ///
+            /// >> hard_sigmoid(FloatC([-3, 0, 1, 4]))
+            /// [0, 0.5, 0.7, 1]
+            hard_sigmoid / 3, Float = |x| math::hard_sigmoid(x[0], x[1], x[2]), defaults = [0.2, 0.5];
             /// `smooth_l1(x, s)` is `0.5 * (s * x)^2` where `|x| < 1 / s^2`, beyond `|x| - 0.5 / s^2`: each step rounded.
             ///
             /// >> smooth_l1(FloatC([-2, 0.5]), 1)

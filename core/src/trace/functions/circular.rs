@@ -3,7 +3,7 @@
 /// Puts these rows behind those given, as [`function_rows`](super::function_rows) gives them.
 macro_rules! circular_rows {
     ($with:ident [$($context:tt)*] $($rows:tt)*) => {
-        $with! { $($context)* $($rows)*
+        $crate::trace::functions::mask_rows! { $with [$($context)*] $($rows)*
             /// Sine of an angle in radians. At most 1.5 ulp for every finite angle.
             ///
             /// >> sin(FloatC([0, 1]))

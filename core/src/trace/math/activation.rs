@@ -99,6 +99,11 @@ pub(in crate::trace) fn elu<'r>(x: Expr<'r>, alpha: Expr<'r>) -> Expr<'r> {
     x.lt(x.constant(0)).select(alpha * super::expm1(x), x)
 }
 
+/// `x alpha + beta`, no less than 0 and no more than 1; NaN stays.
+pub(in crate::trace) fn hard_sigmoid<'r>(x: Expr<'r>, alpha: Expr<'r>, beta: Expr<'r>) -> Expr<'r> {
+    (x * alpha + beta).maximum(x.constant(0)).minimum(x.constant(1))
+}
+
 /// Huber's loss: `(s x)² / 2` where `|x| < 1 / s²`, beyond `|x| − 1 / (2 s²)`.
 pub(in crate::trace) fn smooth_l1<'r>(x: Expr<'r>, s: Expr<'r>) -> Expr<'r> {
     let (size, half) = (x.abs(), x.constant(0.5));

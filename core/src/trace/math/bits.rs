@@ -47,6 +47,24 @@ pub(in crate::trace) fn next_float(x: Expr<'_>) -> Expr<'_> {
     stays.select(x, next)
 }
 
+/// The float after `a` on the way to `b`; `b`, with its sign, where there is no way.
+pub(in crate::trace) fn nextafter<'r>(a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
+    let bits = a.reinterpret(a.dtype().unsigned());
+    let (zero, one) = (a.constant(0), bits.constant(1));
+    let is_away = a.gt(zero).select(a.lt(b), a.gt(b));
+    let stepped = is_away.select(bits + one, bits - one);
+    let from_zero = one | sign_bit(b);
+    let next = a.eq(zero).select(from_zero, stepped).reinterpret(a.dtype());
+    let is_there = a.eq(b) | b.neq(b);
+    a.neq(a).select(a, is_there.select(b, next))
+}
+
+/// Whether the sign is negative; of NaN, whose sign nobody promises, it is not.
+pub(in crate::trace) fn has_sign_bit(x: Expr<'_>) -> Expr<'_> {
+    let sign = sign_bit(x);
+    sign.neq(sign.constant(0)) & x.eq(x)
+}
+
 pub(in crate::trace) fn rotate_left<'r>(a: Expr<'r>, count: Expr<'r>) -> Expr<'r> {
     let bits = a.dtype().unsigned();
     let width = a.constant_of(bits, u64::from(a.dtype().bits()));

@@ -5,12 +5,12 @@ use porcini_core::cuda_module::Options;
 use rhai::Dynamic;
 
 use super::argument::{Argument, failed};
-use crate::bind::cuda_modules::ModuleRef;
 use crate::bind::kernels;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
 use crate::show::outcome::Outcome;
+use crate::value::cuda_module::ModuleRef;
 use crate::value::names::Sight;
 
 type Result<T> = std::result::Result<T, Box<Error>>;

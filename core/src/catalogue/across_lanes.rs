@@ -11,7 +11,7 @@ use crate::value::{Argument, Value, apply, map};
 
 table! {
     /// What goes over lanes or components.
-    pub LANES;
+    pub ACROSS_LANES;
     /// Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a
     /// vector: of its components, lane by lane. Integers of 8 and 16 bits give Int32C or UInt32C, a mask UInt32C; what is beyond 32 or 64
     /// bits wraps (NumPy sums all in 64).
