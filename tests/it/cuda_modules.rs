@@ -118,10 +118,14 @@ fn what_does_not_fit_is_told_before_a_launch() {
         let error = session.cuda_module(source, Options::default()).unwrap_err().to_string();
         assert!(error.contains("module.cu(2)") && error.contains("in: x[0] = y;"), "{error}");
     }
-    // What only looks like a kernel is compiled as any text.
+    // A kernel in a namespace is one, by its whole name or the last part.
     let source = "namespace inner { __global__ void f(float *x) { x[0] = 1; } }";
     let module = session.cuda_module(source, Options::default()).unwrap();
     assert!(module.ptx(&session).unwrap().contains(".entry"));
+    assert_eq!(module.kernels(), [("inner::f".to_string(), "float *x".to_string())]);
+    for name in ["f", "inner::f"] {
+        assert_eq!(module.kernel(name, None).unwrap().name(), "inner::f");
+    }
     let error = module.get(&session, "x", DType::F32).unwrap_err().to_string();
     assert!(error.starts_with("the module needs an NVIDIA GPU"), "{error}");
 }

@@ -45,9 +45,10 @@ pub(crate) fn line_of(value: &Dynamic) -> Option<String> {
         return Some(kernel.signature());
     }
     let kernels = value.read_lock::<ModuleRef>()?.kernels();
-    let mut line = kernels[..kernels.len().min(MOST_KERNELS)].join(", ");
-    if kernels.len() > MOST_KERNELS {
-        line = format!("{line} and {} more", kernels.len() - MOST_KERNELS);
-    }
-    Some(format!("cuda_module {line}").trim_end().into())
+    let first = kernels[..kernels.len().min(MOST_KERNELS)].join(", ");
+    let more = match kernels.len().saturating_sub(MOST_KERNELS) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    Some(format!("cuda_module {first}{more}").trim_end().into())
 }
