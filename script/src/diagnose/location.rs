@@ -139,7 +139,7 @@ mod tests {
     fn arguments_are_found() {
         for (text, column, number, want) in [
             ("k(x, [1, 2], y)", 1, 2, 14),
-            ("y = k.call(\"a, (b\",  x)", 7, 1, 21),
+            ("y = k.call(\"a, (b\",  x)", 7, 1, 22),
             ("k.into(y, x)", 3, 1, 11),
             ("into(k, y, x)", 1, 1, 12),
             ("k()", 1, 0, 1),
