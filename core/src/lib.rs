@@ -29,7 +29,7 @@
 //! | module | has |
 //! |---|---|
 //! | [`session`] | [`Session`], which records and evaluates; its [`builder`], [`flags`] and [`runtime`]; what it did: [`inspect`]; what derivatives are made of: [`tape`] |
-//! | [`array`] | [`Array`], lanes of one type: operators, functions, slices, gathers and scatters, derivatives |
+//! | [`array`](mod@array) | [`Array`], lanes of one type: operators, functions, slices, gathers and scatters, derivatives |
 //! | [`value`] | [`Value`]: arrays, vectors, complex numbers, quaternions, matrices, tensors; how they broadcast and print |
 //! | [`tensor`] | [`tensor::Tensor`], lanes with a shape: views, axes, products, factorisations, transforms |
 //! | [`catalogue`] | every function of whole arrays as a row: what help, completion and front ends read |
