@@ -390,12 +390,9 @@ impl Session {
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        let before = self.with_table(|table| (table.recording.untracked, table.recording.detaches));
-        self.meanwhile(
-            |table| (table.recording.untracked, table.recording.detaches) = (!tracks, !tracks),
-            move |table| (table.recording.untracked, table.recording.detaches) = before,
-            work,
-        )
+        let before = self.with_table(|table| table.recording.exchange_tracking([!tracks; 2]));
+        let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before);
+        self.meanwhile(|_| (), back, work)
     }
 
     /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.

@@ -126,14 +126,11 @@ impl Tensor {
             return Err(Error::Argument { op, what });
         }
         let session = self.parts()[0].session();
-        let places = own.iter().enumerate().map(|(i, &n)| {
+        let places = (0..own.len()).map(|i| {
             if i == axis {
                 return Ok(AxisIndex::Numbers(index.clone()));
             }
-            let numbers = session.arange(DType::U64, 0.into(), Scalar::UInt(n), 1.into())?;
-            let mut line = vec![1; own.len()];
-            line[i] = n;
-            Self::new(&numbers, &line).map(AxisIndex::Numbers)
+            Self::numbers_along(session, DType::U64, own, i).map(AxisIndex::Numbers)
         });
         self.at(&places.collect::<Result<Vec<_>>>()?)
     }

@@ -56,20 +56,6 @@ impl Expression {
     }
 }
 
-impl Parameter {
-    pub(super) fn copied(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            type_name: self.type_name.clone(),
-            is_raw: self.is_raw,
-            is_out: self.is_out,
-            default: self.default.clone(),
-            is_written: self.is_written,
-            is_fixed: self.is_fixed,
-        }
-    }
-}
-
 /// The reduction that `a + b` is, and the like.
 pub(super) fn known(reduce: &[Arc<Program>]) -> Option<ReduceOp> {
     let [program] = reduce else { return None };

@@ -146,7 +146,7 @@ impl TextReduction {
             if let Some([function]) =
                 functions.and_then(|program| Arc::get_mut(&mut program.functions))
             {
-                function.parameters = given.iter().map(|given| given.copied()).collect();
+                function.parameters = given.iter().map(|&given| given.clone()).collect();
             }
             Ok(TextKernel { program })
         });

@@ -33,7 +33,7 @@ pub(super) struct Header {
 }
 
 /// What a function takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
     pub(super) type_name: TypeName,

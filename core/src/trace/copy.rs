@@ -100,10 +100,9 @@ impl Recorder<'_> {
         if !self.var(id).is_detached() {
             return self.followed_copy_of(copy, id);
         }
-        let before = (self.table.recording.untracked, self.table.recording.detaches);
-        (self.table.recording.untracked, self.table.recording.detaches) = (true, true);
+        let before = self.table.recording.exchange_tracking([true; 2]);
         let made = self.followed_copy_of(copy, id);
-        (self.table.recording.untracked, self.table.recording.detaches) = before;
+        self.table.recording.exchange_tracking(before);
         // What is behind a region is no copy, and nor is what became one of its operands.
         Ok(self.detached(made?))
     }

@@ -28,6 +28,18 @@ pub(crate) struct Recording {
     pub(crate) isolated: Option<Isolated>,
 }
 
+impl Recording {
+    /// Sets `untracked` and `detaches`; what they were.
+    pub(crate) const fn exchange_tracking(
+        &mut self,
+        [untracked, detaches]: [bool; 2],
+    ) -> [bool; 2] {
+        let before = [self.untracked, self.detaches];
+        (self.untracked, self.detaches) = (untracked, detaches);
+        before
+    }
+}
+
 /// A region that is being recorded, by one thread.
 pub(crate) struct OpenRegion {
     /// Set by the table.

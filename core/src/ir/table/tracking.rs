@@ -58,10 +58,9 @@ impl Table {
 
     /// Records what derivatives end at, in the bodies of regions too.
     pub(crate) fn detaching<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
-        let before = (self.recording.untracked, self.recording.detaches);
-        (self.recording.untracked, self.recording.detaches) = (true, true);
+        let before = self.recording.exchange_tracking([true; 2]);
         let result = record(self);
-        (self.recording.untracked, self.recording.detaches) = before;
+        self.recording.exchange_tracking(before);
         result
     }
 
