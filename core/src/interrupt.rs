@@ -1,4 +1,4 @@
-//! The interrupt flag (S18), and why it is set: with [`crate::memory::heap`] the only process-wide state.
+//! The interrupt flag (S18), and why it is set: with [`crate::memory::process_heap`] the only process-wide state.
 //!
 //! A Ctrl-C handler calls [`request`]; kernels, compilers, copies and scripts poll [`is_requested`] and
 //! end with `Error::Interrupted`; whoever returns to the prompt calls [`clear`].

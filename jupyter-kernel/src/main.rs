@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use crate::warn::warn;
 use clap::Parser as _;
-use porcini_core::memory::heap::Heap;
+use porcini_core::memory::process_heap::Heap;
 
 /// Scripts end before the memory does.
 #[global_allocator]

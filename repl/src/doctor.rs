@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use porcini_core::device::{self, Isa};
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_script::{Interpreter, Options};
 
 use crate::{print, settings};

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use porcini_core::interrupt::{self, Cause};
-use porcini_core::memory::heap::Heap;
+use porcini_core::memory::process_heap::Heap;
 
 use crate::signals::Ending;
 

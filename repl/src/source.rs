@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 
 use crate::cli::{Source, Task};
 

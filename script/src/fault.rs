@@ -6,7 +6,7 @@ use std::io;
 use porcini_core as core;
 use porcini_core::device::{Capacity, host_capacity};
 use porcini_core::interrupt::{self, Cause};
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{Dynamic, EvalAltResult, ParseError, Position};
 
 /// Levels that a script may reach; copying what has n of them n times takes n² steps. Calls do not nest so deep either.

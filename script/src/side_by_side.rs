@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 
 /// What `work` makes of each item, in their order; up to `threads` threads, this one among them, take one item after the
 /// other. After an error no further item is begun, and the first of those found is the answer: all before it are done.
@@ -32,7 +32,7 @@ pub(crate) fn side_by_side<T, R: Send, E: Send>(
         for _ in 1..threads.min(n) {
             let beside = || {
                 go();
-                handed_over.fetch_add(heap::hand_over(), Ordering::Relaxed);
+                handed_over.fetch_add(process_heap::hand_over(), Ordering::Relaxed);
             };
             // A thread that the system refuses is one fewer.
             if thread::Builder::new().spawn_scoped(scope, beside).is_err() {
@@ -41,7 +41,7 @@ pub(crate) fn side_by_side<T, R: Send, E: Send>(
         }
         go();
     });
-    heap::receive(handed_over.into_inner());
+    process_heap::receive(handed_over.into_inner());
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(i, _)| *i);
     done.into_iter().map(|(_, result)| result).collect()

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use porcini_core::memory::heap::Heap;
+use porcini_core::memory::process_heap::Heap;
 
 /// As in the programs.
 #[global_allocator]

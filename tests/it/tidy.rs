@@ -37,8 +37,8 @@ const UNSAFE: [(&str, &str); 31] = [
     ("core/src/backend/reduce.rs", "lanes by pointer"),
     ("core/src/interop/dlpack.rs", "tensors by pointer"),
     ("core/src/interop/view.rs", "a block lent as a slice"),
-    ("core/src/memory/heap.rs", "an allocator"),
-    ("core/src/memory/heap/reserve.rs", "memory that it hands out"),
+    ("core/src/memory/process_heap.rs", "an allocator"),
+    ("core/src/memory/process_heap/reserve.rs", "memory that it hands out"),
     ("core/examples/dlpack.rs", "a C interface"),
     ("core/tests/dlpack.rs", "imports of tensors"),
 ];

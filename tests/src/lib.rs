@@ -20,6 +20,7 @@ pub mod laws;
 pub mod loops;
 pub mod nested;
 pub mod oracle;
+pub mod pace;
 pub mod programs;
 pub mod random;
 pub mod recording;

@@ -92,7 +92,7 @@ impl Array {
             let starts = recorder.cast(self.id(), counter)?;
             let one = recorder.literal(counter, 1, 1);
             let next = recorder.same(Op::Add, &[lane.id(), one])?;
-            recorder.search_sorted(starts, next)
+            recorder.search_sorted(starts, next, Op::Lt)
         })?;
         behind.try_sub(1)
     }

@@ -5,6 +5,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::op::Op;
 use crate::ir::primitive::Order;
 use crate::ir::var::Reader;
 use crate::session::Session;
@@ -84,8 +85,20 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` for masks, `ForeignArray`.
     pub fn search_sorted(&self, x: &Self) -> Result<Self> {
-        self.session().compose("searchsorted", &[], &[self, x], |recorder, args| {
-            recorder.search_sorted(args[0], args[1])
+        self.search("searchsorted", x, Op::Lt)
+    }
+
+    /// How many lanes of `self`, which ascends, are not above each lane of `x`, lazily.
+    ///
+    /// # Errors
+    /// As [`Array::search_sorted`].
+    pub fn search_sorted_right(&self, x: &Self) -> Result<Self> {
+        self.search("searchsorted right", x, Op::Le)
+    }
+
+    fn search(&self, name: &'static str, x: &Self, is_below: Op) -> Result<Self> {
+        self.session().compose(name, &[], &[self, x], move |recorder, args| {
+            recorder.search_sorted(args[0], args[1], is_below)
         })
     }
 

@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc as _, Layout, System};
 use super::pages;
 use super::{Capacity, Memory, control_groups, limits};
 use crate::error::{Error, Result};
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 
 /// Every block starts on a cache line, which is also the widest vector.
 const ALIGNMENT: usize = 64;

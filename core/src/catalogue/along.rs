@@ -69,20 +69,20 @@ table! {
     nanmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         Value::Tensor(c.tensor(0)?).mean_without_nan(|x, op| along(c, x, op))
     };
-    /// Mean squared distance from the mean along axes, as hsum.
+    /// Mean squared distance from the mean along axes, as hsum: the sum divided by n - ddof of n entries, where ddof is 0
+    /// unless given; 1 for a sample.
     ///
     /// >> var(TensorXfC([[1, 2], [3, 6]]), 1)
     /// [0.25, 2.25]
-    var(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        number_or_tensor(c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?)
-    };
-    /// Square root of the variance along axes, as hsum.
+    /// >> var(FloatC([1, 2, 3, 6]), all, false, 1)
+    /// [4.66667]
+    var(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| variance(c);
+    /// Square root of the variance along axes, as var.
     ///
     /// >> std(TensorXfC([[1, 2], [3, 6]]), 1)
     /// [0.5, 1.5]
-    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let variance = c.tensor(0)?.variance(c.axes(1)?.as_deref(), c.truth(2)?)?;
-        apply(Op::Sqrt, &[&(&number_or_tensor(variance)?).into()])
+    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| {
+        apply(Op::Sqrt, &[&(&variance(c)?).into()])
     };
     /// Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way.
     ///
@@ -211,6 +211,11 @@ table! {
         let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
         apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
     };
+}
+
+fn variance(c: &Call<'_, '_>) -> Result<Value> {
+    let (axes, keeps, ddof) = (c.axes(1)?, c.truth(2)?, c.number(3, 0.0)?);
+    number_or_tensor(c.tensor(0)?.variance(axes.as_deref(), keeps, ddof)?)
 }
 
 /// Shares along an axis, of an array an array.

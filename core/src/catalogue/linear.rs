@@ -2,6 +2,8 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
+use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
@@ -130,6 +132,12 @@ table! {
     /// >> polyfit(Float64C([0, 1, 2, 3]), Float64C([1, 3, 7, 13]), 2)
     /// [1, 1, 1]
     polyfit(x: Tensor, y: Tensor, degree: Count("a degree")) = |c| polyfit(c);
+    /// The complex roots of the polynomial with these coefficients, the highest power first, in no particular order: the
+    /// eigenvalues of its companion matrix. Evaluates.
+    ///
+    /// >> sort(roots(Float64C([1, -3, 2])).real)
+    /// [1, 2]
+    roots(p: Tensor) = |c| roots(c);
 }
 
 table! {
@@ -180,6 +188,29 @@ table! {
     /// [[1, 2],
     ///  [3, 4]]
     ifftn(x: Tensor; axes: Axes) = |c| over(c, Transform::Inverse, &chosen(c)?);
+    /// The first half of fft2 of real entries: rfft along the last axis, then fft along the one before.
+    ///
+    /// >> rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])).shape
+    /// [2, 2]
+    rfft2(x: Tensor) = |c| of_real(c, &[-2, -1]);
+    /// The real entries whose rfft2 this is, an even number along the last axis unless n is given.
+    ///
+    /// >> irfft2(rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])), 3)
+    /// [[1, 2, 3],
+    ///  [4, 5, 6]]
+    irfft2(x: Tensor; n: Operand) = |c| to_real(c, &[-2, -1], 1);
+    /// The first half of fftn of real entries along axes, or all: rfft along the last of them, then fft along the others.
+    ///
+    /// >> rfftn(TensorXfC([[1, 2, 3], [4, 5, 6]]), 1)
+    /// [[          6 + 0i, -1.5 + 0.866025i],
+    ///  [         15 + 0i, -1.5 + 0.866025i]]
+    rfftn(x: Tensor; axes: Axes) = |c| of_real(c, &in_turn(c)?);
+    /// The real entries whose rfftn this is, an even number along the last of the axes unless n is given.
+    ///
+    /// >> irfftn(rfftn(TensorXfC([[1, 2], [3, 4]])))
+    /// [[1, 2],
+    ///  [3, 4]]
+    irfftn(x: Tensor; axes: Axes, n: Operand) = |c| to_real(c, &in_turn(c)?, 2);
     /// The entries with that of number 0 in the middle, along axes, or all.
     ///
     /// >> fftshift(FloatC([0, 1, 2, -2, -1]))
@@ -219,6 +250,35 @@ fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
     fitted.each(|part| part.cast(own))?.lanes()
 }
 
+/// Zeros of the polynomial: one for each coefficient that is 0 at the end, and the eigenvalues of what is between.
+fn roots(c: &Call<'_, '_>) -> Result<Value> {
+    let p = c.tensor(0)?;
+    let own = p.dtype().quotient().widened();
+    let p = p.each(|part| part.cast(own))?;
+    let &[n] = p.shape().extents() else {
+        return Err(c.unexpected(0, "an array of coefficients"));
+    };
+    let others = p.nonzero()?[0].cast(DType::U64)?.to_vec::<u64>()?;
+    let first = others.first().copied().unwrap_or(n);
+    let last = others.last().copied().unwrap_or(n.saturating_sub(1));
+    let n_zeros = n.saturating_sub(last + 1);
+    let zeros = Tensor::new(&c.session.zeros(own, n_zeros)?, &[n_zeros])?.to_complex()?;
+    let degree = last.saturating_sub(first);
+    if degree == 0 {
+        return zeros.lanes();
+    }
+    let [first, behind] = [first, last + 1].map(exactly::<i64>);
+    let highest = Value::from(p.slice(0, first..first + 1)?);
+    let others = Value::from(p.slice(0, first + 1..behind)?);
+    let Value::Tensor(row) = others.try_div(&highest)?.try_mul(-1.0)? else {
+        return Err(c.unexpected(0, "an array of coefficients"));
+    };
+    let ones = Tensor::new(&c.session.full(own, 1, degree - 1)?, &[degree - 1])?;
+    let companion = Tensor::concat(&[row.expand(0)?, ones.diag(-1)?.slice(0, 1..)?], 0)?;
+    let found = companion.linear(c.op, Function::Eigen)?.swap_remove(0);
+    Tensor::concat(&[found, zeros], 0)?.lanes()
+}
+
 /// A transform along the axis that is given behind a length, or the last.
 fn along(c: &Call<'_, '_>, kind: Transform) -> Result<Tensor> {
     let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
@@ -231,11 +291,39 @@ fn over(c: &Call<'_, '_>, kind: Transform, axes: &[i64]) -> Result<Tensor> {
     axes.iter().try_fold(c.tensor(0)?, of)
 }
 
+/// The half of a transform of real entries: along the last of the axes, then whole ones along the others.
+fn of_real(c: &Call<'_, '_>, axes: &[i64]) -> Result<Tensor> {
+    let (&last, others) = axes.split_last().ok_or_else(|| no_axis(c))?;
+    let half = c.tensor(0)?.transformed(c.op, Transform::Real, last, None)?;
+    let whole = |x: Tensor, &axis: &i64| x.transformed(c.op, Transform::Forward, axis, None);
+    others.iter().rev().try_fold(half, whole)
+}
+
+/// The way back from [`of_real`], to as many entries along the last axis as the argument `n` says.
+fn to_real(c: &Call<'_, '_>, axes: &[i64], n: usize) -> Result<Tensor> {
+    let (&last, others) = axes.split_last().ok_or_else(|| no_axis(c))?;
+    let n = if n < c.args.len() { Some(c.integer(n)?) } else { None };
+    let whole = |x: Tensor, &axis: &i64| x.transformed(c.op, Transform::Inverse, axis, None);
+    let half = others.iter().try_fold(c.tensor(0)?, whole)?;
+    half.transformed(c.op, Transform::RealInverse, last, n)
+}
+
+fn no_axis(c: &Call<'_, '_>) -> Error {
+    let what = "got no axis, expected one or several".into();
+    Error::Argument { op: c.op, what }
+}
+
+/// The axes in the order in which they are given, or all.
+fn in_turn(c: &Call<'_, '_>) -> Result<Vec<i64>> {
+    let all = chosen(c)?;
+    Ok(c.axes(1)?.unwrap_or(all))
+}
+
 /// The axes that are given, or all.
 fn chosen(c: &Call<'_, '_>) -> Result<Vec<i64>> {
     let axes = c.axes(1)?;
     let axes = c.tensor(0)?.shape().axes(c.op, axes.as_deref())?;
-    Ok(axes.into_iter().map(crate::convert::exactly).collect())
+    Ok(axes.into_iter().map(exactly).collect())
 }
 
 fn shifted(c: &Call<'_, '_>, back: bool) -> Result<Tensor> {

@@ -28,10 +28,10 @@ mod filled;
 mod linear;
 mod makers;
 mod memory;
-mod pairs;
 mod rearrange;
 mod statistics;
 mod tensors;
+mod two_results;
 mod vectors;
 
 pub use across_lanes::ACROSS_LANES;
@@ -43,10 +43,10 @@ pub use filled::FILLED;
 pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
-pub use pairs::PAIRS;
 pub use rearrange::REARRANGE;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
 pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE, TENSOR_SHAPES};
+pub use two_results::PAIRS;
 pub use vectors::{SHAPES, VECTORS};
 
 use crate::dtype::DType;

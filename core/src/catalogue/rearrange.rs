@@ -109,14 +109,25 @@ table! {
             c.as_array(x[0], table.dtype())?.interpolate(places, table)
         })
     };
-    /// How many lanes of an ascending array are below each lane of x: where it could be inserted. UInt32C (UInt64C beyond
-    /// 2^32 lanes), recorded, not run.
+    /// How many lanes of an ascending array are below each lane of x: where it could be inserted, in front of its equals
+    /// (left, the default); with right behind them. UInt32C (UInt64C beyond 2^32 lanes), recorded, not run.
     ///
     /// >> searchsorted(FloatC([1, 2, 2, 5]), FloatC([0, 2, 9]))
     /// [0, 1, 4]
-    searchsorted(sorted: Array, x: Operand) = |c| {
-        let sorted = c.array(0)?;
-        map(c.op, &c.args[1..], &|x| sorted.search_sorted(&c.as_array(x[0], sorted.dtype())?))
+    /// >> searchsorted(FloatC([1, 2, 2, 5]), FloatC([0, 2, 9]), "right")
+    /// [0, 3, 4]
+    searchsorted(sorted: Array, x: Operand; side: Word(&["left", "right"])) = |c| {
+        let is_right = c.args.len() > 2 && c.integer::<u64>(2)? == 1;
+        searched(c, c.array(0)?, c.args[1], is_right)
+    };
+    /// The number of the bin of each lane of x: how many of the bounds, which ascend, are up to it, so that a bin has its
+    /// lower bound and not its upper one; with right true the other way round. 0 is below all, as many as there are bounds
+    /// above all. As searchsorted.
+    ///
+    /// >> digitize(FloatC([0.2, 1, 6.4]), FloatC([0, 1, 2.5, 4]))
+    /// [1, 2, 4]
+    digitize(x: Operand, bounds: Array; right: Bool("as right")) = |c| {
+        searched(c, c.array(1)?, c.args[0], !c.truth(2)?)
     };
     /// All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those
     /// of a matrix row by row, as ndarray() has them. Vector3fC::unravel(a), of each such type, is the way back. An array
@@ -163,6 +174,14 @@ table! {
         let found = target.scatter_cas(compare, value, c.array(3)?, c.active(4)?)?;
         written(target, Vec::from(found))
     };
+}
+
+/// How many lanes of an ascending array are below each lane of x, or not above it.
+fn searched(c: &Call<'_, '_>, sorted: &Array, x: &Argument<'_>, is_right: bool) -> Result<Value> {
+    map(c.op, &[x], &|x| {
+        let x = c.as_array(x[0], sorted.dtype())?;
+        if is_right { sorted.search_sorted_right(&x) } else { sorted.search_sorted(&x) }
+    })
 }
 
 /// A new value of the target, and what lanes found there.

@@ -6,8 +6,9 @@ use crate::array::Array;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
-use crate::tensor::Tensor;
-use crate::value::{Argument, Value, apply};
+use crate::ir::primitive::lane_number_type;
+use crate::tensor::{Shape, Tensor};
+use crate::value::{Argument, Value, apply, map};
 
 table! {
     /// What chooses entries by masks, numbers and keys.
@@ -35,6 +36,25 @@ table! {
         let column = |numbers: &Array| Tensor::new(numbers, &[numbers.size()]);
         let columns = tensor.nonzero()?.iter().map(column).collect::<Result<Vec<_>>>()?;
         Tensor::stack(&columns, 1)
+    };
+    /// The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they
+    /// lie: a list of as many arrays as the shape has axes. Recorded, not run.
+    ///
+    /// >> unravel_index(UInt32C([5, 2]), [2, 3])
+    /// [[1, 0], [2, 2]]
+    unravel_index(index: Operand, shape: Integers("a shape")) = |c| {
+        let shape = Shape::new(c.op, c.extents(1)?)?;
+        let counter = lane_number_type(shape.n_entries());
+        let along = |axis| {
+            map(c.op, &c.args[..1], &|x| {
+                let index = c.as_array(x[0], counter)?;
+                if !index.dtype().is_int() {
+                    return Err(c.unexpected(0, "integers"));
+                }
+                shape.number_along(&index.cast(counter)?, axis)
+            })
+        };
+        (0..shape.rank()).map(along).collect::<Result<Vec<Value>>>()
     };
     /// Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run.
     ///

@@ -10,7 +10,7 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::Tensor;
-use crate::value::{Argument, Form, Value, apply};
+use crate::value::{Argument, Form, Value, apply, function};
 
 table! {
     /// What gives tensors other shapes; entries stay where they are in memory.
@@ -295,22 +295,14 @@ table! {
     /// [3, 7]
     dot(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.matmul(&c.tensor(1)?)?);
     /// The square root of the sum of the squares of entries along an axis, a list of axes, or of all; of complex entries of
-    /// the squares of their lengths.
+    /// the squares of their lengths. With another order the sum of the powers of lengths, to its root: 1 adds the lengths,
+    /// inf is the largest, -inf the smallest, 0 counts those that are not 0.
     ///
     /// >> norm(TensorXfC([[3, 4], [0, 5]]), 1)
     /// [5, 5]
-    norm(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        let tensor = c.tensor(0)?;
-        // Squares of integers, and of halves, have no room in their own type.
-        let own = tensor.dtype().quotient();
-        let wide = tensor.each(|part| part.cast(own.widened()))?;
-        let length = apply(Op::Abs, &[&Argument::Tensor(&wide)])?;
-        let square = apply(Op::Mul, &[&(&length).into(), &(&length).into()])?;
-        let Value::Tensor(square) = square else { return Err(c.unexpected(0, "a tensor")) };
-        let sum = square.reduce(ReduceOp::Sum, c.axes(1)?.as_deref(), c.truth(2)?)?;
-        let norm = apply(Op::Sqrt, &[&(&number_or_tensor(sum)?).into()])?;
-        norm.cast(own).map(Answer::from)
-    };
+    /// >> norm(FloatC([3, -4]), all, false, 1)
+    /// [7]
+    norm(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), order: Number("as an order")) = |c| norm(c);
     /// The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists.
     /// The other axes of the first stand in front of those of the second.
     ///
@@ -521,6 +513,35 @@ fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
     let ones: Vec<u64> = ones.collect();
     let squeezed = ones.iter().try_fold(tensor, |tensor, axis| tensor.squeeze(axis.cast_signed()));
     number_or_tensor(squeezed?)
+}
+
+fn norm(c: &Call<'_, '_>) -> Result<Value> {
+    let tensor = c.tensor(0)?;
+    // Squares of integers, and of halves, have no room in their own type.
+    let own = tensor.dtype().quotient();
+    let wide = tensor.each(|part| part.cast(own.widened()))?;
+    let length = apply(Op::Abs, &[&Argument::Tensor(&wide)])?;
+    let length = Argument::from(&length);
+    let order = c.number(3, 2.0)?;
+    let power = Argument::from(order);
+    let (power, op) = match order {
+        2.0 => (apply(Op::Mul, &[&length, &length])?, ReduceOp::Sum),
+        1.0 => (length.to_value(c.op)?, ReduceOp::Sum),
+        0.0 => (apply(Op::Ne, &[&length, &0.into()])?.cast(own.widened())?, ReduceOp::Sum),
+        f64::INFINITY => (length.to_value(c.op)?, ReduceOp::Max),
+        f64::NEG_INFINITY => (length.to_value(c.op)?, ReduceOp::Min),
+        _ => (function("pow", &[&length, &power])?, ReduceOp::Sum),
+    };
+    let Value::Tensor(power) = power else { return Err(c.unexpected(0, "a tensor")) };
+    let sum = number_or_tensor(power.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)?;
+    let norm = match order {
+        2.0 => apply(Op::Sqrt, &[&(&sum).into()])?,
+        _ if order.is_finite() && order != 0.0 && order != 1.0 => {
+            function("pow", &[&(&sum).into(), &(1.0 / order).into()])?
+        }
+        _ => sum,
+    };
+    norm.cast(own)
 }
 
 fn tensordot(c: &Call<'_, '_>) -> Result<Value> {

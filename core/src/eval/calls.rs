@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use super::build::Builder;
-use super::registers::{Frame, Registers};
+use super::kernel_registers::{Frame, Registers};
 use crate::ir::body::{Step, StepCode};
 use crate::ir::call::Application;
 use crate::ir::kernel::{Inst, Reg};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::cache::CacheResult;
 use crate::backend::{CodeStatistics, Origin};
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 
 /// What it took to have code: that of others was compiled ahead, side by side.
 pub(super) fn compile_time(cache: CacheResult, waited: Duration, code: CodeStatistics) -> Duration {

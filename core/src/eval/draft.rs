@@ -4,8 +4,8 @@ use std::hash::{Hash, Hasher};
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::kernel_registers::Registers;
 use super::launches::Binding;
-use super::registers::Registers;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Kernel, KernelHash, Target};

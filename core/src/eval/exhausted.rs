@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use crate::error::Error;
 use crate::ir::table::Table;
 use crate::ir::var::Variable;
-use crate::memory::alloc::{Bytes, Exhausted};
+use crate::memory::caching_allocator::{Bytes, Exhausted};
 
 /// Arrays that are named.
 const LARGEST_SHOWN: usize = 5;

@@ -18,9 +18,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::alike::{Components, FEWEST, Group};
 use super::cones::{Cones, Met};
+use super::kernel_registers::Registers;
 use super::known::KnownPlans;
 use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
-use super::registers::Registers;
 use super::walk::{CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found};
 use crate::error::{Error, Result};
 use crate::interrupt;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use crate::array::Array;
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 use crate::session::inspect::Whos;
 use crate::value::Value;
 

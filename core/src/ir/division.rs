@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::kernel::{Code, Inst, Kernel, LiteralMode, Reg};
+use super::kernel_copy::Rewrite;
 use super::op::Op;
-use super::rewrite::Rewrite;
 use super::scalar::apply_bits;
 use super::sections::Section;
 use crate::dtype::DType;

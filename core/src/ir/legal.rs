@@ -20,8 +20,8 @@
 use std::borrow::Cow;
 
 use super::kernel::{Code, Inst, Kernel, Reg};
+use super::kernel_copy::Rewrite;
 use super::op::Op;
-use super::rewrite::Rewrite;
 use super::scalar::widened_bits;
 use crate::dtype::DType;
 

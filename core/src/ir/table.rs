@@ -13,7 +13,7 @@ mod composites;
 mod numbering;
 mod open_regions;
 mod reclaim;
-mod recording;
+mod recording_state;
 mod room;
 mod tracking;
 
@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
 
-use self::recording::Recording;
-pub(crate) use self::recording::{Isolated, OpenRegion};
+use self::recording_state::Recording;
+pub(crate) use self::recording_state::{Isolated, OpenRegion};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;

@@ -1,7 +1,7 @@
 //! Memory: of devices, in blocks that arrays share, and of the process.
 
 #[doc(hidden)]
-pub mod alloc;
-#[doc(hidden)]
 pub mod buffer;
-pub mod heap;
+#[doc(hidden)]
+pub mod caching_allocator;
+pub mod process_heap;

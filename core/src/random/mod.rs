@@ -5,8 +5,8 @@
 //! **Source**: M. E. O'Neill, "PCG: A Family of Simple Fast Space-Efficient Statistically Good
 //! Algorithms for Random Number Generation" (2014); seeding and float conversion as in Enoki.
 
+mod draw_lanes;
 mod jump;
-mod lanes;
 mod philox;
 mod seeded;
 mod shuffle;

@@ -9,7 +9,7 @@ use crate::backend::cuda::Toolkit;
 use crate::backend::{DeviceChoice, Outside};
 use crate::error::Result;
 use crate::log::{Log, LogSink};
-use crate::memory::alloc::{Limit, LimitSource};
+use crate::memory::caching_allocator::{Limit, LimitSource};
 use crate::session::flags::Flags;
 use crate::session::runtime::Runtime;
 use crate::session::watchers::Watchers;

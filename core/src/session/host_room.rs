@@ -3,7 +3,7 @@
 use crate::backend::host::HostMemory;
 use crate::backend::{Capacity, Memory as _};
 use crate::error::{Error, Result};
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 use crate::session::Session;
 
 impl Session {

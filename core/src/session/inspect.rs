@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::eval::launches::{Launch, Plan};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
-use crate::memory::alloc::MemoryInfo;
+use crate::memory::caching_allocator::MemoryInfo;
 use crate::session::Session;
 
 /// Rows without an external reference or a label that a short listing shows.

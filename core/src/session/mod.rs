@@ -34,7 +34,7 @@ use crate::ir::primitive::Product;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
-use crate::memory::alloc::{Bytes, MemoryInfo};
+use crate::memory::caching_allocator::{Bytes, MemoryInfo};
 use crate::session::flags::{
     ASYNC, BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags,
     LANE_ORDER, TENSOR_CORES,

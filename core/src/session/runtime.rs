@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::backend::cuda::Toolkit;
 use crate::backend::{self, Backend, DeviceChoice, GpuBackend, Outside};
 use crate::error::Result;
-use crate::memory::alloc::{Allocator, Limit};
+use crate::memory::caching_allocator::{Allocator, Limit};
 
 /// A device with its memory and workers, shared by sessions.
 ///

@@ -8,6 +8,22 @@ use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 use crate::ir::primitive::{Order, lane_number_type};
 use crate::ir::var::Reader;
 
+impl Shape {
+    /// The numbers along an axis of the entries with these numbers, in the order in which entries lie. Recorded, not run.
+    ///
+    /// # Errors
+    /// `UnsupportedType` unless they are integers.
+    pub(crate) fn number_along(&self, entries: &Array, axis: usize) -> Result<Array> {
+        let (extent, behind) = (self.extents()[axis], &self.extents()[axis + 1..]);
+        let step: u64 = behind.iter().product();
+        if extent == 0 || step == 0 {
+            return Ok(entries.clone());
+        }
+        let number = entries.apply(Op::IDiv, &[Scalar::UInt(step).into()])?;
+        if axis == 0 { Ok(number) } else { number.try_rem(Scalar::UInt(extent)) }
+    }
+}
+
 impl Tensor {
     /// Where entries are not 0: their numbers along each axis, an array an axis, in the order of the entries. Evaluates.
     ///
@@ -24,15 +40,7 @@ impl Tensor {
             .reduce(|all, mask| all?.try_or(&mask?))
             .unwrap_or(Err(Error::EmptyReduction { op: "nonzero" }))?;
         let lanes = mask.true_lanes()?;
-        let mut step = self.shape().n_entries();
-        let along = |&extent: &u64| {
-            if step == 0 {
-                return Ok(lanes.clone());
-            }
-            step /= extent;
-            lanes.apply(Op::IDiv, &[Scalar::UInt(step).into()])?.try_rem(Scalar::UInt(extent))
-        };
-        self.shape().extents().iter().map(along).collect()
+        (0..self.shape().rank()).map(|axis| self.shape().number_along(&lanes, axis)).collect()
     }
 
     /// The entries along an axis where a mask, as long as it, is true. Evaluates the mask.

@@ -55,11 +55,13 @@ impl Tensor {
         self.over("hmean", axes, keeps, &|all| all.each(Array::mean), &along)
     }
 
-    /// The mean squared distance from the mean along axes, in two passes; a real one of complex entries too.
+    /// The squared distances from the mean along axes, added and divided by `n - ddof` of `n` entries, in two passes; a real
+    /// one of complex entries too. `ddof`, degrees of freedom that are lost, is 0 of all there are, 1 of a sample. Of no
+    /// more entries than that it is infinite, or NaN.
     ///
     /// # Errors
     /// As [`Tensor::reduce`]; `UnsupportedType` for masks.
-    pub fn variance(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+    pub fn variance(&self, axes: Option<&[i64]>, keeps: bool, ddof: f64) -> Result<Self> {
         let (op, dtype) = ("var", self.dtype());
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
@@ -76,7 +78,14 @@ impl Tensor {
             [real, imag] => real.try_add(imag)?,
             squares => squares[0].clone(),
         };
-        Self::of(&[square], self.shape().clone())?.mean(axes, keeps)?.each(|var| var.cast(own))
+        let square = Self::of(&[square], self.shape().clone())?;
+        if ddof == 0.0 {
+            return square.mean(axes, keeps)?.each(|var| var.cast(own));
+        }
+        let extents =
+            self.shape().axes(op, axes)?.into_iter().map(|axis| self.shape().extents()[axis]);
+        let n = (Scalar::UInt(extents.product()).to_f64() - ddof).max(0.0);
+        square.reduce(ReduceOp::Sum, axes, keeps)?.each(|sum| sum.try_div(n)?.cast(own))
     }
 
     /// What is made of all entries as one axis, or of one axis of which an entry remains.

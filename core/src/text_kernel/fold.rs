@@ -11,6 +11,8 @@ use crate::session::Session;
 /// Lanes in a chunk, and accumulators of one.
 const CHUNK: u64 = 4096;
 const ACCUMULATORS: u64 = 32;
+/// Lanes that an accumulator reads before it combines them: a device waits for all at once.
+const AT_ONCE: u64 = 4;
 /// States that meet in one launch. More would be longer to compile, fewer take more launches.
 const MEMBERS: u64 = 4;
 /// Lanes of a run that a scan takes one after the other.
@@ -90,20 +92,36 @@ impl Folder<'_, '_> {
         let end = plus(&first, &number(session, &lane, CHUNK)?)?.min(&length)?;
         states.push(plus(&first, &number(session, &lane, ACCUMULATORS)?)?);
         let n_values = values.len();
-        let mut results = session.while_loop(
-            &states,
-            |inside| Ok::<_, Trouble>(inside[n_values].lt(&end)?),
-            |inside| {
-                let at = place(&inside[n_values])?;
-                let next = values.iter().map(|value| value.places(&at));
-                let next = next.collect::<Result<Vec<_>>>()?;
-                let mut combined = (self.combine)(&inside[..n_values], &next)?;
-                combined.push(inside[n_values].try_add(scalar(ACCUMULATORS))?);
-                Ok(combined)
-            },
-        )?;
-        results.truncate(n_values);
-        Ok(results)
+        // As many at once as there are, then one by one.
+        for n_steps in [AT_ONCE, 1] {
+            if rows.extent <= n_steps * ACCUMULATORS {
+                continue;
+            }
+            states = session.while_loop(
+                &states,
+                |inside| {
+                    let last = inside[n_values].try_add(scalar((n_steps - 1) * ACCUMULATORS))?;
+                    Ok::<_, Trouble>(last.lt(&end)?)
+                },
+                |inside| {
+                    let at = |step| inside[n_values].try_add(scalar(step * ACCUMULATORS));
+                    let read = |step| -> Result<Vec<Array>, Trouble> {
+                        let place = place(&at(step)?)?;
+                        let next = values.iter().map(|value| value.places(&place));
+                        Ok(next.collect::<Result<_>>()?)
+                    };
+                    let next = (0..n_steps).map(read).collect::<Result<Vec<_>, _>>()?;
+                    let mut combined = inside[..n_values].to_vec();
+                    for next in &next {
+                        combined = (self.combine)(&combined, next)?;
+                    }
+                    combined.push(at(n_steps)?);
+                    Ok(combined)
+                },
+            )?;
+        }
+        states.truncate(n_values);
+        Ok(states)
     }
 
     /// The accumulators of each chunk, by halves: in one launch two of them.

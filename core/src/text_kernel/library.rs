@@ -14,13 +14,14 @@ pub(super) enum Known {
 }
 
 /// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 59] = [
+const ALSO: [(&str, &str); 60] = [
     ("fabs", "abs"),
     ("fdivide", "div"),
     ("fmin", "min"),
     ("fmax", "max"),
     ("rint", "round"),
     ("nearbyint", "round"),
+    ("roundf", "round_away"),
     ("fix", "trunc"),
     ("power", "pow"),
     ("square", "sqr"),

@@ -4,6 +4,7 @@
 //! owns; the result is handed out by [`Recorder::finish`], the rest is released, also when recording
 //! fails half-way.
 
+mod broadcast;
 mod call;
 mod copy;
 pub(crate) mod derive;
@@ -30,11 +31,12 @@ pub(crate) mod strided;
 
 use smallvec::SmallVec;
 
+pub use self::broadcast::broadcast_size;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{Kind, VarId, Variable};
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 
 /// Settings of recording.
 #[derive(Clone, Copy, Debug)]
@@ -145,16 +147,6 @@ impl<'t> Recorder<'t> {
         self.owned.push(id);
         id
     }
-
-    /// The common size of operands of `op`.
-    #[inline]
-    fn broadcast(&self, op: impl Fn() -> &'static str, ids: &[VarId]) -> Result<u64> {
-        let first = self.size(ids[0]);
-        if ids[1..].iter().all(|&id| self.size(id) == first) {
-            return Ok(first);
-        }
-        ids.iter().try_fold(1, |size, &id| broadcast_size(op(), size, self.size(id)))
-    }
 }
 
 impl Drop for Recorder<'_> {
@@ -164,21 +156,6 @@ impl Drop for Recorder<'_> {
             self.table.dec_external(id);
         }
         self.table.put_owned(owned);
-    }
-}
-
-/// The size of an operation on operands of sizes `lhs` and `rhs`: equal, or one of them 1 (S6).
-///
-/// # Errors
-/// `SizeMismatch` otherwise.
-#[inline]
-pub fn broadcast_size(op: &'static str, lhs: u64, rhs: u64) -> Result<u64> {
-    if lhs == rhs || rhs == 1 {
-        Ok(lhs)
-    } else if lhs == 1 {
-        Ok(rhs)
-    } else {
-        Err(Error::SizeMismatch { op, lhs, rhs })
     }
 }
 

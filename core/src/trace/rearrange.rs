@@ -273,7 +273,7 @@ impl Recorder<'_> {
             (self.cast(x, dtype)?, self.cast(places, dtype)?, self.cast(table, dtype)?);
         let counter = lane_number_type(n);
         let (one, last) = (self.constant(counter, 1), self.literal(counter, n - 1, 1));
-        let found = self.search_sorted(places, x)?;
+        let found = self.search_sorted(places, x, Op::Lt)?;
         let found = self.cast(found, counter)?;
         let upper = self.same(Op::Max, &[found, one])?;
         let upper = self.same(Op::Min, &[upper, last])?;
@@ -425,14 +425,15 @@ impl Recorder<'_> {
         let lane = self.lane_index(dtype, total);
         let one = self.constant(dtype, 1);
         let next = self.same(Op::Add, &[lane, one])?;
-        self.search_sorted(ends, next)
+        self.search_sorted(ends, next, Op::Lt)
     }
 
-    /// How many lanes of `sorted`, which ascends, are below each lane of `x`: where it could be inserted.
+    /// How many lanes of `sorted`, which ascends, are below each lane of `x` (`Lt`), or not above it (`Le`): where it could
+    /// be inserted.
     ///
     /// # Errors
     /// `TypeMismatch` for masks and numbers, `UnsupportedType` for masks.
-    pub fn search_sorted(&mut self, sorted: VarId, x: VarId) -> Result<VarId> {
+    pub fn search_sorted(&mut self, sorted: VarId, x: VarId, is_below: Op) -> Result<VarId> {
         self.require("searchsorted", Class::Number, sorted)?;
         self.require("searchsorted", Class::Number, x)?;
         let n = self.size(sorted);
@@ -446,7 +447,7 @@ impl Recorder<'_> {
         for _ in 0..=n.ilog2() {
             let [middle, place] = self.middle([low, high], last)?;
             let value = self.pick(sorted, place, None)?;
-            let below = self.elementwise(Op::Lt, &[value, x])?;
+            let below = self.elementwise(is_below, &[value, x])?;
             [low, high] = self.half([low, high], middle, below)?;
         }
         Ok(low)

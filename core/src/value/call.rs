@@ -2,8 +2,8 @@
 
 use super::argument::{Argument, forms, operands, types};
 use super::entries::{apply, apply_complex};
-use super::lanes::over_lanes;
 use super::levels::{entries, outermost, parts};
+use super::over_lanes::over_lanes;
 use super::tensors::through_tensors;
 use super::{Form, Value};
 use crate::array::Array;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 use serde_json::{Value, json};
 use zmq::{DONTWAIT, POLLIN, PollItem, Socket};
 
@@ -75,7 +75,7 @@ impl Outbox {
 
     /// Sends a message.
     pub(crate) fn send(&self, channel: Channel, frames: Frames) {
-        heap::gave_away(frames.iter().map(Vec::len).sum());
+        process_heap::gave_away(frames.iter().map(Vec::len).sum());
         self.order(Order::Send(channel, frames));
     }
 

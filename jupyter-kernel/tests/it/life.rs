@@ -108,7 +108,7 @@ fn a_kernel_does_not_outlive_its_parent() {
         parent.wait().unwrap();
         // Its socket answers as long as it lives.
         client.heartbeat.set_rcvtimeo(100).unwrap();
-        let end = Instant::now() + Duration::from_secs(10);
+        let end = Instant::now() + Duration::from_secs(60);
         loop {
             client.heartbeat.send("alive?", 0).unwrap();
             if client.heartbeat.recv_bytes(0).is_err() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use porcini_core::device::{
     CACHE_LIMIT, DiskCache, GpuInfo, OLDEST_CAPABILITY, Survey, has_cuda, survey_cuda,
 };
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_script::Host;
 
 use super::{Finding, finding};

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+#[allow(unreachable_pub, reason = "it is part of a crate, too")]
+#[path = "../../../tests/src/pace.rs"]
+mod pace;
 mod sandbox;
 mod ways;
 
@@ -413,10 +416,11 @@ fn long_texts_are_stopped() {
         let (code, _, err) = sandboxed("texts", &limits, script);
         assert_eq!(code, 1, "{script}: {err}");
         assert!(err.contains("2 s of time (--max-seconds)"), "{script}: {err}");
-        assert!(start.elapsed() < Duration::from_secs(4), "{script}: {:?}", start.elapsed());
+        let time = start.elapsed();
+        assert!(pace::is_within(time, Duration::from_secs(4)), "{script}: {time:?}");
         let (code, time, err) = interrupted(&format!("print(1); {script}"));
         assert_eq!(code, 130, "{script}: {err}");
-        assert!(time < Duration::from_secs(2), "{script}: {time:?}");
+        assert!(pace::is_within(time, Duration::from_secs(2)), "{script}: {time:?}");
     }
 }
 
@@ -488,8 +492,8 @@ fn interruption_ends_loops_and_kernels() {
     for script in ["print(1); loop { }", "print(1); fn f() { loop { } } f()", sleep, kernel] {
         let (code, time, err) = interrupted(script);
         assert_eq!(code, 130, "{script}: {err}");
-        // Sooner than any of them ends, and on the busiest machine.
-        assert!(time < Duration::from_secs(20), "{script}: {time:?}");
+        // Sooner than any of them ends.
+        assert!(pace::is_within(time, Duration::from_secs(20)), "{script}: {time:?}");
         assert!(err.starts_with("error: interrupted"), "{err}");
         assert!(!err.contains("panic"), "{err}");
     }
@@ -508,7 +512,8 @@ fn other_signals_end_the_process() {
         let start = Instant::now();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         assert_eq!(finished(&child.wait_with_output().unwrap()).0, code, "{signal}");
-        assert!(start.elapsed() < Duration::from_secs(10), "{signal}: {:?}", start.elapsed());
+        let time = start.elapsed();
+        assert!(pace::is_within(time, Duration::from_secs(10)), "{signal}: {time:?}");
     }
 }
 

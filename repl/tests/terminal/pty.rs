@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
 
-/// How long anything may take, on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long anything may take, on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 const ROWS: u16 = 50;
 
 /// What the emulator shows, and all bytes that came.

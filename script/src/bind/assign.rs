@@ -6,7 +6,7 @@ use rhai::Dynamic;
 use super::types::from_list;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
-use crate::value::nested;
+use crate::value::to_core;
 use crate::value::{Arg, ArrayRef, Node};
 
 /// `value` as something that can stand in `place`, see [`Argument::fitted`](porcini_core::value::Argument::fitted);
@@ -21,7 +21,7 @@ pub(super) fn fitting(
         return from_list(&context.session, op, place.dtype(), &list).map(ArrayRef::leaf);
     }
     let args = [Arg::new(op, value)?, Arg::Value(place.clone())];
-    nested::lend(&args, |args| args[0].fitted(op, args[1])).map(ArrayRef::from).or_fault()
+    to_core::lend(&args, |args| args[0].fitted(op, args[1])).map(ArrayRef::from).or_fault()
 }
 
 /// `place[mask] = value`: lanes where the mask is false keep their bits.
@@ -33,7 +33,7 @@ pub(super) fn assign_masked(
 ) -> Result<()> {
     let value = fitting(context, "[]=", place, value)?;
     let args = [place, mask, &value].map(|arg| Arg::Value(arg.clone()));
-    let result = nested::lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
+    let result = to_core::lend(&args, |args| args[0].assigned(args[1], args[2])).or_fault()?;
     replace(context, place, &result.into())
 }
 

@@ -13,8 +13,8 @@ use super::list_tensors::alone;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::value::nested::lend;
 use crate::value::range::All;
+use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, Form, dynamic, scalar, type_name};
 
 /// Registers the functions of a table.

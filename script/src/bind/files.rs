@@ -4,7 +4,7 @@ use std::io::{Cursor, Read, Write};
 use std::ops::Deref;
 
 use porcini_core::interrupt;
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};

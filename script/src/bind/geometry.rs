@@ -10,7 +10,7 @@ use rhai::Dynamic;
 
 use super::registry::Registry;
 use crate::fault::Result;
-use crate::value::{Arg, nested};
+use crate::value::{Arg, to_core};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let mut registered = BTreeSet::new();
@@ -31,7 +31,7 @@ fn function(registry: &mut Registry<'_>, row: &'static NestedFunction) {
     registry.any(name, row.parameters.len(), move |context, call, args| {
         context.at(call);
         let args = args.iter().map(|arg| Arg::new(name, arg)).collect::<Result<Vec<_>>>()?;
-        let mut results = nested::call(name, &args)?;
+        let mut results = to_core::call(name, &args)?;
         Ok(if results.len() == 1 {
             Dynamic::from(results.remove(0))
         } else {

@@ -16,8 +16,8 @@ use super::{tensor_index, tensor_members};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
-use crate::value::nested;
 use crate::value::range::{self, All};
+use crate::value::to_core;
 use crate::value::{self, Arg, ArrayRef, Form, Node, dynamic};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -172,7 +172,7 @@ fn entries_of_array(
 /// `a[mask]` is `select(mask, a, 0)`.
 fn masked(array: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
     let args = [Arg::Value(array.clone()), Arg::Value(mask_index(array, index)?)];
-    nested::lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
+    to_core::lend(&args, |args| args[0].masked(args[1])).map(ArrayRef::from).or_fault()
 }
 
 fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
@@ -290,7 +290,7 @@ fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
             return tensor_members::get(&Tensor::new(&array, &[array.size()]).or_fault()?, name);
         }
         "T" if matches!(array.form(), Form::Matrix(_)) => {
-            let transposed = nested::call("transpose", &[Arg::Value(array.clone())])?;
+            let transposed = to_core::call("transpose", &[Arg::Value(array.clone())])?;
             return Ok(transposed.into_iter().map(Dynamic::from).next().unwrap_or_default());
         }
         _ => {}

@@ -16,8 +16,8 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, behind_arguments, fault, fault_with_hint, of_argument};
 use crate::language::tokens::{self, registered};
 use crate::value::names::Sight;
-use crate::value::nested::lend;
 use crate::value::text_kernel::{CALL, KernelRef};
+use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 pub(super) fn register(registry: &mut Registry<'_>) {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::diagnose::diagnosis::LISTED;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
-use crate::value::nested;
+use crate::value::to_core;
 use crate::value::{Arg, ArrayRef, Form, Node, scalar, type_name};
 
 /// Help of the static functions that are made here.
@@ -176,7 +176,7 @@ fn make(
 
 fn converted(nested: &Type, context: &Context, value: &Arg) -> Result<ArrayRef> {
     let value =
-        nested::lend(std::slice::from_ref(value), |args| nested.of(&context.session, args[0]));
+        to_core::lend(std::slice::from_ref(value), |args| nested.of(&context.session, args[0]));
     value.map(ArrayRef::from).or_fault()
 }
 
@@ -197,7 +197,7 @@ fn of_entries(nested: &Type, context: &Context, entries: &[Dynamic]) -> Result<A
     }
     let entries = entries.iter().map(|entry| argument(nested, context, entry));
     let entries = entries.collect::<Result<Vec<_>>>()?;
-    let value = nested::lend(&entries, |entries| nested.of_entries(&context.session, entries));
+    let value = to_core::lend(&entries, |entries| nested.of_entries(&context.session, entries));
     value.map(ArrayRef::from).or_fault()
 }
 
@@ -218,7 +218,7 @@ fn of_parts(nested: &Type, context: &Context, parts: &[Dynamic]) -> Result<Array
     }
     let part = |part: &Dynamic| {
         let made = Arg::new(name, part)?;
-        let tensor = nested::lend(&[made], |args| args[0].as_tensor(name)).or_fault()?;
+        let tensor = to_core::lend(&[made], |args| args[0].as_tensor(name)).or_fault()?;
         let number = |number| context.session.full(nested.dtype.unwrap_or(DType::F32), number, 1);
         match (tensor, scalar(part)) {
             (Some(tensor), _) => Ok(tensor),
@@ -368,7 +368,7 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
                 if !by_columns {
                     return Ok(rows);
                 }
-                Ok(nested::call("transpose", &[Arg::Value(rows)])?.remove(0))
+                Ok(to_core::call("transpose", &[Arg::Value(rows)])?.remove(0))
             });
         }
     }
@@ -408,14 +408,14 @@ fn call_static(
             return Ok(Arg::Value(ArrayRef::leaf(number)));
         }
         let value = Arg::new(name, value)?;
-        let converted = nested::lend(&[value], |args| args[0].cast(dtype)).or_fault()?;
+        let converted = to_core::lend(&[value], |args| args[0].cast(dtype)).or_fault()?;
         Ok(Arg::Value(converted.into()))
     };
     let args = args.iter().map(argument).collect::<Result<Vec<_>>>()?;
-    if !nested::takes(row, &args) {
+    if !to_core::takes(row, &args) {
         let types: Vec<String> = args.iter().map(Arg::type_name).collect();
         let (got, expected) = (types.join(", "), signature(row.parameters));
         return Err(fault(format!("{name}: got ({got}), expected {expected}")));
     }
-    Ok(nested::call(row.name, &args)?.remove(0))
+    Ok(to_core::call(row.name, &args)?.remove(0))
 }

@@ -12,7 +12,7 @@ use super::list_tensors::of_entries;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint, under_name};
-use crate::value::nested;
+use crate::value::to_core;
 use crate::value::{Arg, ArrayRef, Node, dynamic, scalar};
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -87,7 +87,7 @@ fn operate(context: &Context, operator: &str, args: &[&mut Dynamic], op: Op) -> 
         }
     }
     let args = [Arg::new(operator, args[0])?, Arg::new(operator, args[1])?];
-    nested::map(operator, &args, &|operands| apply(&context.session, operands))
+    to_core::map(operator, &args, &|operands| apply(&context.session, operands))
 }
 
 /// The common case without detours: plain arrays and numbers. `None` for anything else.
@@ -129,7 +129,7 @@ fn unary_operators(registry: &mut Registry<'_>) {
                 Node::Leaf(array) => array.apply(op, &[]).map(ArrayRef::leaf).or_fault(),
                 Node::Nested(..) | Node::Tensor(_) => {
                     let args = [Arg::Value(x.clone())];
-                    nested::map(symbol, &args, &|operands| context.session.apply(op, operands))
+                    to_core::map(symbol, &args, &|operands| context.session.apply(op, operands))
                 }
             }
         });
@@ -222,7 +222,7 @@ fn call_with(
         Some(numbers) => {
             session.of_numbers(&numbers, |lanes| apply(session, lanes)).map(dynamic).or_fault()
         }
-        None => nested::map(name, &args, &|operands| apply(session, operands)).map(Dynamic::from),
+        None => to_core::map(name, &args, &|operands| apply(session, operands)).map(Dynamic::from),
     }
 }
 

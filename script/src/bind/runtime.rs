@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use porcini_core::Array;
 use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 use rhai::Dynamic;
 
 use super::derivatives::with_letter;
@@ -262,7 +262,7 @@ fn memory(registry: &mut Registry<'_>) {
     for prefix in ["", "cuda_"] {
         registry.any(&format!("{prefix}malloc_trim"), 0, |context, _, _| {
             let (_, bytes) = context.session.malloc_trim();
-            heap::trim();
+            process_heap::trim();
             Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
         });
         registry.any(&format!("{prefix}mem_get_info"), 0, |context, _, _| -> Result<rhai::Array> {

@@ -65,16 +65,7 @@ fn numbers(registry: &mut Registry<'_>) {
             registry.any(name, arity, move |context, call, args| {
                 context.at(call);
                 let rng = args.get(1).map(|rng| &**rng);
-                if let Some(shape) = args[0].read_lock::<rhai::Array>() {
-                    let shape = shape.iter().map(|extent| count(name, extent));
-                    let shape = Shape::new(name, shape.collect::<Result<Vec<_>>>()?).or_fault()?;
-                    let n = shape.n_entries();
-                    let lanes = drawn(context, name, n, rng, &|rng| rng.draw_lanes(name, draw, n))?;
-                    let tensor = Tensor::new(&lanes.array(name)?, shape.extents());
-                    return tensor.map(ArrayRef::tensor).or_fault();
-                }
-                let n = count(name, args[0])?;
-                drawn(context, name, n, rng, &|rng| rng.draw_lanes(name, draw, n))
+                shaped(context, name, args[0], rng, &|rng, n| rng.draw_lanes(name, draw, n))
             });
         }
     }
@@ -82,18 +73,16 @@ fn numbers(registry: &mut Registry<'_>) {
         "randint",
         "(low, high, n, rng)",
         "n uniform integers from low up to but not including high, the order of NumPy and PyTorch; Int32C, or Int64C \
-         if a bound needs it; rng as in rand. None is likelier than another by more than a factor of 1 + 2^-32. \
-         Recorded.\n\n\
+         if a bound needs it; with a list of extents a tensor of that shape; rng as in rand. None is likelier than \
+         another by more than a factor of 1 + 2^-32. Recorded.\n\n\
          >> randint(1, 7, 5)\n[5, 4, 3, 2, 4]",
     );
     for arity in [3, 4] {
         registry.any("randint", arity, |context, call, args| {
             context.at(call);
             let (low, high) = (bound(args[0])?, bound(args[1])?);
-            let n = count("randint", args[2])?;
-            drawn(context, "randint", n, args.get(3).map(|rng| &**rng), &|rng| {
-                rng.draw_integers(low, high, n)
-            })
+            let rng = args.get(3).map(|rng| &**rng);
+            shaped(context, "randint", args[2], rng, &|rng, n| rng.draw_integers(low, high, n))
         });
     }
 }
@@ -124,6 +113,25 @@ fn seeds(registry: &mut Registry<'_>) {
         context.seeds.set(SplitMix64::new(seed_of("seed", args[0])?));
         Ok(())
     });
+}
+
+/// So many numbers, or a tensor of this shape.
+fn shaped(
+    context: &Context,
+    name: &'static str,
+    shape: &Dynamic,
+    rng: Option<&Dynamic>,
+    draw: &dyn Fn(&mut Pcg32, u64) -> porcini_core::Result<Array>,
+) -> Result<ArrayRef> {
+    let Some(shape) = shape.read_lock::<rhai::Array>() else {
+        let n = count(name, shape)?;
+        return drawn(context, name, n, rng, &|rng| draw(rng, n));
+    };
+    let extents = shape.iter().map(|extent| count(name, extent));
+    let shape = Shape::new(name, extents.collect::<Result<Vec<_>>>()?).or_fault()?;
+    let n = shape.n_entries();
+    let lanes = drawn(context, name, n, rng, &|rng| draw(rng, n))?;
+    Tensor::new(&lanes.array(name)?, shape.extents()).map(ArrayRef::tensor).or_fault()
 }
 
 /// What `draw` makes of a generator: the one that is given, or new ones of `n` lanes from the session's next seed.

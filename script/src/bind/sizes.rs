@@ -6,8 +6,8 @@
 use std::hint::black_box;
 
 use porcini_core::device::host_capacity;
-use porcini_core::memory::alloc::Bytes;
-use porcini_core::memory::heap;
+use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::memory::process_heap;
 use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
 
 use super::registry::Registry;
@@ -94,7 +94,7 @@ impl Sizes {
 
 /// Bytes that the system leaves; under a limit, copies must find room too.
 fn room_left() -> u64 {
-    heap::room().unwrap_or_else(|| host_capacity().bytes)
+    process_heap::room().unwrap_or_else(|| host_capacity().bytes)
 }
 
 /// Whether the system would give so many bytes: who takes them does not ask, and a refusal ends the process.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use porcini_core::Session;
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::tape::TapeRow;
 use rhai::{Dynamic, Map};
 

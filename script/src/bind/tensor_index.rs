@@ -10,8 +10,8 @@ use super::given::check_lane;
 use super::tensor_members;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
-use crate::value::nested::lend;
 use crate::value::range::{self, All};
+use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, Node, dynamic, type_name};
 
 /// `t[index]`: entries, an entry alone a number.

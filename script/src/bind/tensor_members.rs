@@ -11,7 +11,7 @@ use crate::value::{ArrayRef, dynamic};
 type Give = fn(&Tensor) -> Result<Dynamic>;
 
 /// Name, what it is in a few words, and what it gives.
-pub(crate) const MEMBERS: [(&str, &str, Give); 7] = [
+pub(crate) const MEMBERS: [(&str, &str, Give); 8] = [
     ("T", "the tensor with its axes in opposite order", |t| tensor(t.transpose())),
     ("H", "the matrix turned, with the sign of imaginary parts changed", |t| {
         let turned = if t.shape().rank() < 2 { Ok(t.clone()) } else { t.matrix_transpose() };
@@ -23,6 +23,7 @@ pub(crate) const MEMBERS: [(&str, &str, Give); 7] = [
     }),
     ("ndim", "number of axes", |t| Ok(number(t.shape().rank() as u64))),
     ("size", "number of entries", |t| Ok(number(t.shape().n_entries()))),
+    ("dtype", "lane type, as a text", |t| Ok(t.dtype().name().into())),
     ("real", "real parts", |t| tensor(Ok(t.part(0)))),
     ("imag", "imaginary parts", |t| {
         let zeros = || t.each(|part| part.session().zeros(part.dtype(), part.size()));
@@ -31,7 +32,7 @@ pub(crate) const MEMBERS: [(&str, &str, Give); 7] = [
 ];
 
 /// Those that arrays have too, which are tensors of one axis.
-pub(crate) const OF_ARRAYS: [&str; 3] = ["shape", "ndim", "size"];
+pub(crate) const OF_ARRAYS: [&str; 4] = ["shape", "ndim", "size", "dtype"];
 
 /// A member by its name.
 pub(super) fn get(value: &Tensor, name: &str) -> Result<Dynamic> {

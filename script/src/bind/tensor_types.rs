@@ -12,7 +12,7 @@ use super::types::static_function;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::host_array::HostRef;
-use crate::value::nested::lend;
+use crate::value::to_core::lend;
 use crate::value::{self, ArrayRef, Form, scalar};
 
 /// A type of tensors.

@@ -16,7 +16,7 @@ use super::list_tensors::{beside_tensors, called, value_of};
 use super::registry::{OfTensors, Registry, TensorForm};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
-use crate::value::nested::lend;
+use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, Form, scalar, type_name};
 
 /// Tensors that `einsum` takes, and the text in front of them.

@@ -13,7 +13,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, under_name};
 use crate::value::host_array::HostRef;
-use crate::value::nested::lend;
+use crate::value::to_core::lend;
 use crate::value::{self, Arg, ArrayRef, Form, GENERATOR, scalar};
 
 /// Names of the one-dimensional types, floats first.

@@ -42,7 +42,7 @@ const WORDS: [(&str, &str); 170] = [
     ("to_csv", "write_csv(\"x.csv\", columns)"),
     ("time", "%time x at a prompt, or timeit(|| x)"),
     ("ls", "%ls at a prompt; %sh runs any command of the system"),
-    ("dtype", "type_of(x)"),
+    ("dtype", "x.dtype, or type_of(x)"),
     ("T", "transpose(m), and t.T of tensors: arrays have one dimension"),
     ("ndim", "len(shape(x)), and t.ndim of tensors"),
     ("tolist", "x.ndarray(), or for lane in x { .. }"),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use porcini_core::interrupt::{self, Cause};
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 use porcini_core::random::SplitMix64;
 use porcini_core::{Array, Session};
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
@@ -169,13 +169,13 @@ impl Interpreter {
     fn give_back(&mut self) {
         let arrays = self.context.session.memory_info();
         let free = || {
-            let held = heap::held().saturating_add(arrays.used + arrays.cached);
+            let held = process_heap::held().saturating_add(arrays.used + arrays.cached);
             Some(resident()?.saturating_sub(held))
         };
         let Some(before) = free() else { return };
         self.kept = self.kept.min(before);
         if before > self.kept + MOST_KEPT {
-            heap::trim();
+            process_heap::trim();
             self.kept = free().unwrap_or(before);
         }
     }
@@ -397,7 +397,7 @@ impl Interpreter {
         self.context.seeds.set(SplitMix64::new(FIRST_SEED));
         self.context.arguments.replace(self.context.host.arguments());
         self.context.session.malloc_trim();
-        heap::trim();
+        process_heap::trim();
     }
 
     fn show(&mut self, value: Dynamic) -> Result<Outcome, Box<EvalAltResult>> {

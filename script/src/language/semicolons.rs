@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::iter;
 use std::ops::Range;
 
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::called::Scopes;

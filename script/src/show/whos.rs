@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use porcini_core::inspect::Whos;
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{Dynamic, Scope};
 
 use crate::show::table::Table;

@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use rhai::EvalAltResult;
 
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};

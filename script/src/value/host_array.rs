@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::fault::{IntoFault, Result, fault};

@@ -13,17 +13,17 @@ pub(crate) mod dates;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod names;
-pub(crate) mod nested;
 pub(crate) mod npy;
 pub(crate) mod outputs;
 pub(crate) mod range;
 pub(crate) mod standing;
 pub(crate) mod text_kernel;
+pub(crate) mod to_core;
 
 use std::cell::{Ref, RefCell};
 use std::rc::Rc;
 
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar};
 use rhai::Dynamic;

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use porcini_core::device::{Capacity, physical_capacity};
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
-use porcini_core::memory::alloc::Bytes;
-use porcini_core::memory::heap;
+use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::memory::process_heap;
 
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::show::outcome::Outcome;
@@ -195,7 +195,7 @@ impl Watch {
         let timer = (self.depth.get() == 1).then(|| {
             self.turn.printed.store(0, Ordering::Relaxed);
             *self.turn.lock() = State { runs: true, why: None };
-            heap::watch();
+            process_heap::watch();
             self.start_timer()
         });
         Running { watch: self.clone(), _timer: timer.flatten() }
@@ -208,7 +208,7 @@ impl Watch {
 
     fn start_timer(&self) -> Option<mpsc::Sender<()>> {
         // Under a limit of the system the heap is looked at, and it may have no room for a thread.
-        let room = if self.is_sandbox { None } else { heap::room() };
+        let room = if self.is_sandbox { None } else { process_heap::room() };
         if room.is_some_and(|room| room < physical_capacity().bytes) {
             return None;
         }

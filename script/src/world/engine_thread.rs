@@ -1,6 +1,6 @@
 //! The thread that scripts run on, with a stack that deep recursion does not use up.
 
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 
 /// Stack of the engine thread: deep recursion in scripts ends with an error long before it is used up.
 pub const ENGINE_STACK: usize = 512 << 20;
@@ -26,7 +26,7 @@ pub(crate) fn stack() -> usize {
 /// # Panics
 /// If `work` panics, or the system refuses the thread.
 pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    heap::share();
+    process_heap::share();
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
         let work = || {
@@ -44,6 +44,6 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 fn warm_up() -> Vec<u8> {
     let mut pieces = [(); 14].map(|()| Vec::with_capacity(100 << 10));
     let last = Vec::with_capacity(1 << 10);
-    pieces.iter_mut().for_each(heap::make_resident);
+    pieces.iter_mut().for_each(process_heap::make_resident);
     last
 }

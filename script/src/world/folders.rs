@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 #[cfg(unix)]
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 use tempfile::NamedTempFile;
 
 #[cfg(unix)]
@@ -113,7 +113,7 @@ pub(crate) fn read_plain(
 #[cfg(unix)]
 fn read_large(file: &File, n: usize, path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut bytes = heap::zeroed(n).ok_or(io::ErrorKind::OutOfMemory)?;
+    let mut bytes = process_heap::zeroed(n).ok_or(io::ErrorKind::OutOfMemory)?;
     let mut progress = Progress::new(n, path, report);
     for (i, group) in bytes.chunks_mut(LARGE).enumerate() {
         if interrupt::is_requested() {

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use porcini_core::interrupt::{self, Cause};
-use porcini_core::memory::heap;
+use porcini_core::memory::process_heap;
 use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
 
 use crate::fault::{DEEPEST, Result, Stop, out_of_memory, stop};
@@ -61,7 +61,7 @@ impl Nesting {
         if interrupt::cause() == Some(Cause::Short) {
             return Err(out_of_memory());
         }
-        if let Some(room) = heap::room_for_copies() {
+        if let Some(room) = process_heap::room_for_copies() {
             // Using a variable may copy it. Somebody looks each time until there is more room.
             let fits = context.scope().get(name).is_none_or(|value| held(value) as u64 <= room);
             return if fits { Ok(()) } else { Err(out_of_memory()) };

@@ -4,10 +4,10 @@
 //! launch and writes the uniform values; the body runs packets of lanes from `lane` until `end`, which
 //! lies a multiple of the packet behind it, at least one.
 
-use super::allocate::{Allocator, Usage};
 use super::lower::Lowered;
 use super::machine::{Machine, Style};
 use super::options::CpuOptions;
+use super::register_allocation::{Allocator, Usage};
 use crate::convert::exactly;
 use crate::error::Result;
 

@@ -18,7 +18,7 @@ use crate::backend::thread_pool::Pool;
 use crate::backend::{CodeStatistics, Origin};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-use crate::memory::alloc::Allocator;
+use crate::memory::caching_allocator::Allocator;
 
 /// Nanoseconds of a machine instruction, about; only thresholds depend on it.
 const INSTRUCTION_TIME: f64 = 0.3;

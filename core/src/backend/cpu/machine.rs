@@ -1,6 +1,6 @@
 //! The door between register allocation and an instruction set.
 //!
-//! [`Allocator`](super::allocate::Allocator) is generic over a [`Machine`], which encodes one instruction after the
+//! [`Allocator`](super::register_allocation::Allocator) is generic over a [`Machine`], which encodes one instruction after the
 //! other as registers are given: one pass, and no call through a table. A register is named by its class and number,
 //! memory by what lies there; addresses, encodings and the calling convention are the machine's own.
 

@@ -6,7 +6,6 @@
 //! `assemble.rs` puts the loop around it; `executable_memory.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
 //! no executable memory, the interpreter runs it instead.
 
-mod allocate;
 mod assemble;
 mod compiled;
 mod executable_memory;
@@ -22,6 +21,7 @@ mod operands;
 mod options;
 mod program;
 mod regions;
+mod register_allocation;
 mod scattered;
 mod split;
 mod target;
@@ -48,7 +48,7 @@ use crate::error::Result;
 use crate::ir::division::{self, Divisors};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
-use crate::memory::alloc::Allocator;
+use crate::memory::caching_allocator::Allocator;
 
 /// Whether the system gives executable memory in one of the ways to ask for it.
 pub fn gives_executable_memory(options: &CpuOptions) -> bool {

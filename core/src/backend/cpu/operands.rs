@@ -1,9 +1,9 @@
 //! Operands of one instruction: which are in registers, which stay in memory, where the result goes.
 
-use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE};
 use super::instructions::{Form, Opcode};
 use super::machine::{Machine, Memory, Operand, Physical};
 use super::program::{Home, Inst, Location, MachineOp, Special, VReg};
+use super::register_allocation::{Allocator, NEVER, NO_SLOT, NOWHERE};
 
 impl<T: Machine> Allocator<'_, T> {
     fn resident(&self, v: VReg) -> bool {

@@ -5,9 +5,9 @@
 //! throughout the region: first the copies that the region changes, then what it only reads. What a region
 //! uses of outside is live to its end.
 
-use super::allocate::{Allocator, NEVER, NO_SLOT, NOWHERE, TEMPORARIES};
 use super::machine::{Jump, Machine, Physical, Stored};
 use super::program::{Home, MachineOp, Program, VReg};
+use super::register_allocation::{Allocator, NEVER, NO_SLOT, NOWHERE, TEMPORARIES};
 
 /// Mask registers that stay free for temporaries, of seven.
 const FREE_MASKS: usize = 4;

@@ -13,7 +13,7 @@ use crate::backend::{Backend, CodeStatistics, Executable, Launched, Memory};
 use crate::convert::exactly;
 use crate::error::Result;
 use crate::ir::kernel::{BufferIndex, Code, Kernel, LiteralMode, ParamBlock};
-use crate::memory::alloc::Allocator;
+use crate::memory::caching_allocator::Allocator;
 
 /// The host beside a GPU.
 pub(super) struct OnHost {

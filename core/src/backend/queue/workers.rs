@@ -10,7 +10,7 @@ use super::works::{Load, Number, Taken, Use, Works};
 use crate::backend::thread_pool::{Background, Pool};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::memory::heap;
+use crate::memory::process_heap;
 
 /// Works that may wait; who adds more does some of them.
 const MOST_WAITING: usize = 1 << 12;
@@ -98,7 +98,7 @@ impl Workers {
     pub(super) fn add(&self, work: Boxed, uses: Vec<Use>, load: Load) {
         let mut state = self.shared.lock();
         state.works.push(work, uses, load);
-        heap::receive(std::mem::take(&mut state.given_back));
+        process_heap::receive(std::mem::take(&mut state.given_back));
         if !interrupt::is_requested() {
             state.is_paused = false;
         }
@@ -270,7 +270,7 @@ impl Shared {
             // What it keeps alive may be dropped, which takes time and locks.
             drop(state);
             drop(taken);
-            let given_back = if worker > 0 { heap::hand_over() } else { 0 };
+            let given_back = if worker > 0 { process_heap::hand_over() } else { 0 };
             state = self.lock();
             state.given_back += given_back;
         }
@@ -310,7 +310,7 @@ impl Shared {
             let seen = pool.arrivals();
             let mut state = self.lock();
             if is_done(&mut state.works) {
-                heap::receive(std::mem::take(&mut state.given_back));
+                process_heap::receive(std::mem::take(&mut state.given_back));
                 return Ok(());
             }
             if interrupt::is_requested() {

@@ -3,7 +3,7 @@
 use std::thread::current;
 
 use super::Table;
-use super::recording::OpenRegion;
+use super::recording_state::OpenRegion;
 use crate::error::Error;
 use crate::ir::var::{Kind, Undone, VarId};
 

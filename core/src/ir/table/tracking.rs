@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::Table;
-use super::recording::Isolated;
+use super::recording_state::Isolated;
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 

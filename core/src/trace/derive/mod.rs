@@ -3,22 +3,22 @@
 //! A [`Cone`] holds the tracked variables between some inputs and some outputs, operands before users. The reverse mode
 //! goes through it from the outputs to the inputs and passes *cotangents* to operands; the forward mode goes the other
 //! way and makes *tangents* of those of operands. What both do of one operation stands in [`operation`] (lane by lane)
-//! and [`lanes`] (across lanes). A function without a rule is recorded as what it is made of, aside from the call, and
+//! and [`across_lanes`] (across lanes). A function without a rule is recorded as what it is made of, aside from the call, and
 //! differentiated through that.
 
+mod across_lanes;
 mod complex;
 mod forward;
 mod function;
 mod gradients;
-mod lanes;
+mod loop_states;
 mod operation;
 mod product;
 mod reduction;
 mod region;
 mod reverse;
 mod reverse_loop;
-mod scatter;
-mod turns;
+mod scatter_winners;
 mod unroll;
 
 pub(crate) use forward::PushForward;

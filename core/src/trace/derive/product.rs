@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::lanes::Operands;
+use super::across_lanes::Operands;
 use super::reverse::Cotangents;
 use super::{Of, Recorder};
 use crate::convert::exactly;

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::turns::Kept;
+use super::loop_states::Kept;
 use super::{Cone, Of, Turn};
 use crate::error::Result;
 use crate::ir::mix::Mix;

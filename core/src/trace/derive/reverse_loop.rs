@@ -1,8 +1,8 @@
 //! Loops backwards: of each turn the states are read, and what it does with them is recorded again.
 
+use super::loop_states::Kept;
 use super::region::Loop;
 use super::reverse::PullBack;
-use super::turns::Kept;
 use super::{Recorder, Way};
 use crate::error::Result;
 use crate::ir::op::{Op, ScatterOp};

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use memchr::memchr3;
-use porcini_core::memory::alloc::Bytes;
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{DType, interrupt};
 
 use crate::fault::{Result, Stop, check_interrupt, fault, stop};

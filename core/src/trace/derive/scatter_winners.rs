@@ -1,7 +1,7 @@
 //! Scatters: which values are there in the end.
 
 use super::Recorder;
-use super::lanes::Operands;
+use super::across_lanes::Operands;
 use crate::error::Result;
 use crate::ir::op::{Op, ScatterMode, ScatterOp, Writer};
 use crate::ir::var::VarId;

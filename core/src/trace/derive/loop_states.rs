@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::{Kind, VarId};
-use crate::memory::alloc::Bytes;
+use crate::memory::caching_allocator::Bytes;
 use crate::trace::copy::Copy;
 use crate::trace::region::Change;
 
