@@ -127,8 +127,10 @@ fn segments_are_folded_each_by_itself() {
 fn scans_need_not_commute() {
     let session = Session::new().unwrap();
     let map = [("p", "x"), ("q", "x ^ 5u")];
-    let parts =
-        Parts { post: vec!["a.q".into()], ..parts(&map, &["a.p * b.p", "a.q * b.p + b.q"]) };
+    let parts = Parts {
+        post: vec![(String::new(), "a.q".into())],
+        ..parts(&map, &["a.p * b.p", "a.q * b.p + b.q"])
+    };
     let scan = TextReduction::new("uint32 scan(uint32 x)", &parts, true, &|_| None).unwrap();
     for n in [1_usize, 7, 8, 9, 64, 65, 5003] {
         let x: Vec<u32> = numbers(n).map(|x| x | 1).collect();

@@ -110,18 +110,28 @@ table! {
     ///
     /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
     /// [0, 1]
-    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Any);
+    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::Any);
     /// Whether all entries along an axis, or of a list of axes, are true, a tensor; of all a bool (evaluates). The word by
     /// itself is every entry of an axis, `t[[all, 0]]`, or every axis, `hsum(t, all, true)`.
     ///
     /// >> all(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
     /// [0, 1]
-    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::All);
+    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::All);
     /// Number of true entries along an axis, or of a list of axes, a tensor; of all an integer (evaluates).
     ///
     /// >> count(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
     /// [1, 2]
-    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, ReduceOp::Count);
+    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::Count);
+    /// Number of the entries that are not 0, or true, along an axis, or of a list of axes, a tensor; of all an integer
+    /// (evaluates).
+    ///
+    /// >> count_nonzero(TensorXfC([[1, 0], [3, 4]]), 0)
+    /// [2, 1]
+    /// >> count_nonzero(FloatC([1, 0, 3]))
+    /// 2
+    count_nonzero(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        truth(c, &c.tensor(0)?.is_not_zero()?, ReduceOp::Count)
+    };
     /// Number of the first smallest entry along an axis, or among all; NaN is ignored.
     ///
     /// >> argmin(TensorXfC([[1, 4], [3, 2]]), 1)
@@ -257,8 +267,8 @@ fn quantiles(c: &Call<'_, '_>, part: impl Fn(f64) -> Result<f64>) -> Result<Valu
 }
 
 /// Of all entries a number, along axes a tensor.
-fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
-    match reduce(c, op)? {
+fn truth(c: &Call<'_, '_>, of: &Tensor, op: ReduceOp) -> Result<Answer> {
+    match number_or_tensor(of.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)? {
         Value::Array(one) if c.axes(1)?.is_none() => one.item(0).map(Answer::from),
         along => Ok(along.into()),
     }

@@ -37,6 +37,14 @@ table! {
         let columns = tensor.nonzero()?.iter().map(column).collect::<Result<Vec<_>>>()?;
         Tensor::stack(&columns, 1)
     };
+    /// The numbers of the entries that are not 0, or true, in the order in which entries lie. Evaluates.
+    ///
+    /// >> flatnonzero(TensorXfC([[1, 0], [2, 3]]))
+    /// [0, 2, 3]
+    flatnonzero(t: Tensor) = |c| {
+        let numbers = flat(c, 0)?.nonzero()?;
+        numbers.into_iter().next().ok_or_else(|| c.unexpected(0, "an array or a tensor"))
+    };
     /// The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they
     /// lie: a list of as many arrays as the shape has axes. Recorded, not run.
     ///
@@ -120,10 +128,23 @@ table! {
     /// >> unique(Int32C([3, 1, 3, 2]))
     /// [1, 2, 3]
     unique(x: Tensor) = |c| {
-        let tensor = c.tensor(0)?;
-        let [all] = &tensor.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
-        all.unique()
+        distinct(c, &c.tensor(0)?)
     };
+    /// The values that occur in either, each once, ascending, in their common type. Evaluates.
+    ///
+    /// >> union1d(Int32C([3, 1]), Int32C([1, 2]))
+    /// [1, 2, 3]
+    union1d(a: Tensor, b: Tensor) = |c| distinct(c, &Tensor::concat(&[flat(c, 0)?, flat(c, 1)?], 0)?);
+    /// The values that occur in both, each once, ascending. Evaluates.
+    ///
+    /// >> intersect1d(Int32C([3, 1, 3]), Int32C([1, 3, 4]))
+    /// [1, 3]
+    intersect1d(a: Tensor, b: Tensor) = |c| shared(c, true);
+    /// The values that occur in the first and not in the second, each once, ascending. Evaluates.
+    ///
+    /// >> setdiff1d(Int32C([3, 1, 3]), Int32C([1, 4]))
+    /// [3]
+    setdiff1d(a: Tensor, b: Tensor) = |c| shared(c, false);
     /// Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and
     /// not including n; or of segments that lie behind each other, segment i from offsets[i] up to and not including
     /// offsets[i + 1]. In lane order on every device. Types as of hsum. Recorded, not run.
@@ -268,15 +289,39 @@ table! {
     polyval(p: Tensor, x: Operand) = |c| {
         let p = c.tensor(0)?;
         let &[n] = p.shape().extents() else { return Err(c.unexpected(0, "an array of coefficients")) };
-        let mut value = apply(Op::Mul, &[c.args[1], &0.into()])?;
+        let number = match c.args[1] {
+            Argument::Number(number) => Some(c.session.full(p.dtype().meet(*number), *number, 1)?),
+            _ => None,
+        };
+        let number = number.as_ref().map(Argument::from);
+        let x = number.as_ref().unwrap_or(c.args[1]);
+        let mut value = apply(Op::Mul, &[x, &0.into()])?;
         for i in 0..n {
             let i = i.cast_signed();
             let coefficient = p.slice(0, i..i + 1)?.lanes()?;
-            let product = apply(Op::Mul, &[&(&value).into(), c.args[1]])?;
+            let product = apply(Op::Mul, &[&(&value).into(), x])?;
             value = apply(Op::Add, &[&(&product).into(), &(&coefficient).into()])?;
         }
         Ok::<Value, Error>(value)
     };
+}
+
+/// The entries as one axis.
+fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
+    c.tensor(i)?.reshape(&[-1])
+}
+
+/// The values that occur, ascending.
+fn distinct(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
+    let [all] = &of.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
+    all.unique()
+}
+
+/// The values of the first that are, or are not, among those of the second.
+fn shared(c: &Call<'_, '_>, is_in_both: bool) -> Result<Array> {
+    let values = distinct(c, &c.tensor(0)?)?;
+    let found = Tensor::from(&values).is_among(&c.tensor(1)?)?.entries()?.swap_remove(0);
+    values.compress(&if is_in_both { found } else { found.apply(Op::Not, &[])? })
 }
 
 /// How much of a sum of products is given.

@@ -9,6 +9,7 @@ use super::{Answer, Call, Kind, Row, table};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
+use crate::linear::Function;
 use crate::tensor::Tensor;
 use crate::value::{Argument, Form, Value, apply, function};
 
@@ -315,12 +316,17 @@ table! {
     /// [[3, 2],
     ///  [7, 4]]
     inner(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.dot_of_rows(&c.tensor(1)?)?);
-    /// The product of a square matrix with itself, n times; of n = 0 the identity.
+    /// The product of a square matrix with itself, n times; of n = 0 the identity, of n below 0 that of its inverse, which
+    /// evaluates.
     ///
     /// >> matrix_power(TensorXfC([[1, 1], [0, 1]]), 5)
     /// [[1, 5],
     ///  [0, 1]]
-    matrix_power(m: Tensor, n: Count("a power")) = |c| c.tensor(0)?.matrix_power(c.integer(1)?);
+    matrix_power(m: Tensor, n: Integer) = |c| {
+        let (m, n): (Tensor, i64) = (c.tensor(0)?, c.integer(1)?);
+        let m = if n < 0 { m.linear(c.op, Function::Inverse)?.swap_remove(0) } else { m };
+        m.matrix_power(n.unsigned_abs())
+    };
     /// The sum of the diagonal of a matrix.
     ///
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))

@@ -143,7 +143,12 @@ fn part(c: &Call<'_, '_>, range: fn(usize, usize) -> std::ops::Range<usize>) -> 
 }
 
 fn concat(c: &Call<'_, '_>) -> Result<Value> {
-    let mut components = c.vector(0)?;
+    let mut components = c.vector(0).map_err(|error| match error {
+        Error::Forms { what, .. } => {
+            Error::Forms { what, remedy: Some("arrays go in a list: concat([x, y])") }
+        }
+        other => other,
+    })?;
     let number = match c.args[1] {
         Argument::Number(w) => {
             let dtype = c.args[0].dtype().unwrap_or(DType::F32);

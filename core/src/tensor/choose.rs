@@ -30,6 +30,18 @@ impl Tensor {
     /// # Errors
     /// What evaluation fails with.
     pub fn nonzero(&self) -> Result<Vec<Array>> {
+        let [mask] = &self.is_not_zero()?.entries()?[..] else {
+            return Err(Error::EmptyReduction { op: "nonzero" });
+        };
+        let lanes = mask.true_lanes()?;
+        (0..self.shape().rank()).map(|axis| self.shape().number_along(&lanes, axis)).collect()
+    }
+
+    /// Which entries are not 0, or true. Recorded, not run.
+    ///
+    /// # Errors
+    /// None at present.
+    pub fn is_not_zero(&self) -> Result<Self> {
         let is_other = |part: &Array| match part.dtype() {
             DType::Mask => Ok(part.clone()),
             _ => part.apply(Op::Ne, &[0.into()]),
@@ -39,8 +51,7 @@ impl Tensor {
         let mask = masks
             .reduce(|all, mask| all?.try_or(&mask?))
             .unwrap_or(Err(Error::EmptyReduction { op: "nonzero" }))?;
-        let lanes = mask.true_lanes()?;
-        (0..self.shape().rank()).map(|axis| self.shape().number_along(&lanes, axis)).collect()
+        Self::of(&[mask], self.shape().clone())
     }
 
     /// The entries along an axis where a mask, as long as it, is true. Evaluates the mask.

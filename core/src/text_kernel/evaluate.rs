@@ -535,7 +535,7 @@ fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
         return Some(Scalar::Float(match limit {
             "max" => most,
             "min" | "lowest" => -most,
-            "tiny" => power(dtype.least_exponent()),
+            "tiny" | "smallest" => power(dtype.least_exponent()),
             "epsilon" => power(1 - dtype.significand_digits()),
             "inf" | "infinity" => f64::INFINITY,
             "nan" | "quiet_NaN" => f64::NAN,
@@ -545,7 +545,7 @@ fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
     let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
     let number = match limit {
         "max" => most,
-        "min" | "lowest" => least,
+        "min" | "lowest" | "smallest" => least,
         _ => return None,
     };
     let integer = i64::try_from(number).map(Scalar::Int).ok();

@@ -209,9 +209,15 @@ impl Parser<'_> {
 
     fn primary(&mut self) -> Result<Expression, Trouble> {
         let at = self.span();
-        if let Token::Number(number) = *self.token() {
+        if let Token::Number(number, dtype) = *self.token() {
             self.next();
-            return Ok(Expression { at, kind: Term::Number(number) });
+            let number = Expression { at, kind: Term::Number(number) };
+            return Ok(match dtype {
+                Some(dtype) => {
+                    Expression { at, kind: Term::Cast(TypeName::Known(dtype), number.into()) }
+                }
+                None => number,
+            });
         }
         if self.takes("(") {
             let back = self.place();
@@ -245,7 +251,14 @@ impl Parser<'_> {
             let of_type = self.type_name()?;
             let of_type = of_type.ok_or_else(|| self.unexpected("a type"))?;
             self.expect(">", "behind the type")?;
-            return self.of_type(of_type, at);
+            let mut made = self.of_type(of_type, at)?;
+            // C++'s smallest float is not the lowest one.
+            if let ("numeric_limits", Term::Limit(_, limit)) = (name, &mut made.kind)
+                && limit == "min"
+            {
+                *limit = "smallest".into();
+            }
+            return Ok(made);
         }
         if self.takes("::") {
             let what = format!("`{name}` is no type");

@@ -2,7 +2,7 @@
 
 use super::trouble::{Span, Trouble};
 use crate::convert::exactly;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 
 /// A piece of the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -10,7 +10,8 @@ pub(super) enum Token<'t> {
     /// An identifier or keyword.
     Name(&'t str),
     /// A literal.
-    Number(Scalar),
+    /// A number, and its type if a suffix says more than that it is one.
+    Number(Scalar, Option<DType>),
     /// An operator, a bracket.
     Sign(&'static str),
     /// Behind the last one.
@@ -98,7 +99,7 @@ pub(super) fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> 
     }
 }
 
-/// A literal and its length. Suffixes are those of C; a number has the type of what it meets all the same.
+/// A literal and its length. Suffixes are those of C; but for L and LL a number has the type of what it meets all the same.
 fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     let is_of_number = |c: char| is_part(c) || c == '.';
     let mut length = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
@@ -118,13 +119,13 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     if is_hexadecimal {
         let digits = written[2..].trim_end_matches(['u', 'U', 'l', 'L']);
         let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
-        return Ok((Token::Number(integer(number)), length));
+        return Ok((Token::Number(integer(number), wide(written)), length));
     }
     let is_float = written.contains(['.', 'e', 'E']) || written.ends_with(['f', 'F', 'h', 'H']);
     if is_float {
         let digits = written.trim_end_matches(['f', 'F', 'l', 'L', 'h', 'H']);
         let number: f64 = digits.parse().map_err(|_| wrong())?;
-        return Ok((Token::Number(Scalar::Float(number)), length));
+        return Ok((Token::Number(Scalar::Float(number), None), length));
     }
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
     // As C reads them, 010 is 8, and 0b10 is 2.
@@ -134,7 +135,15 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
         _ => (digits, 10),
     };
     let number = u64::from_str_radix(digits, base).map_err(|_| wrong())?;
-    Ok((Token::Number(integer(number)), length))
+    Ok((Token::Number(integer(number), wide(written)), length))
+}
+
+/// The type that a suffix of an integer says: L and LL are 64 bits. Others leave it that of what it meets.
+fn wide(written: &str) -> Option<DType> {
+    let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
+    let suffix = written[digits.len()..].to_ascii_lowercase();
+    let is_wide = suffix.contains('l');
+    is_wide.then(|| if suffix.contains('u') { DType::U64 } else { DType::I64 })
 }
 
 /// An integer of a script, beyond its range an unsigned one.
@@ -163,7 +172,7 @@ mod tests {
     fn shown(token: &Token<'_>) -> String {
         match token {
             Token::Name(name) => (*name).into(),
-            Token::Number(number) => number.to_string(),
+            Token::Number(number, _) => number.to_string(),
             Token::Sign(sign) => (*sign).into(),
             Token::End => ".".into(),
         }

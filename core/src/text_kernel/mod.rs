@@ -10,7 +10,7 @@
 //! | `library` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
 //! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
-//! | `reduction` `part` `fold` `segments` | reductions and scans |
+//! | `reduction` `part` `fold` `segments` `recordings` | reductions and scans |
 //! | `store` | results into arrays that are there |
 //! | `sample` | arguments for kernels that are only looked at |
 //! | `stats` | how often kernels are called |
@@ -44,6 +44,7 @@ mod part;
 mod preprocess;
 mod program;
 mod record;
+mod recordings;
 mod reduction;
 mod sample;
 mod segments;
@@ -143,6 +144,11 @@ impl TextKernel {
         self.program.kernel()
     }
 
+    /// Whether both name the same kernel.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.program, &other.program)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.function().name
@@ -182,9 +188,14 @@ impl TextKernel {
     pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
         let start = Instant::now();
         let called = self.recorded(session, args)?;
+        self.count(args, start);
+        Ok(called)
+    }
+
+    /// Counts a call that began then.
+    fn count(&self, args: &[&Argument<'_>], start: Instant) {
         let mut stats = self.program.stats.lock().unwrap_or_else(PoisonError::into_inner);
         stats.count(args, start);
-        Ok(called)
     }
 
     /// What the kernel gives, then what it writes, for arrays of 8 lanes, to look at; types beyond those that are said are

@@ -198,7 +198,7 @@ impl<'t> Parser<'t> {
     pub(super) fn unexpected(&self, expected: &str) -> Trouble {
         let got = match self.token() {
             Token::Name(name) => format!("`{name}`"),
-            Token::Number(number) => format!("`{number}`"),
+            Token::Number(number, _) => format!("`{number}`"),
             Token::Sign(sign) => format!("`{sign}`"),
             Token::End => "the end of the text".into(),
         };

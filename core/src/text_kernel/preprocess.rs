@@ -320,7 +320,7 @@ impl<'t> Preprocessor<'t> {
             };
             let token = defined.map_or(token, |(name, n)| {
                 rest = &behind[n..];
-                Token::Number(Scalar::Int(self.macros.contains_key(name).into()))
+                Token::Number(Scalar::Int(self.macros.contains_key(name).into()), None)
             });
             answered.push((token, line.place));
         }
@@ -400,7 +400,7 @@ impl Condition<'_, '_> {
         let (&(token, _), rest) = self.tokens.split_first()?;
         self.tokens = rest;
         match token {
-            Token::Number(number) => number.integer(),
+            Token::Number(number, _) => number.integer(),
             Token::Name(name) => match dialect::constant(name) {
                 Some(number) => number.integer(),
                 None => Some(0),
@@ -433,7 +433,7 @@ mod tests {
     fn shown(text: &str) -> String {
         let shown = |(token, _): &Placed<'_>| match token {
             Token::Name(name) => (*name).to_string(),
-            Token::Number(number) => number.to_string(),
+            Token::Number(number, _) => number.to_string(),
             Token::Sign(sign) => (*sign).into(),
             Token::End => String::new(),
         };

@@ -1,6 +1,7 @@
 //! Reductions and scans that users write as text: what a lane becomes, how two such states combine, what the last one means.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::fold::{Folder, Rows};
 use super::item::Item;
@@ -8,6 +9,7 @@ use super::parse;
 use super::part::known;
 use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
+use super::recordings::Recordings;
 use super::sample::{sampled, samples};
 use super::tree::{Header, Parameter};
 use super::trouble::Trouble;
@@ -29,8 +31,9 @@ pub struct Parts {
     /// How states `a` and `b` combine, in the order of the parts. It must be associative, and of reductions commutative
     /// too: lanes meet in the order of S11. Scans take them in their own.
     pub reduce: Vec<String>,
-    /// The results, from `a` and the count `n`; left out it is the state.
-    pub post: Vec<String>,
+    /// The results, from `a` and the count `n`, by their names in the header, or without names in their order; left out
+    /// they are the state, of several parts those with the results' names.
+    pub post: Vec<(String, String)>,
     /// The state of no lanes.
     pub identity: Vec<String>,
 }
@@ -64,10 +67,13 @@ struct Inner {
     maps: Vec<TextKernel>,
     reduce: Vec<Arc<Program>>,
     post: Vec<Arc<Program>>,
+    /// Without those: which parts of the state the results are.
+    order: Vec<usize>,
     identity: Vec<Arc<Program>>,
     /// The reduction that does the same.
     known: Option<ReduceOp>,
     is_scan: bool,
+    recordings: Recordings,
 }
 
 impl Session {
@@ -96,7 +102,8 @@ impl TextReduction {
         let wrong =
             |what: String| Error::Kernel { what: format!("kernel `{name}`: {what}"), remedy: None };
         let outs = parameters.iter().filter(|parameter| parameter.is_out);
-        let mut results: Vec<TypeName> = outs.map(|out| out.type_name.clone()).collect();
+        let (outs, mut results): (Vec<&str>, Vec<TypeName>) =
+            outs.map(|out| (out.name.as_str(), out.type_name.clone())).unzip();
         results.extend(result);
         if parameters.iter().any(|parameter| parameter.is_raw) {
             return Err(wrong("a reduction takes values lane by lane, no raw arrays".into()));
@@ -118,6 +125,13 @@ impl TextReduction {
             let n = results.len();
             return Err(wrong(format!("got {n_post} final values for {n} results")));
         }
+        let part_names = parts.map.iter().map(|(name, _)| name.as_str());
+        let order = in_order("map", &part_names.collect::<Vec<_>>(), &outs);
+        let post_names = parts.post.iter().map(|(name, _)| name.as_str());
+        let post_order = in_order("post", &post_names.collect::<Vec<_>>(), &outs);
+        // What post says is not what the parts are.
+        let order = if parts.post.is_empty() { order.map_err(&wrong)? } else { Vec::new() };
+        let post_order = post_order.map_err(&wrong)?;
         let mut letters: Vec<String> = Vec::new();
         letters.extend(
             parameters.iter().filter_map(|parameter| parameter.type_name.letter()).map(Into::into),
@@ -155,7 +169,7 @@ impl TextReduction {
         let reduce = parts.reduce.iter().map(|text| program("reduce", text, &both));
         let reduce = reduce.collect::<Result<Vec<_>>>()?;
         let of_state = [states("a"), vec!["n".into()]].concat();
-        let post = parts.post.iter().map(|text| program("post", text, &of_state));
+        let post = post_order.iter().map(|&i| program("post", &parts.post[i].1, &of_state));
         let post = post.collect::<Result<Vec<_>>>()?;
         let identity = parts.identity.iter().map(|text| program("identity", text, &[]));
         let identity = identity.collect::<Result<Vec<_>>>()?;
@@ -169,11 +183,18 @@ impl TextReduction {
             maps,
             reduce,
             post,
+            order,
             identity,
             known,
             is_scan,
+            recordings: Recordings::default(),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Whether both name the same reduction.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Its name.
@@ -235,14 +256,68 @@ impl TextReduction {
             let what = format!("kernel `{}`: got {n} arguments, expected {takes}", inner.name);
             return Err(Error::Kernel { what, remedy: None });
         }
-        let states = inner.maps.iter().map(|map| map.call(session, args)?.value());
-        let states = states.collect::<Result<Vec<Value>>>()?;
-        let work = Work { inner, session, letters: inner.letters(args)?, over };
-        work.values(&states)
+        let Some(arrays) = in_memory(session, args, over) else {
+            return inner.recorded(session, args, over);
+        };
+        let (start, mut is_again) = (Instant::now(), true);
+        let results = inner.recordings.call(session, &arrays, &mut |arrays| {
+            is_again = false;
+            let args: Vec<Argument<'_>> = arrays.iter().map(Argument::from).collect();
+            let values = inner.recorded(session, &args.iter().collect::<Vec<_>>(), over)?;
+            let array = |value| match value {
+                Value::Array(array) => array,
+                _ => unreachable!("internal error: a reduction of arrays gives arrays"),
+            };
+            Ok(values.into_iter().map(array).collect())
+        })?;
+        if is_again {
+            inner.maps.iter().for_each(|map| map.count(args, start));
+        }
+        Ok(results.into_iter().map(Value::Array).collect())
     }
 }
 
+/// The arguments, if the same may be recorded of others: arrays in memory, over all lanes.
+fn in_memory(session: &Session, args: &[&Argument<'_>], over: &Over<'_>) -> Option<Vec<Array>> {
+    let array = |arg: &&Argument<'_>| match arg {
+        Argument::Array(array) => array.is_evaluated().then(|| (*array).clone()),
+        _ => None,
+    };
+    let arrays = args.iter().map(array).collect::<Option<Vec<Array>>>()?;
+    let is_plain = over.axes.is_none() && over.offsets.is_none();
+    (is_plain && session.replays(&arrays)).then_some(arrays)
+}
+
+/// Which of the named texts is for each result, or all in their order where they have no names, or there is one. The one that
+/// no out parameter is named as is what the function returns.
+fn in_order(part: &str, names: &[&str], outs: &[&str]) -> std::result::Result<Vec<usize>, String> {
+    if names.len() < 2 || names.iter().any(|name| name.is_empty()) {
+        return Ok((0..names.len()).collect());
+    }
+    let place = |out: &&str| names.iter().position(|name| name == out);
+    let order: Option<Vec<usize>> = outs.iter().map(place).collect();
+    let left = (0..names.len()).filter(|&i| !outs.contains(&names[i]));
+    let order = order.map(|order| order.into_iter().chain(left).collect::<Vec<_>>());
+    order.filter(|order| order.len() <= outs.len() + 1).ok_or_else(|| {
+        let (names, outs) = (names.join(", "), outs.join(", "));
+        format!("{part} names {names}, where the results are {outs}; post: [..] gives them in their order")
+    })
+}
+
 impl Inner {
+    /// The results as the texts say.
+    fn recorded(
+        &self,
+        session: &Session,
+        args: &[&Argument<'_>],
+        over: &Over<'_>,
+    ) -> Result<Vec<Value>> {
+        let states = self.maps.iter().map(|map| map.call(session, args)?.value());
+        let states = states.collect::<Result<Vec<Value>>>()?;
+        let work = Work { inner: self, session, letters: self.letters(args)?, over };
+        work.values(&states)
+    }
+
     /// What the letters are, by the types of the arguments.
     fn letters(&self, args: &[&Argument<'_>]) -> Result<Letters> {
         let mut given = args.iter();
@@ -518,7 +593,7 @@ impl Work<'_> {
         };
         items.push(Some(n));
         let values = match self.inner.post.is_empty() {
-            true => Ok(states.to_vec()),
+            true => Ok(self.inner.order.iter().map(|&i| states[i].clone()).collect()),
             false => self.inner.post.iter().map(|program| self.evaluate(program, &items)).collect(),
         };
         let values: Result<Vec<Array>> = values;
@@ -548,19 +623,17 @@ impl Parts {
     /// The texts, under the header.
     fn source(&self, header: &str) -> String {
         let of_parts = |texts: &[String]| texts.join(", ");
-        let maps: Vec<String> = self
-            .map
-            .iter()
-            .map(
-                |(name, text)| {
-                    if name.is_empty() { text.clone() } else { format!("{name}: {text}") }
-                },
-            )
-            .collect();
+        let named = |texts: &[(String, String)]| {
+            let named = texts.iter().map(|(name, text)| match &**name {
+                "" => text.clone(),
+                name => format!("{name}: {text}"),
+            });
+            named.collect::<Vec<_>>().join(", ")
+        };
         let parts = [
-            ("map", maps.join(", ")),
+            ("map", named(&self.map)),
             ("reduce", of_parts(&self.reduce)),
-            ("post", of_parts(&self.post)),
+            ("post", named(&self.post)),
             ("identity", of_parts(&self.identity)),
         ];
         let lines = parts.iter().filter(|(_, text)| !text.is_empty());

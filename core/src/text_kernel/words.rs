@@ -39,7 +39,7 @@ pub fn words(text: &str) -> Vec<(Word, Range<usize>)> {
         let place: Range<usize> = exactly(place.start)..exactly(place.end);
         comment(text, at..place.start, &mut words);
         let word = match token {
-            Token::Number(_) => Word::Number,
+            Token::Number(..) => Word::Number,
             Token::Name(name) if is_keyword(name) => Word::Keyword,
             Token::Name(name) if is_type(name) => Word::Type,
             Token::Name(_) => Word::Name,

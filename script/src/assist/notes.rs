@@ -10,6 +10,7 @@ use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::words::{is_name, n_lines};
+use crate::value::{ArrayRef, Form};
 
 /// Methods that change a text or a list and give nothing.
 const CHANGES: [&str; 14] = [
@@ -62,6 +63,7 @@ impl Interpreter {
             .chain(shifts::notes(cell))
             .chain(slips(cell))
             .chain(self.nothings(cell))
+            .chain(self.extremes(cell))
             .chain(self.hidden_functions(cell))
             .collect();
         notes.sort_by_key(|&(line, _)| line);
@@ -95,6 +97,35 @@ impl Interpreter {
             }
         }
         notes
+    }
+
+    /// Notes of `t.max(0)` of a tensor: it is the larger of each entry and 0, along no axis.
+    fn extremes(&self, cell: &Cell) -> Vec<(usize, String)> {
+        let text = cell.text();
+        let code: Vec<&Lexeme> =
+            cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
+        let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
+        let note = |call: &[&Lexeme]| {
+            let [object, dot, method, open, axis, close] = call else { return None };
+            let (name, method) = (word(object), word(method));
+            let is_call = dot.token == Token::Period
+                && matches!(method, "max" | "min")
+                && [&open.token, &close.token] == [&Token::LeftParen, &Token::RightParen];
+            let (true, Token::IntegerConstant(n)) = (is_call, &axis.token) else { return None };
+            let value = self.scope.get(name)?.read_lock::<ArrayRef>()?;
+            let rank = value.lend(|value| value.as_tensor(method)).ok()??.shape().rank();
+            let is_axis =
+                value.form() == Form::Tensor && usize::try_from(*n).is_ok_and(|n| n < rank);
+            let larger = if method == "max" { "larger" } else { "smaller" };
+            is_axis.then(|| {
+                let line = n_lines(&text[..object.start]) + 1;
+                let note = format!(
+                    "{name}.{method}({n}) is the {larger} of each entry and {n}; along axis {n} it is h{method}({name}, {n})"
+                );
+                (line, note)
+            })
+        };
+        code.windows(6).filter_map(note).collect()
     }
 
     /// Notes of `let s = t.trim()`: what changes a text or list itself gives nothing.

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
 use crate::value::standing::standing_for;
+use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, Form, Node};
 
 /// The function that calls one, which is its first argument.
@@ -67,6 +68,8 @@ enum Fact {
     Tensor(String, Vec<u64>),
     /// A generator, with the lanes of its state and increment.
     Rng(u64, u64),
+    /// A kernel of text, which never changes.
+    Kernel(KernelRef),
     /// The same reference as another one before.
     Same(usize),
     /// The flags, and how often functions of the script were defined.
@@ -347,6 +350,8 @@ impl Reach {
             }
             self.jitted.push(jitted.clone());
             self.function(&jitted.0.function);
+        } else if let Some(kernel) = value.read_lock::<KernelRef>() {
+            self.facts.push(Fact::Kernel(kernel.clone()));
         } else if let Some(text) = value.read_lock::<ImmutableString>() {
             self.facts.push(Fact::Text(text.clone()));
         } else if let Ok(number) = value.as_int() {

@@ -145,7 +145,7 @@ fn parts(name: &str, options: &Map) -> Result<Parts> {
         }
     };
     let (reduce, identity) = (in_order("reduce")?, in_order("identity")?);
-    parts.post = named(name, "post", options)?.into_iter().map(|(_, text)| text).collect();
+    parts.post = named(name, "post", options)?;
     (parts.reduce, parts.identity) = (reduce, identity);
     Ok(parts)
 }
@@ -179,7 +179,8 @@ fn reductions(registry: &mut Registry<'_>) {
          r(x, #{axis: 1, keepdims: true}) along axes of a tensor, r(x, #{offsets: o}) over segments. i is the lane, of a tensor the entry's number in order, whatever the axis. r.into(y, x) and r.add_to(y, x) \
          write the result to y, with such a map behind. Parameters may have defaults: T f(T x, T p = 2). Halves accumulate in f32, \
          narrow integers in 32 bits, in the order of hsum, so the bits are the same everywhere. A state of several parts is \
-         a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then out parameters, post a list.\n\n\
+         a map: map: #{v: \"x\", i: \"i\"}, and a.v, b.i in the texts; results are then the out parameters of these names, or what \
+         post says, a list in their order or a map. Types of results round, and widen nothing: map: \"double(x)\" sums doubles.\n\n\
          >> l2 = reduction(\"T l2(T x)\", #{map: \"x * x\", reduce: \"a + b\", post: \"sqrt(a)\", identity: 0}); \
          l2(FloatC([3, 4]))\n[5]",
     );
@@ -313,7 +314,8 @@ fn documented(registry: &mut Registry<'_>) {
          template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
-         idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider. Where i is to end before the largest \
+         idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, int with unsigned \
+         has 64 bits. A literal has the type of what it meets, 1e-9 beside a float is a float; L and LL are 64 bits, (double)1e-9 is a double. Where i is to end before the largest \
          array does, take a number, int n, and guard by if (i < n). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below.\n\n\

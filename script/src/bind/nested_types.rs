@@ -1,5 +1,7 @@
 //! The types of vectors, matrices, complex numbers and quaternions: constructors and static functions.
 
+use std::rc::Rc;
+
 use porcini_core::DType;
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{NestedFunction, rows};
@@ -343,27 +345,31 @@ fn of_host(nested: &Type, context: &Context, host: &HostRef) -> Result<ArrayRef>
 /// `Quaternion::…` and give this type.
 fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, dtype: DType) {
     let context = registry.context.clone();
-    let (owned, name) = (nested.clone(), format!("{}::unravel", nested.name));
-    static_function(module, &context, name.clone(), 1, move |context, args| {
-        let entries = convert(context, &name, dtype, &args[0])?;
+    let (owned, of) = (nested.clone(), Rc::from(&*nested.name));
+    static_function(module, &context, (&of, "unravel"), 1, move |context, name, args| {
+        let entries = convert(context, name, dtype, &args[0])?;
         owned.unravel(&entries).map(ArrayRef::from).or_fault()
     });
     if !nested.form.is_vector() {
         for arity in [0, 1] {
             let owned = nested.clone();
-            let name = format!("{}::identity", nested.name);
-            static_function(module, &context, name.clone(), arity, move |context, args| {
-                let size = size_argument(&name, args.first())?;
-                let one = context.session.full(dtype, 1, size).or_fault()?;
-                converted(&owned, context, &Arg::Value(ArrayRef::leaf(one)))
-            });
+            static_function(
+                module,
+                &context,
+                (&of, "identity"),
+                arity,
+                move |context, name, args| {
+                    let size = size_argument(name, args.first())?;
+                    let one = context.session.full(dtype, 1, size).or_fault()?;
+                    converted(&owned, context, &Arg::Value(ArrayRef::leaf(one)))
+                },
+            );
         }
     }
     if let Form::Matrix(n) = nested.form {
         for (function, by_columns) in [("from_rows", false), ("from_cols", true)] {
             let owned = nested.clone();
-            let name = format!("{}::{function}", nested.name);
-            static_function(module, &context, name, n, move |context, args| {
+            static_function(module, &context, (&of, function), n, move |context, _, args| {
                 let rows = of_list(&owned, context, args)?;
                 if !by_columns {
                     return Ok(rows);
@@ -375,17 +381,14 @@ fn add_statics(nested: &Type, registry: &mut Registry<'_>, module: &mut Module, 
     let prefix = format!("{}::", nested.form.word());
     for row in rows().filter(|row| row.results == [nested.form]) {
         let Some(function) = row.name.strip_prefix(&prefix) else { continue };
-        let name = format!("{}::{function}", nested.name);
         if dtype == DType::F32 {
+            let name = format!("{}::{function}", nested.name);
             registry.doc_form(&name, &signature(row.parameters), row.doc);
         }
-        static_function(
-            module,
-            &context,
-            name.clone(),
-            row.parameters.len(),
-            move |context, args| call_static(context, &name, row, dtype, args),
-        );
+        let arity = row.parameters.len();
+        static_function(module, &context, (&of, function), arity, move |context, name, args| {
+            call_static(context, name, row, dtype, args)
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 //! and error hints read.
 
 use std::any::TypeId;
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -24,8 +24,8 @@ pub(crate) struct Registry<'e> {
     /// What the functions registered next belong to.
     pub(crate) family: &'static str,
     written: Written,
-    /// Names, numbers of arguments and types of the first under which functions of tensors are found.
-    tensor_forms: BTreeSet<(String, usize, TypeId)>,
+    /// Under which names, numbers of arguments and types of the first functions of tensors are found.
+    tensor_forms: HashMap<String, Vec<(usize, TypeId)>>,
     of_tensors: OfTensors,
 }
 
@@ -43,7 +43,7 @@ impl<'e> Registry<'e> {
             context,
             family: "",
             written: Written::default(),
-            tensor_forms: BTreeSet::new(),
+            tensor_forms: HashMap::new(),
             of_tensors,
         }
     }
@@ -66,9 +66,9 @@ impl<'e> Registry<'e> {
 
     /// Whether functions of tensors are found under a name with so many arguments, the first of a type.
     pub(super) fn has_tensor_form(&self, name: &str, arity: usize, first: TypeId) -> bool {
-        [first, TypeId::of::<Dynamic>()]
-            .iter()
-            .any(|first| self.tensor_forms.contains(&(name.into(), arity, *first)))
+        let any = TypeId::of::<Dynamic>();
+        let forms = self.tensor_forms.get(name).map_or(&[][..], Vec::as_slice);
+        forms.iter().any(|&form| form == (arity, first) || form == (arity, any))
     }
 
     /// What was documented.
@@ -105,7 +105,7 @@ impl<'e> Registry<'e> {
         }
         let of_tensors = (self.of_tensors)(name, arity);
         if of_tensors.is_some() {
-            self.tensor_forms.insert((name.into(), arity, first));
+            self.tensor_forms.entry(name.into()).or_default().push((arity, first));
         }
         let run =
             move |call: NativeCallContext<'_>, args: &mut [&mut Dynamic]| -> Result<Dynamic> {

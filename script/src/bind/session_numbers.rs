@@ -2,6 +2,8 @@
 //!
 //! The generator of the session is a sequence of seeds: each call takes the next and makes generators of it.
 
+use std::rc::Rc;
+
 use porcini_core::Array;
 use porcini_core::random::{Draw, Pcg32, SplitMix64};
 use porcini_core::tensor::{Shape, Tensor};
@@ -12,7 +14,7 @@ use super::types::static_function;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
-use crate::value::{ArrayRef, got, type_name};
+use crate::value::{ArrayRef, GENERATOR, got, type_name};
 
 /// Bits of the seeds that `seed()` takes: a script float holds them exactly, too.
 const SEED_BITS: u32 = 53;
@@ -34,13 +36,13 @@ fn seeded(registry: &mut Registry<'_>) {
          >> rng = PCG32C::seeded(3, 1); rng.next_float32()\n[0.749002, 0.208843, 0.372313]",
     );
     let mut module = Module::new();
-    let name = "PCG32C::seeded";
-    static_function(&mut module, &registry.context, name.into(), 2, move |context, args| {
+    let named = (&Rc::from(GENERATOR), "seeded");
+    static_function(&mut module, &registry.context, named, 2, |context, name, args| {
         let n = count(name, &args[0])?;
         let seed = seed_of(name, &args[1])?;
         Pcg32::seeded(&context.session, n, seed).map(RngRef::new).or_fault()
     });
-    registry.engine.register_static_module("PCG32C", module.into());
+    registry.engine.register_static_module(GENERATOR, module.into());
 }
 
 fn numbers(registry: &mut Registry<'_>) {

@@ -1,5 +1,7 @@
 //! The types of tensors: `TensorXfC([[1, 2], [3, 4]])`, `TensorC(array, shape)`, `zeros([2, 3])` (S25).
 
+use std::rc::Rc;
+
 use porcini_core::DType;
 use porcini_core::catalogue::{Row, TENSOR_MAKERS};
 use porcini_core::tensor::{self, ANY_TYPE, Tensor};
@@ -215,18 +217,24 @@ fn join(name: &str, real: &Tensor, imag: &Tensor) -> Result<Tensor> {
 
 /// The static functions of a type: `TensorXdC::zeros([2, 3])`.
 fn statics(registry: &Registry<'_>, tensor: &Type, dtype: DType) -> Module {
-    let mut module = Module::new();
+    let (mut module, of) = (Module::new(), Rc::from(&*tensor.name));
     for row in TENSOR_MAKERS {
         for arity in row.n_required..=row.parameters.len() {
-            let name = format!("{}::{}", tensor.name, row.name);
             let is_complex = tensor.is_complex;
-            static_function(&mut module, &registry.context, name, arity, move |context, args| {
-                let made = made(context, row, dtype, args)?;
-                if !is_complex {
-                    return Ok(made);
-                }
-                tensor_of(&made)?.to_complex().map(ArrayRef::tensor).or_fault()
-            });
+            let named = (&of, row.name);
+            static_function(
+                &mut module,
+                &registry.context,
+                named,
+                arity,
+                move |context, _, args| {
+                    let made = made(context, row, dtype, args)?;
+                    if !is_complex {
+                        return Ok(made);
+                    }
+                    tensor_of(&made)?.to_complex().map(ArrayRef::tensor).or_fault()
+                },
+            );
         }
     }
     module

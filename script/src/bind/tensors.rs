@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use porcini_core::catalogue::{Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
-use porcini_core::trace::nested::{self, NestedFunction};
+use porcini_core::trace::nested;
 use porcini_core::{DType, Result as CoreResult, Value};
 use rhai::{Dynamic, NativeCallContext};
 
@@ -137,17 +137,21 @@ fn run(
 pub(super) fn forms() -> OfTensors {
     let mut rows: HashMap<&str, Vec<&'static Row>> = HashMap::new();
     tensor_rows().for_each(|row| rows.entry(row.name).or_default().push(row));
+    // Names of vectors' functions, and whether none of these takes arrays.
+    let mut of_vectors: HashMap<&str, bool> = HashMap::new();
+    for row in nested::rows() {
+        let takes_array = row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
+        *of_vectors.entry(row.name).or_insert(true) &= !takes_array;
+    }
     Box::new(move |name, arity| {
         let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&arity);
-        rows.get(name)?.iter().copied().find(takes).map(form)
+        let row = rows.get(name)?.iter().copied().find(takes)?;
+        Some(form(row, of_vectors.get(name).is_some_and(|&none_takes_array| none_takes_array)))
     })
 }
 
-fn form(row: &'static Row) -> TensorForm {
-    let mut others = nested::rows().filter(|other| other.name == row.name).peekable();
-    let takes_array =
-        |row: &NestedFunction| row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
-    let with_arrays = others.peek().is_some() && !others.any(takes_array);
+/// The function of a row, which takes arrays too where others of its name take vectors alone.
+fn form(row: &'static Row, with_arrays: bool) -> TensorForm {
     // A list of numbers, one for each axis; or a tensor.
     let second = row.parameters.get(1).map(|(_, kind)| *kind);
     let is_second = move |arg: &Dynamic| match second {

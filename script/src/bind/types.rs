@@ -195,17 +195,23 @@ pub(super) fn statics(
     dtype: DType,
     wrap: impl Fn(Array) -> Result<ArrayRef> + Clone + 'static,
 ) -> Module {
-    let mut module = Module::new();
+    let (mut module, of) = (Module::new(), Rc::from(name));
     for row in MAKERS {
         for arity in row.n_required..=row.parameters.len() {
-            let (name, wrap) = ([name, "::", row.name].concat(), wrap.clone());
-            static_function(&mut module, context, name.clone(), arity, move |context, args| {
-                let kinds = row.parameters.iter().zip(args);
-                let args = kinds.map(|((_, kind), value)| argument(&name, *kind, value));
-                let args = args.collect::<Result<Vec<_>>>()?;
-                let made = lend(&args, |args| row.call_of(Some(dtype), &context.session, args));
-                wrap(made.and_then(Answer::array).or_fault()?)
-            });
+            let wrap = wrap.clone();
+            static_function(
+                &mut module,
+                context,
+                (&of, row.name),
+                arity,
+                move |context, name, args| {
+                    let kinds = row.parameters.iter().zip(args);
+                    let args = kinds.map(|((_, kind), value)| argument(name, *kind, value));
+                    let args = args.collect::<Result<Vec<_>>>()?;
+                    let made = lend(&args, |args| row.call_of(Some(dtype), &context.session, args));
+                    wrap(made.and_then(Answer::array).or_fault()?)
+                },
+            );
         }
     }
     module
@@ -234,17 +240,16 @@ fn argument(name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
     }))
 }
 
-/// Adds a static function, `name` is `FloatC::zero`, with arguments of any type.
+/// Adds a static function of a type with arguments of any type; `make` is told its name, `FloatC::zero`.
 pub(super) fn static_function<T: Clone + 'static>(
     module: &mut Module,
     context: &Rc<Context>,
-    name: String,
+    (of, function): (&Rc<str>, &'static str),
     arity: usize,
-    make: impl Fn(&Context, &[Dynamic]) -> Result<T> + 'static,
+    make: impl Fn(&Context, &str, &[Dynamic]) -> Result<T> + 'static,
 ) {
-    let function_name = name.rsplit(':').next().unwrap_or_default();
-    let registration = FuncRegistration::new(function_name);
-    let context = context.clone();
+    let registration = FuncRegistration::new(function);
+    let (context, of) = (context.clone(), of.clone());
     let call = move |call: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
         if let Some(call) = &call {
             context.at(call);
@@ -259,7 +264,8 @@ pub(super) fn static_function<T: Clone + 'static>(
             }
             error
         };
-        let made = make(&context, &args).map(Dynamic::from);
+        let name = [&of, "::", function].concat();
+        let made = make(&context, &name, &args).map(Dynamic::from);
         made.map_err(|error| place(under_name(error, &name)))
     };
     let function = RhaiFunc::Pure {

@@ -15,7 +15,7 @@ use crate::diagnose::location::{
 use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
 use crate::diagnose::{matrices, python};
 use crate::fault::{Fault, Stop};
-use crate::language::tokens::typed;
+use crate::language::tokens::{PREFIX, typed};
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
 use crate::value::{Form, GENERATOR};
@@ -167,7 +167,7 @@ impl Diagnosis<'_> {
         let message = match error {
             EvalAltResult::ErrorTerminated(token, _) => return stopped(token),
             EvalAltResult::ErrorParsing(parse, _) => {
-                return (ErrorKind::Syntax, self.syntax(parse));
+                return (ErrorKind::Syntax, self.syntax(parse).replace(PREFIX, ""));
             }
             EvalAltResult::ErrorRuntime(value, _) => self.raised(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => {

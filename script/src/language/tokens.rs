@@ -56,7 +56,8 @@ pub(crate) fn typed(name: &str) -> &str {
     name.strip_prefix(PREFIX).unwrap_or(name)
 }
 
-const PREFIX: &str = "porcini_";
+/// What names begin with that Rhai reserves, or has for something else.
+pub(crate) const PREFIX: &str = "porcini_";
 
 /// What the mapper remembers of the tokens before.
 #[derive(Default)]

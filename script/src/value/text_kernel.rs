@@ -15,6 +15,17 @@ pub(crate) enum KernelRef {
     Reduction(TextReduction),
 }
 
+impl PartialEq for KernelRef {
+    /// Whether both name the same kernel.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Kernel(one), Self::Kernel(other)) => one.is(other),
+            (Self::Reduction(one), Self::Reduction(other)) => one.is(other),
+            _ => false,
+        }
+    }
+}
+
 impl KernelRef {
     /// The function that stands for it.
     pub(crate) fn into_function(self) -> FnPtr {

@@ -42,6 +42,10 @@ class Along(Lines):
             least = np.maximum(np.sqrt(var), np.sqrt(PRECISION[dtype] * size))
             if size.max(initial=0) < LARGEST[dtype]:
                 self.near(np.sqrt(var), f"std({a}{text})", size / np.where(least > 0, least, 1), dtype)
+            n, ddof = np.prod([x.shape[axis] for axis in axes]), self.random.choice([0.5, 1])
+            if n > 1:
+                var, size = wide_x.var(axes, keepdims=keeps, ddof=ddof), size * n / (n - ddof)
+                self.near(var, f"var({a}, {list(axes)}, {said(keeps)}, {ddof})", size, dtype, 2)
 
     @differs("norms")
     def do_norm(self):
@@ -49,6 +53,13 @@ class Along(Lines):
         text, axes, keeps = self.axes(x)
         length = np.sqrt((np.abs(wide(cast(x, promoted(x, np.zeros(0, np.float64))))) ** 2).sum(axes, keepdims=keeps))
         self.near(length, f"norm({a}{text})", length, real_type(quotient_type(x.dtype)), 4)
+        if all(x.shape[axis] for axis in axes):
+            lengths, (order, of) = np.abs(wide(cast(x, promoted(x, np.zeros(0, np.float64))))), self.random.choice([
+                ("0", np.count_nonzero), ("1", np.sum), ("inf", np.max), ("-inf", np.min),
+                ("3", lambda x, axes, keepdims: (x**3).sum(axes, keepdims=keepdims) ** (1 / 3)),
+            ])  # fmt: skip
+            value, code = of(lengths, axes, keepdims=keeps), f"norm({a}, {list(axes)}, {said(keeps)}, {order})"
+            self.near(value, code, value, real_type(quotient_type(x.dtype)), 8)
 
     def do_close(self):
         a, x = self.pick(NUMBERS, fits=is_finite)
@@ -73,6 +84,17 @@ class Along(Lines):
                 self.want(value.astype(np.uint64) if name == "count" else value, None, f"{kind}({code})")
             else:
                 self.add(value if name != "count" else value.astype(np.uint64), code)
+
+    @differs("counts")
+    def do_count_nonzero(self):
+        a, x = self.pick(ALL)
+        text, axes, keeps = self.axes(x)
+        value = np.asarray(np.count_nonzero(x, axes, keepdims=keeps)).astype(np.uint64)
+        code = f"count_nonzero({a}{text})"
+        if value.ndim == 0:
+            self.want(value, None, f"UInt64C({code})")
+        else:
+            self.add(value, code)
 
     @differs("nan", "order", "unsigned-places")
     def do_extreme_places(self):

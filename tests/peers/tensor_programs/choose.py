@@ -21,6 +21,12 @@ class Choose(Lines):
         for i, numbers in enumerate(np.nonzero(x)):
             self.add_array(numbers.astype(np.uint32), f"nonzero({a})[{i}]")
         self.add(np.argwhere(x).astype(np.uint32), f"argwhere({a})")
+        self.add_array(np.flatnonzero(x).astype(np.uint32), f"flatnonzero({a})")
+        numbers = [self.random.randrange(x.size) for _ in range(self.random.randint(2, 5))] if x.size else []
+        shape = x.shape if x.size else (2, 0, 3)
+        for i, places in enumerate(np.unravel_index(np.array(numbers, int), shape)):
+            code = f"unravel_index(UInt32C({numbers}), {list(shape)})[{i}]"
+            self.add_array(places.astype(np.uint32), code)
         if not is_complex(x):
             self.add_array(unique(x), f"unique({a})")
 
@@ -30,6 +36,12 @@ class Choose(Lines):
         b, y = self.pick(["m"] if letter(x) == "m" else REAL)
         dtype = promoted(x, y)
         self.add(np.isin(cast(x, dtype), cast(y, dtype)), f"isin({a}, {b})")
+        both = np.concatenate([cast(x, dtype).reshape(-1), cast(y, dtype).reshape(-1)])
+        self.add_array(unique(both), f"union1d({a}, {b})")
+        own = unique(x)
+        found = np.isin(cast(own, dtype), cast(y, dtype))
+        self.add_array(own[found], f"intersect1d({a}, {b})")
+        self.add_array(own[~found], f"setdiff1d({a}, {b})")
         if letter(x) != "m":
             numbers = [self.random.randint(0, 9) for _ in range(self.random.randint(0, 3))]
             self.add(np.isin(x, np.array(numbers, x.dtype)), f"isin({a}, {numbers})")

@@ -70,6 +70,14 @@ class Curves(Lines):
         return self.near(value, f"polyval({p}, {a})", size, dtype, 4 * n)
 
     @differs("library-types")
+    def do_roots(self):
+        wanted = sorted(self.random.sample(range(-4, 5), self.random.randint(2, 4)))
+        p = np.poly(wanted).astype(TYPES[self.random.choice(["f", "d", "i", "i64", "h"])])
+        p = np.concatenate([np.zeros(self.random.randint(0, 2), p.dtype), p])
+        value = np.array(wanted, float_type(p.dtype))
+        self.near(value, f"sort(roots({self.literal(p)}).real)", np.full(value.shape, 100.0), value.dtype)
+
+    @differs("library-types")
     def do_fit(self):
         degree, letter = self.random.randint(0, 2), self.random.choice(["f", "d", "i", "u8", "i64", "h"])
         x = np.array(self.random.sample(range(10), self.random.randint(degree + 2, 8)), TYPES[letter])
@@ -97,6 +105,9 @@ class Curves(Lines):
         dtype = promoted(x, places)
         found = np.searchsorted(cast(places, dtype), cast(x, dtype)).astype(np.uint32)
         self.add(found, f"searchsorted({p}, {a})")
+        found = np.searchsorted(cast(places, dtype), cast(x, dtype), "right").astype(np.uint32)
+        self.add(found, f'searchsorted({p}, {a}, "right")')
+        self.add(np.digitize(cast(x, dtype), cast(places, dtype)).astype(np.uint32), f"digitize({a}, {p})")
         b, y = self.pick(REAL + ["m"], [1], lambda x: x.size > 1)
         for i, value in enumerate(np.meshgrid(places, y)):
             self.add(value.reshape(-1), f"meshgrid({p}, {b})[{i}]")

@@ -187,6 +187,18 @@ class Libraries(Lines):
         ]:  # fmt: skip
             if self.flip():
                 self.near(of(y), f"{name}({a}{code})", size, result, 4)
+        n, last = self.random.randint(1, 2 * x.shape[-1]), axes[-1]
+        halves = [
+            ("rfft2", np.fft.rfft2, ""),
+            ("rfftn", lambda y: np.fft.rfftn(y, axes=axes), f", {axes}"),
+        ] if not is_complex(x) else []  # fmt: skip
+        halves.append(("irfft2", lambda y: np.fft.irfft2(y, (x.shape[-2], n)), f", {n}"))
+        if x.shape[last] > 1:
+            halves.append(("irfftn", lambda y: np.fft.irfftn(y, axes=axes), f", {axes}"))
+        for name, of, code in halves:
+            if self.flip():
+                value, kind = of(y), real_type(dtype) if name.startswith("i") else result
+                self.near(value, f"{name}({a}{code})", np.full(value.shape, size.flat[0]), kind, 4)
 
     def do_transform_shift(self):
         a, x = self.pick(ALL)
