@@ -92,11 +92,21 @@ pub(crate) fn along(code: &str) -> Option<String> {
     let ours = |name: &str| {
         let other = python::over_lanes(name).or_else(|| python::word(name));
         let name = other.map_or(name, first_word);
-        rows_of(name).find(has_axis).map(|row| row.name)
+        rows_of(name).find(has_axis)
     };
     let calls = code[..at].match_indices('(').map(|(open, _)| last_word(&code[..open]));
-    let function = calls.rev().find_map(ours).unwrap_or("hsum");
-    Some(format!("an axis stands behind the array: {function}(a, 0)"))
+    let row = calls.rev().find_map(ours);
+    // Of some something else comes first.
+    let is_second =
+        |row: &Row| row.parameters.get(1).is_some_and(|(name, _)| name.starts_with("ax"));
+    Some(match row {
+        Some(row) if !is_second(row) => {
+            format!("arguments stand in order: {}{}", row.name, row.signature())
+        }
+        _ => {
+            format!("an axis stands behind the array: {}(a, 0)", row.map_or("hsum", |row| row.name))
+        }
+    })
 }
 
 /// The function behind the name of a module: `inv` of `.linalg.inv(a)`.

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 170] = [
+const WORDS: [(&str, &str); 183] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -114,7 +114,20 @@ const WORDS: [(&str, &str); 170] = [
     ("iloc", "gather(table, UInt32C([0, 2])), of the rows with these numbers"),
     ("query", "compress(table, table.x > 1)"),
     ("dropna", "compress(table, !isnan(table.x))"),
-    ("trapz", "hsum(y[1..] + y[..-1]) * dx / 2"),
+    ("trapz", "trapezoid(y), or trapezoid(y, x)"),
+    ("angle", "arg(z)"),
+    ("loadtxt", "read_csv(\"x.csv\", #{matrix: true})"),
+    ("genfromtxt", "read_csv(\"x.csv\", #{matrix: true})"),
+    ("savetxt", "write_csv(\"x.csv\", columns)"),
+    ("column_stack", "stack([a, b], 1)"),
+    ("dstack", "stack([a, b], 2)"),
+    ("array_split", "split(x, n)"),
+    ("delete", "compress(x, mask)"),
+    ("permutation", "PCG32C().shuffle(x)"),
+    ("uniform", "low + (high - low) * rand(n)"),
+    ("divmod", "floor_divide(a, b) and mod(a, b)"),
+    ("nanstd", "std(compress(x, !isnan(x)))"),
+    ("nanvar", "var(compress(x, !isnan(x)))"),
     ("interpolate", "interp(x, xp, fp)"),
     ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
     ("moving average", "s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n"),
