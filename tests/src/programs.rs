@@ -257,7 +257,7 @@ pub fn run_recorded(program: &Program, session: &Session, n: usize) -> Result<Op
     }
     let outputs: Vec<Array> = program.outputs.iter().filter_map(|&i| values[i].clone()).collect();
     let [inputs, outputs] = [&stand_ins, &outputs].map(|of| of.iter().collect::<Vec<_>>());
-    let recorded = session.recorded(&inputs, &outputs)?;
+    let recorded = session.recorded("jit", &inputs, &outputs)?;
     let call = |data: &[Array]| -> Result<Vec<Array>> {
         let outputs = recorded.call(&data.iter().collect::<Vec<_>>())?;
         session.eval(&outputs.iter().collect::<Vec<_>>())?;

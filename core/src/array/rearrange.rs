@@ -85,7 +85,7 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` for masks, `ForeignArray`.
     pub fn search_sorted(&self, x: &Self) -> Result<Self> {
-        self.search("searchsorted", x, Op::Lt)
+        self.search(x, Op::Lt)
     }
 
     /// How many lanes of `self`, which ascends, are not above each lane of `x`, lazily.
@@ -93,11 +93,12 @@ impl Array {
     /// # Errors
     /// As [`Array::search_sorted`].
     pub fn search_sorted_right(&self, x: &Self) -> Result<Self> {
-        self.search("searchsorted right", x, Op::Le)
+        self.search(x, Op::Le)
     }
 
-    fn search(&self, name: &'static str, x: &Self, is_below: Op) -> Result<Self> {
-        self.session().compose(name, &[], &[self, x], move |recorder, args| {
+    fn search(&self, x: &Self, is_below: Op) -> Result<Self> {
+        let words = [u64::from(is_below == Op::Le)];
+        self.session().compose("searchsorted", &words, &[self, x], move |recorder, args| {
             recorder.search_sorted(args[0], args[1], is_below)
         })
     }

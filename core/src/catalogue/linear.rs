@@ -2,6 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -252,31 +253,36 @@ fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
 
 /// Zeros of the polynomial: one for each coefficient that is 0 at the end, and the eigenvalues of what is between.
 fn roots(c: &Call<'_, '_>) -> Result<Value> {
-    let p = c.tensor(0)?;
-    let own = p.dtype().quotient().widened();
-    let p = p.each(|part| part.cast(own))?;
+    let given = c.tensor(0)?;
+    let own = given.dtype().quotient().widened();
+    let p = given.each(|part| part.cast(DType::F64))?;
     let &[n] = p.shape().extents() else {
         return Err(c.unexpected(0, "an array of coefficients"));
     };
-    let others = p.nonzero()?[0].cast(DType::U64)?.to_vec::<u64>()?;
-    let first = others.first().copied().unwrap_or(n);
-    let last = others.last().copied().unwrap_or(n.saturating_sub(1));
-    let n_zeros = n.saturating_sub(last + 1);
+    let parts = p.entries()?.iter().map(Array::to_vec::<f64>).collect::<Result<Vec<_>>>()?;
+    if let Some(other) = parts.iter().flatten().find(|number| !number.is_finite()) {
+        let what = format!("got {other} among the coefficients, expected finite ones");
+        return Err(Error::Argument { op: c.op, what });
+    }
+    let is_zero = |i: &i64| parts.iter().all(|part| part[exactly::<usize>(*i)] == 0.0);
+    let n = exactly::<i64>(n);
+    let first = (0..n).find(|i| !is_zero(i)).unwrap_or(n);
+    let behind = (0..n).rev().find(|i| !is_zero(i)).map_or(first, |last| last + 1);
+    let n_zeros = exactly::<u64>(n - behind);
     let zeros = Tensor::new(&c.session.zeros(own, n_zeros)?, &[n_zeros])?.to_complex()?;
-    let degree = last.saturating_sub(first);
-    if degree == 0 {
+    if behind - first < 2 {
         return zeros.lanes();
     }
-    let [first, behind] = [first, last + 1].map(exactly::<i64>);
     let highest = Value::from(p.slice(0, first..first + 1)?);
     let others = Value::from(p.slice(0, first + 1..behind)?);
     let Value::Tensor(row) = others.try_div(&highest)?.try_mul(-1.0)? else {
         return Err(c.unexpected(0, "an array of coefficients"));
     };
-    let ones = Tensor::new(&c.session.full(own, 1, degree - 1)?, &[degree - 1])?;
+    let n_ones = exactly::<u64>(behind - first - 2);
+    let ones = Tensor::new(&c.session.full(DType::F64, 1, n_ones)?, &[n_ones])?;
     let companion = Tensor::concat(&[row.expand(0)?, ones.diag(-1)?.slice(0, 1..)?], 0)?;
     let found = companion.linear(c.op, Function::Eigen)?.swap_remove(0);
-    Tensor::concat(&[found, zeros], 0)?.lanes()
+    Tensor::concat(&[found.each(|part| part.cast(own))?, zeros], 0)?.lanes()
 }
 
 /// A transform along the axis that is given behind a length, or the last.

@@ -120,9 +120,8 @@ table! {
         let is_right = c.args.len() > 2 && c.integer::<u64>(2)? == 1;
         searched(c, c.array(0)?, c.args[1], is_right)
     };
-    /// The number of the bin of each lane of x: how many of the bounds, which ascend, are up to it, so that a bin has its
-    /// lower bound and not its upper one; with right true the other way round. 0 is below all, as many as there are bounds
-    /// above all. As searchsorted.
+    /// How many of the ascending bounds are at or below each lane of x: the number of its bin, which has its lower bound and
+    /// not its upper one; with right true the other way round. 0 is below all bounds, and NaN. As searchsorted.
     ///
     /// >> digitize(FloatC([0.2, 1, 6.4]), FloatC([0, 1, 2.5, 4]))
     /// [1, 2, 4]

@@ -3,7 +3,7 @@
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::lane_number_type;
@@ -46,7 +46,8 @@ table! {
         numbers.into_iter().next().ok_or_else(|| c.unexpected(0, "an array or a tensor"))
     };
     /// The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they
-    /// lie: a list of as many arrays as the shape has axes. Recorded, not run.
+    /// lie: a list of as many arrays as the shape has axes, UInt32C, of integers of 64 bits UInt64C. A number beyond the last
+    /// entry gives one beyond the first axis. Recorded, not run.
     ///
     /// >> unravel_index(UInt32C([5, 2]), [2, 3])
     /// [[1, 0], [2, 2]]
@@ -59,6 +60,7 @@ table! {
                 if !index.dtype().is_int() {
                     return Err(c.unexpected(0, "integers"));
                 }
+                let counter = if index.dtype().bytes() == 8 { DType::U64 } else { counter };
                 shape.number_along(&index.cast(counter)?, axis)
             })
         };
@@ -134,8 +136,11 @@ table! {
     ///
     /// >> union1d(Int32C([3, 1]), Int32C([1, 2]))
     /// [1, 2, 3]
-    union1d(a: Tensor, b: Tensor) = |c| distinct(c, &Tensor::concat(&[flat(c, 0)?, flat(c, 1)?], 0)?);
-    /// The values that occur in both, each once, ascending. Evaluates.
+    union1d(a: Tensor, b: Tensor) = |c| {
+        let [a, b] = [flat(c, 0)?, flat(c, 1)?];
+        distinct(c, &Tensor::concat(&[a.real(c.op)?.clone(), b.real(c.op)?.clone()], 0)?)
+    };
+    /// The values that occur in both, each once, ascending, in the type of the first. Evaluates.
     ///
     /// >> intersect1d(Int32C([3, 1, 3]), Int32C([1, 3, 4]))
     /// [1, 3]

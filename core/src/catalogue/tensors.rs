@@ -316,7 +316,7 @@ table! {
     /// [[3, 2],
     ///  [7, 4]]
     inner(a: Tensor, b: Tensor) = |c| number_or_tensor(c.tensor(0)?.dot_of_rows(&c.tensor(1)?)?);
-    /// The product of a square matrix with itself, n times; of n = 0 the identity, of n below 0 that of its inverse, which
+    /// The product of a square matrix with itself, n times; of n = 0 the identity, below 0 the product of its inverse, which
     /// evaluates.
     ///
     /// >> matrix_power(TensorXfC([[1, 1], [0, 1]]), 5)
@@ -538,10 +538,18 @@ fn norm(c: &Call<'_, '_>) -> Result<Value> {
         f64::NEG_INFINITY => (length.to_value(c.op)?, ReduceOp::Min),
         _ => (function("pow", &[&length, &power])?, ReduceOp::Sum),
     };
-    let Value::Tensor(power) = power else { return Err(c.unexpected(0, "a tensor")) };
-    let sum = number_or_tensor(power.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)?;
+    let reduced = |of: &Value, op: ReduceOp| match of {
+        Value::Tensor(of) => number_or_tensor(of.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?),
+        _ => Err(c.unexpected(0, "a tensor")),
+    };
+    let sum = reduced(&power, op)?;
     let norm = match order {
         2.0 => apply(Op::Sqrt, &[&(&sum).into()])?,
+        _ if order.is_infinite() => {
+            // Extremes ignore NaN, norms do not.
+            let has_nan = reduced(&apply(Op::Ne, &[&length, &length])?, ReduceOp::Any)?;
+            apply(Op::Select, &[&(&has_nan).into(), &f64::NAN.into(), &(&sum).into()])?
+        }
         _ if order.is_finite() && order != 0.0 && order != 1.0 => {
             function("pow", &[&(&sum).into(), &(1.0 / order).into()])?
         }

@@ -78,6 +78,8 @@ impl fmt::Debug for Composite {
 /// A trace from stand-ins to outputs.
 #[derive(Debug)]
 pub(crate) struct Recording {
+    /// What a call of it is called.
+    pub(crate) name: &'static str,
     /// The serial of the keeper, which no other recording of the session has.
     pub(crate) serial: u64,
     /// The stand-ins.

@@ -1,18 +1,18 @@
 //! Functions of arrays that are recorded once, and called with other arrays (S21).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::composite::{Record, Recording};
 use crate::ir::table::Table;
-use crate::session::Session;
+use crate::session::{Inner, Session};
 
 /// What a function recorded of stand-ins: the same is recorded of other arrays, without calling it.
 pub struct Recorded {
-    session: Session,
+    session: Weak<Inner>,
     recording: Arc<Recording>,
     /// Records the same of other inputs.
     record: Arc<Record>,
@@ -59,11 +59,14 @@ impl Session {
     /// asked of them, and nothing is being recorded.
     pub fn replays(&self, arguments: &[Array]) -> bool {
         let are_plain = |table: &mut Table| {
-            table.recording.functions == 0
+            // A body that runs step by step has a part in what is recorded in it.
+            table.open_region_mut().is_none()
+                && table.recording.functions == 0
                 && arguments.iter().all(|array| !table.get(array.id()).tracked)
         };
         arguments.iter().all(|array| self.is(array.session()))
             && !self.is_recording()
+            && !self.is_watched()
             && self.with_table(are_plain)
     }
 
@@ -72,16 +75,21 @@ impl Session {
         self.0.common.flags.bits()
     }
 
-    /// What was recorded from stand-ins to outputs.
+    /// What was recorded from stand-ins to outputs; calls of it are shown under `name`.
     ///
     /// # Errors
     /// `ForeignArray`, `Interrupted`.
-    pub fn recorded(&self, stand_ins: &[&Array], outputs: &[&Array]) -> Result<Recorded> {
-        let (inputs, outputs) = (self.ids("jit", stand_ins)?, self.ids("jit", outputs)?);
+    pub fn recorded(
+        &self,
+        name: &'static str,
+        stand_ins: &[&Array],
+        outputs: &[&Array],
+    ) -> Result<Recorded> {
+        let (inputs, outputs) = (self.ids(name, stand_ins)?, self.ids(name, outputs)?);
         self.with_recorder(|mut recorder| {
-            let recording = Arc::new(recorder.recording(&inputs, &outputs)?);
+            let recording = Arc::new(recorder.recording(name, &inputs, &outputs)?);
             let record = recorder.recorder_of(&recording);
-            Ok(Recorded { session: self.clone(), recording, record })
+            Ok(Recorded { session: self.downgrade(), recording, record })
         })
     }
 }
@@ -95,9 +103,10 @@ impl Recorded {
     /// # Errors
     /// `ForeignArray`; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
     pub fn call(&self, inputs: &[&Array]) -> Result<Vec<Array>> {
-        let op = "jit";
-        let ids = self.session.ids(op, inputs)?;
-        self.session.record_all(|recorder| {
+        let op = self.recording.name;
+        let session = Session::upgrade(&self.session).ok_or(Error::ForeignArray { op })?;
+        let ids = session.ids(op, inputs)?;
+        session.record_all(|recorder| {
             for (&stand_in, &id) in self.recording.inputs.iter().zip(&ids) {
                 let [own, other] = [stand_in, id].map(|id| (recorder.dtype(id), recorder.size(id)));
                 check(op, own, other)?;
@@ -125,7 +134,9 @@ impl fmt::Debug for Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        self.session.with_table(|table| table.dec_internal(self.recording.keeper));
+        if let Some(session) = Session::upgrade(&self.session) {
+            session.with_table(|table| table.dec_internal(self.recording.keeper));
+        }
     }
 }
 
@@ -140,10 +151,10 @@ mod tests {
         let [a, b] = [[1.0_f32, 2.0], [10.0, 20.0]].map(|lanes| session.array(&lanes).unwrap());
         let x = session.stand_ins(&[&a]).unwrap().remove(0);
         let outputs = [x.try_mul(2.0).unwrap(), x.try_add(1.0).unwrap()];
-        let inner = session.recorded(&[&x], &[&outputs[0], &outputs[1]]).unwrap();
+        let inner = session.recorded("inner", &[&x], &[&outputs[0], &outputs[1]]).unwrap();
         let y = session.stand_ins(&[&a]).unwrap().remove(0);
         let called = inner.call(&[&y]).unwrap();
-        let outer = session.recorded(&[&y], &[&called[0], &called[1]]).unwrap();
+        let outer = session.recorded("outer", &[&y], &[&called[0], &called[1]]).unwrap();
         let first = outer.call(&[&a]).unwrap();
         session.eval(&[&first[0], &first[1]]).unwrap();
         let second = outer.call(&[&b]).unwrap();

@@ -15,8 +15,8 @@ impl Shape {
     /// `UnsupportedType` unless they are integers.
     pub(crate) fn number_along(&self, entries: &Array, axis: usize) -> Result<Array> {
         let (extent, behind) = (self.extents()[axis], &self.extents()[axis + 1..]);
-        let step: u64 = behind.iter().product();
-        if extent == 0 || step == 0 {
+        let step = behind.iter().fold(1, |step: u64, extent| step.saturating_mul(*extent));
+        if self.n_entries() == 0 {
             return Ok(entries.clone());
         }
         let number = entries.apply(Op::IDiv, &[Scalar::UInt(step).into()])?;

@@ -84,8 +84,9 @@ impl Tensor {
         }
         let extents =
             self.shape().axes(op, axes)?.into_iter().map(|axis| self.shape().extents()[axis]);
-        let n = (Scalar::UInt(extents.product()).to_f64() - ddof).max(0.0);
-        square.reduce(ReduceOp::Sum, axes, keeps)?.each(|sum| sum.try_div(n)?.cast(own))
+        let left = Scalar::UInt(extents.product()).to_f64() - ddof;
+        let left = if left < 0.0 { 0.0 } else { left };
+        square.reduce(ReduceOp::Sum, axes, keeps)?.each(|sum| sum.try_div(left)?.cast(own))
     }
 
     /// What is made of all entries as one axis, or of one axis of which an entry remains.

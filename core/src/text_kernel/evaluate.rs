@@ -8,7 +8,7 @@ use super::item::{Item, folded};
 use super::library::{self, Known};
 use super::program::{Captured, Program};
 use super::record::Recorder;
-use super::tree::{ATOMIC, Effects, Expression, Function, Term};
+use super::tree::{ATOMIC, CPP_MIN, Effects, Expression, Function, Term};
 use super::trouble::{Span, Trouble};
 use super::types::Letters;
 use crate::array::{Array, Operand};
@@ -28,7 +28,7 @@ impl Recorder<'_> {
 
     fn term(&mut self, expression: &Expression) -> Result<Item, Trouble> {
         match &expression.kind {
-            Term::Number(number) => Ok(Item::Number(*number, None)),
+            Term::Number(number, dtype) => Ok(Item::Number(*number, *dtype)),
             Term::Name(name) => self.named(name),
             Term::Limit(type_name, limit) => {
                 let dtype = self.dtype(type_name);
@@ -535,7 +535,7 @@ fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
         return Some(Scalar::Float(match limit {
             "max" => most,
             "min" | "lowest" => -most,
-            "tiny" | "smallest" => power(dtype.least_exponent()),
+            "tiny" | CPP_MIN => power(dtype.least_exponent()),
             "epsilon" => power(1 - dtype.significand_digits()),
             "inf" | "infinity" => f64::INFINITY,
             "nan" | "quiet_NaN" => f64::NAN,
@@ -545,7 +545,7 @@ fn limit_of(dtype: DType, limit: &str) -> Option<Scalar> {
     let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
     let number = match limit {
         "max" => most,
-        "min" | "lowest" | "smallest" => least,
+        "min" | "lowest" | CPP_MIN => least,
         _ => return None,
     };
     let integer = i64::try_from(number).map(Scalar::Int).ok();

@@ -4,7 +4,7 @@ use super::dialect::{COUNT, LANE, Launch};
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
-use super::tree::{ATOMIC, Expression, Term};
+use super::tree::{ATOMIC, CPP_MIN, Expression, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use super::{dialect, library};
@@ -87,7 +87,7 @@ impl Parser<'_> {
     fn stepped(&self, place: Expression, op: Op, start: Span) -> Result<Expression, Trouble> {
         self.check_place(&place)?;
         let at = start.to(self.last_span());
-        let one = Expression { at, kind: Term::Number(Scalar::Int(1)) };
+        let one = Expression { at, kind: Term::Number(Scalar::Int(1), None) };
         Ok(Expression { at, kind: Term::Assign(Some(op), Box::new([place, one])) })
     }
 
@@ -211,13 +211,7 @@ impl Parser<'_> {
         let at = self.span();
         if let Token::Number(number, dtype) = *self.token() {
             self.next();
-            let number = Expression { at, kind: Term::Number(number) };
-            return Ok(match dtype {
-                Some(dtype) => {
-                    Expression { at, kind: Term::Cast(TypeName::Known(dtype), number.into()) }
-                }
-                None => number,
-            });
+            return Ok(Expression { at, kind: Term::Number(number, dtype) });
         }
         if self.takes("(") {
             let back = self.place();
@@ -256,7 +250,7 @@ impl Parser<'_> {
             if let ("numeric_limits", Term::Limit(_, limit)) = (name, &mut made.kind)
                 && limit == "min"
             {
-                *limit = "smallest".into();
+                *limit = CPP_MIN.into();
             }
             return Ok(made);
         }
@@ -358,7 +352,7 @@ impl Parser<'_> {
                 // No variable or function has such a name.
                 Launch::Lane => Term::Name(LANE.into()),
                 Launch::Count => Term::Name(COUNT.into()),
-                Launch::Number(number) => Term::Number(Scalar::Int(number)),
+                Launch::Number(number) => Term::Number(Scalar::Int(number), None),
             };
             return Ok(Expression { at, kind });
         }
@@ -367,8 +361,8 @@ impl Parser<'_> {
             return Ok(Expression { at, kind: Term::Name(name.into()) });
         }
         match (name, self.capture(name)) {
-            ("true", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(true)) }),
-            ("false", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(false)) }),
+            ("true", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(true), None) }),
+            ("false", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(false), None) }),
             (_, Some(Captured::Number(_))) => Ok(Expression { at, kind: Term::Name(name.into()) }),
             (_, Some(Captured::Kernel(_))) => {
                 Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
@@ -382,7 +376,7 @@ impl Parser<'_> {
                 Err(Trouble::new(at, what).with(Some(remedy.into())))
             }
             (_, None | Some(Captured::Array)) => match dialect::constant(name) {
-                Some(number) => Ok(Expression { at, kind: Term::Number(number) }),
+                Some(number) => Ok(Expression { at, kind: Term::Number(number, None) }),
                 None => Err(self.unknown(name, at, "name")),
             },
         }

@@ -9,8 +9,7 @@ use crate::dtype::{DType, Scalar};
 pub(super) enum Token<'t> {
     /// An identifier or keyword.
     Name(&'t str),
-    /// A literal.
-    /// A number, and its type if a suffix says more than that it is one.
+    /// A number, and its type where a suffix says one.
     Number(Scalar, Option<DType>),
     /// An operator, a bracket.
     Sign(&'static str),
@@ -119,7 +118,7 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     if is_hexadecimal {
         let digits = written[2..].trim_end_matches(['u', 'U', 'l', 'L']);
         let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
-        return Ok((Token::Number(integer(number), wide(written)), length));
+        return Ok((Token::Number(integer(number), wide(written, number)), length));
     }
     let is_float = written.contains(['.', 'e', 'E']) || written.ends_with(['f', 'F', 'h', 'H']);
     if is_float {
@@ -135,15 +134,15 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
         _ => (digits, 10),
     };
     let number = u64::from_str_radix(digits, base).map_err(|_| wrong())?;
-    Ok((Token::Number(integer(number), wide(written)), length))
+    Ok((Token::Number(integer(number), wide(written, number)), length))
 }
 
 /// The type that a suffix of an integer says: L and LL are 64 bits. Others leave it that of what it meets.
-fn wide(written: &str) -> Option<DType> {
+fn wide(written: &str, number: u64) -> Option<DType> {
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
     let suffix = written[digits.len()..].to_ascii_lowercase();
-    let is_wide = suffix.contains('l');
-    is_wide.then(|| if suffix.contains('u') { DType::U64 } else { DType::I64 })
+    let is_unsigned = suffix.contains('u') || i64::try_from(number).is_err();
+    suffix.contains('l').then_some(if is_unsigned { DType::U64 } else { DType::I64 })
 }
 
 /// An integer of a script, beyond its range an unsigned one.

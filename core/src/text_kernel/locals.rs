@@ -66,7 +66,7 @@ impl Parser<'_> {
             return Err(Trouble::new(at, what).with(Some("float w[4]".into())));
         }
         let local = Local { name: name.into(), n };
-        let zero = || Expression { at, kind: Term::Number(Scalar::Int(0)) };
+        let zero = || Expression { at, kind: Term::Number(Scalar::Int(0), None) };
         let mut values = values.into_iter();
         let elements = local.elements();
         let declared = elements.map(|name| (name, Some(values.next().unwrap_or_else(zero))));
@@ -78,7 +78,7 @@ impl Parser<'_> {
     /// The value of a number of elements.
     fn known_count(&mut self, count: &Expression) -> Option<usize> {
         let number = match &count.kind {
-            Term::Number(number) => *number,
+            Term::Number(number, _) => *number,
             Term::Name(name) => match self.known_number(name) {
                 Some(number) => number,
                 None => match self.capture(name)? {
@@ -176,7 +176,7 @@ impl Recorder<'_> {
             Some(dtype) => after.converted(self.session, dtype)?,
             None => after,
         };
-        let one = Expression { at: place.at, kind: Term::Number(Scalar::Int(1)) };
+        let one = Expression { at: place.at, kind: Term::Number(Scalar::Int(1), None) };
         self.assigned(Some(op), &[place, one])?;
         self.frame.variables.truncate(known);
         Ok(if is_after { before } else { after })

@@ -202,7 +202,7 @@ impl Recorder<'_> {
 
     /// Whether a condition is a number that is true.
     fn always(&self, condition: &Expression) -> bool {
-        matches!(&condition.kind, Term::Number(number) if number.to_f64() != 0.0)
+        matches!(&condition.kind, Term::Number(number, _) if number.to_f64() != 0.0)
     }
 
     /// What statements may change of what is around them.
@@ -271,7 +271,7 @@ impl Recorder<'_> {
 fn names(expression: &Expression) -> Option<Vec<String>> {
     let parts: &[Expression] = match &expression.kind {
         Term::Name(name) => return Some(vec![name.clone()]),
-        Term::Number(_) | Term::Limit(..) => &[],
+        Term::Number(..) | Term::Limit(..) => &[],
         Term::Apply(_, parts) => parts,
         Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(&**part),
         Term::Both(_, parts) => &parts[..],

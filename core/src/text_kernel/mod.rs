@@ -10,7 +10,7 @@
 //! | `library` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
 //! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
-//! | `reduction` `part` `fold` `segments` `recordings` | reductions and scans |
+//! | `reduction` `parts` `part` `fold` `segments` `recordings` | reductions and scans |
 //! | `store` | results into arrays that are there |
 //! | `sample` | arguments for kernels that are only looked at |
 //! | `stats` | how often kernels are called |
@@ -41,6 +41,7 @@ mod locals;
 mod loops;
 mod parse;
 mod part;
+mod parts;
 mod preprocess;
 mod program;
 mod record;
@@ -69,8 +70,9 @@ use sample::{sampled, samples};
 use tree::{Function, Parameter};
 use types::{Letters, TypeName};
 
+pub use parts::Parts;
 pub use program::{Captured, TextKernel};
-pub use reduction::{Over, Parts, TextReduction};
+pub use reduction::{Over, TextReduction};
 pub use stats::Stats;
 pub use store::Store;
 pub(crate) use types::known as c_type;

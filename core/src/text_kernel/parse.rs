@@ -498,7 +498,7 @@ impl<'t> Parser<'t> {
             for (name, first) in &declared {
                 if is_const {
                     self.fixed.push(self.names.len());
-                    if let Some(Expression { kind: Term::Number(number), .. }) = first {
+                    if let Some(Expression { kind: Term::Number(number, _), .. }) = first {
                         self.numbers.push((self.names.len(), *number));
                     }
                 }

@@ -48,7 +48,7 @@ impl Program {
 impl Expression {
     fn is_of_numbers(&self, is_number: &dyn Fn(&str) -> bool) -> bool {
         match &self.kind {
-            Term::Number(_) => true,
+            Term::Number(_, dtype) => dtype.is_none(),
             Term::Name(name) => is_number(name),
             Term::Apply(_, parts) => parts.iter().all(|part| part.is_of_numbers(is_number)),
             _ => false,

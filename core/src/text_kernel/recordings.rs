@@ -2,73 +2,109 @@
 //! texts are read, and for others the same is recorded with other arrays in it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::array::Array;
 use crate::dtype::DType;
-use crate::error::Result;
-use crate::session::Session;
+use crate::error::{Error, Result};
 use crate::session::recorded::Recorded;
+use crate::session::{Inner, Session};
 
 /// Kinds of calls that are remembered.
-const MOST: usize = 16;
+const MOST_KINDS: usize = 16;
 
-/// The kinds of calls that were met, the newest last, and what they recorded when they came again.
+/// The kinds of calls met lately, the last one first.
 #[derive(Debug, Default)]
-pub(super) struct Recordings(Mutex<VecDeque<(Key, Option<Arc<Recorded>>)>>);
+pub(super) struct Recordings(Mutex<VecDeque<(Key, Met)>>);
 
 /// What a recording depends on: the session, its flags, types and sizes.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Key {
-    session: Session,
+    session: Weak<Inner>,
     flags: u64,
     types: Vec<(DType, u64)>,
 }
 
+/// What is known of a kind of calls.
+#[derive(Clone, Debug)]
+enum Met {
+    Once,
+    Recorded(Arc<Recorded>),
+    /// Texts that ask for lanes are read each time.
+    Unrecordable,
+}
+
 impl Recordings {
-    /// The results for arrays that are in memory, of `record` or as that recorded them before.
+    /// The results for arrays that are in memory, of `record` or as that recorded them before, under `name`.
     ///
     /// # Errors
     /// Those of `record`.
     pub(super) fn call(
         &self,
+        name: &'static str,
         session: &Session,
         arrays: &[Array],
         record: &mut dyn FnMut(&[Array]) -> Result<Vec<Array>>,
     ) -> Result<Vec<Array>> {
         let types = arrays.iter().map(|array| (array.dtype(), array.size())).collect();
-        let key = Key { session: session.clone(), flags: session.flag_bits(), types };
-        let known = self.known().iter().find(|(known, _)| known.is(&key)).map(|(_, it)| it.clone());
-        match known {
-            None => {
-                let mut known = self.known();
-                known.truncate(MOST - 1);
-                known.push_front((key, None));
-            }
-            Some(Some(recorded)) => return recorded.call(&borrowed(arrays)),
-            Some(None) => {
-                let stand_ins = session.stand_ins(&borrowed(arrays))?;
-                let outputs = session.recording_function(|| record(&stand_ins))?;
-                let recorded = session.recorded(&borrowed(&stand_ins), &borrowed(&outputs))?;
-                let recorded = Arc::new(recorded);
-                if let Some((_, it)) = self.known().iter_mut().find(|(known, _)| known.is(&key)) {
-                    *it = Some(recorded.clone());
+        let key = Key { session: session.downgrade(), flags: session.flag_bits(), types };
+        match self.met(&key) {
+            None => self.put(key, Met::Once),
+            Some(Met::Recorded(recorded)) => return recorded.call(&borrowed(arrays)),
+            Some(Met::Once) => match recorded(name, session, arrays, record) {
+                Ok(recorded) => {
+                    let recorded = Arc::new(recorded);
+                    self.put(key, Met::Recorded(recorded.clone()));
+                    return recorded.call(&borrowed(arrays));
                 }
-                return recorded.call(&borrowed(arrays));
-            }
+                Err(Error::Interrupted) => return Err(Error::Interrupted),
+                Err(_) => self.put(key, Met::Unrecordable),
+            },
+            Some(Met::Unrecordable) => {}
         }
         record(arrays)
     }
 
-    fn known(&self) -> MutexGuard<'_, VecDeque<(Key, Option<Arc<Recorded>>)>> {
+    /// What is known of a kind, which then is the last one.
+    fn met(&self, key: &Key) -> Option<Met> {
+        let mut kinds = self.kinds();
+        let place = kinds.iter().position(|(known, _)| known == key)?;
+        let kind = kinds.remove(place)?;
+        let met = kind.1.clone();
+        kinds.push_front(kind);
+        Some(met)
+    }
+
+    fn put(&self, key: Key, met: Met) {
+        let mut kinds = self.kinds();
+        kinds.retain(|(known, _)| *known != key && known.session.strong_count() > 0);
+        kinds.truncate(MOST_KINDS - 1);
+        kinds.push_front((key, met));
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, VecDeque<(Key, Met)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Key {
-    fn is(&self, other: &Self) -> bool {
-        self.types == other.types && self.flags == other.flags && self.session.is(&other.session)
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.types == other.types
+            && self.flags == other.flags
+            && self.session.ptr_eq(&other.session)
     }
+}
+
+/// What `record` makes of arrays like these that have no lanes.
+fn recorded(
+    name: &'static str,
+    session: &Session,
+    arrays: &[Array],
+    record: &mut dyn FnMut(&[Array]) -> Result<Vec<Array>>,
+) -> Result<Recorded> {
+    let stand_ins = session.stand_ins(&borrowed(arrays))?;
+    let outputs = record(&stand_ins)?;
+    session.recorded(name, &borrowed(&stand_ins), &borrowed(&outputs))
 }
 
 fn borrowed(arrays: &[Array]) -> Vec<&Array> {

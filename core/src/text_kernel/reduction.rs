@@ -7,6 +7,7 @@ use super::fold::{Folder, Rows};
 use super::item::Item;
 use super::parse;
 use super::part::known;
+use super::parts::{Parts, in_order};
 use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
 use super::recordings::Recordings;
@@ -22,21 +23,6 @@ use crate::ir::op::{Op, ReduceOp};
 use crate::session::Session;
 use crate::tensor::Tensor;
 use crate::value::{Argument, Value};
-
-/// The texts of a reduction.
-#[derive(Clone, Debug, Default)]
-pub struct Parts {
-    /// The state of a lane, by the names of its parts: of one part without a name ("") that is `a`, of others `a.name`.
-    pub map: Vec<(String, String)>,
-    /// How states `a` and `b` combine, in the order of the parts. It must be associative, and of reductions commutative
-    /// too: lanes meet in the order of S11. Scans take them in their own.
-    pub reduce: Vec<String>,
-    /// The results, from `a` and the count `n`, by their names in the header, or without names in their order; left out
-    /// they are the state, of several parts those with the results' names.
-    pub post: Vec<(String, String)>,
-    /// The state of no lanes.
-    pub identity: Vec<String>,
-}
 
 /// What results are over.
 #[derive(Clone, Debug, Default)]
@@ -125,13 +111,13 @@ impl TextReduction {
             let n = results.len();
             return Err(wrong(format!("got {n_post} final values for {n} results")));
         }
-        let part_names = parts.map.iter().map(|(name, _)| name.as_str());
-        let order = in_order("map", &part_names.collect::<Vec<_>>(), &outs);
-        let post_names = parts.post.iter().map(|(name, _)| name.as_str());
-        let post_order = in_order("post", &post_names.collect::<Vec<_>>(), &outs);
-        // What post says is not what the parts are.
-        let order = if parts.post.is_empty() { order.map_err(&wrong)? } else { Vec::new() };
-        let post_order = post_order.map_err(&wrong)?;
+        let in_order = |part, texts: &[(String, String)]| {
+            let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
+            in_order(part, &names, &outs, results.len() > outs.len()).map_err(&wrong)
+        };
+        let has_post = !parts.post.is_empty();
+        let order = if has_post { Vec::new() } else { in_order("map", &parts.map)? };
+        let post_order = in_order("post", &parts.post)?;
         let mut letters: Vec<String> = Vec::new();
         letters.extend(
             parameters.iter().filter_map(|parameter| parameter.type_name.letter()).map(Into::into),
@@ -260,7 +246,8 @@ impl TextReduction {
             return inner.recorded(session, args, over);
         };
         let (start, mut is_again) = (Instant::now(), true);
-        let results = inner.recordings.call(session, &arrays, &mut |arrays| {
+        let name = if inner.is_scan { "scan" } else { "reduction" };
+        let results = inner.recordings.call(name, session, &arrays, &mut |arrays| {
             is_again = false;
             let args: Vec<Argument<'_>> = arrays.iter().map(Argument::from).collect();
             let values = inner.recorded(session, &args.iter().collect::<Vec<_>>(), over)?;
@@ -286,22 +273,6 @@ fn in_memory(session: &Session, args: &[&Argument<'_>], over: &Over<'_>) -> Opti
     let arrays = args.iter().map(array).collect::<Option<Vec<Array>>>()?;
     let is_plain = over.axes.is_none() && over.offsets.is_none();
     (is_plain && session.replays(&arrays)).then_some(arrays)
-}
-
-/// Which of the named texts is for each result, or all in their order where they have no names, or there is one. The one that
-/// no out parameter is named as is what the function returns.
-fn in_order(part: &str, names: &[&str], outs: &[&str]) -> std::result::Result<Vec<usize>, String> {
-    if names.len() < 2 || names.iter().any(|name| name.is_empty()) {
-        return Ok((0..names.len()).collect());
-    }
-    let place = |out: &&str| names.iter().position(|name| name == out);
-    let order: Option<Vec<usize>> = outs.iter().map(place).collect();
-    let left = (0..names.len()).filter(|&i| !outs.contains(&names[i]));
-    let order = order.map(|order| order.into_iter().chain(left).collect::<Vec<_>>());
-    order.filter(|order| order.len() <= outs.len() + 1).ok_or_else(|| {
-        let (names, outs) = (names.join(", "), outs.join(", "));
-        format!("{part} names {names}, where the results are {outs}; post: [..] gives them in their order")
-    })
 }
 
 impl Inner {
@@ -616,28 +587,5 @@ impl Work<'_> {
             |trouble: Trouble| trouble.told(&function.name, &program.text, &self.letters.told());
         let (value, _) = called.map_err(told)?;
         Ok(value.expect("internal error: an expression without a value"))
-    }
-}
-
-impl Parts {
-    /// The texts, under the header.
-    fn source(&self, header: &str) -> String {
-        let of_parts = |texts: &[String]| texts.join(", ");
-        let named = |texts: &[(String, String)]| {
-            let named = texts.iter().map(|(name, text)| match &**name {
-                "" => text.clone(),
-                name => format!("{name}: {text}"),
-            });
-            named.collect::<Vec<_>>().join(", ")
-        };
-        let parts = [
-            ("map", named(&self.map)),
-            ("reduce", of_parts(&self.reduce)),
-            ("post", named(&self.post)),
-            ("identity", of_parts(&self.identity)),
-        ];
-        let lines = parts.iter().filter(|(_, text)| !text.is_empty());
-        let lines = lines.map(|(name, text)| format!("\n  {name:<9}{text}"));
-        format!("{header}{}", lines.collect::<String>())
     }
 }

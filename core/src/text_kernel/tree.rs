@@ -4,8 +4,11 @@ use std::fmt;
 
 use super::trouble::Span;
 use super::types::TypeName;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::ir::op::Op;
+
+/// C++'s `numeric_limits<T>::min`, the smallest float that is normal; no text can spell it.
+pub(super) const CPP_MIN: &str = "min()";
 
 /// How the functions begin that write to an element what it and a value give together.
 pub(super) const ATOMIC: &str = "atomic";
@@ -114,7 +117,8 @@ pub(super) struct Expression {
 
 #[derive(Clone, Debug)]
 pub(super) enum Term {
-    Number(Scalar),
+    /// A number, and its type where a suffix says one.
+    Number(Scalar, Option<DType>),
     Name(String),
     /// `T::max`
     Limit(TypeName, String),
@@ -227,7 +231,7 @@ impl Effects {
     fn add_expression(&mut self, expression: &Expression) {
         self.cost += 1;
         let parts: &[Expression] = match &expression.kind {
-            Term::Number(_) | Term::Name(_) | Term::Limit(..) => &[],
+            Term::Number(..) | Term::Name(_) | Term::Limit(..) => &[],
             Term::Index(_, index) => {
                 self.touches_memory = true;
                 std::slice::from_ref(index)
@@ -272,7 +276,7 @@ impl Expression {
     /// Whether a place in it is stepped: `x[j++]`.
     pub(super) fn steps(&self) -> bool {
         match &self.kind {
-            Term::Number(_) | Term::Name(_) | Term::Limit(..) => false,
+            Term::Number(..) | Term::Name(_) | Term::Limit(..) => false,
             Term::Index(_, part) | Term::Local(_, part) => part.steps(),
             Term::Not(part) | Term::Cast(_, part) => part.steps(),
             Term::Apply(_, parts) | Term::Call(_, parts) => parts.iter().any(Self::steps),

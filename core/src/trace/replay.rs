@@ -33,11 +33,16 @@ impl Recorder<'_> {
         value
     }
 
-    /// The trace from stand-ins to outputs. The caller owns an internal reference to its keeper.
+    /// The trace from stand-ins to outputs, under a name. The caller owns an internal reference to its keeper.
     ///
     /// # Errors
     /// `Interrupted`.
-    pub(crate) fn recording(&mut self, inputs: &[VarId], outputs: &[VarId]) -> Result<Recording> {
+    pub(crate) fn recording(
+        &mut self,
+        name: &'static str,
+        inputs: &[VarId],
+        outputs: &[VarId],
+    ) -> Result<Recording> {
         let mut members: HashSet<VarId, Mix> = HashSet::default();
         let mut seen: HashSet<VarId, Mix> = HashSet::default();
         members.extend(inputs.iter().flat_map(|&input| [input, self.bare(input)]));
@@ -105,6 +110,7 @@ impl Recorder<'_> {
         self.table.dec_external(keeper);
         let serial = self.var(keeper).serial;
         Ok(Recording {
+            name,
             serial,
             inputs,
             outputs,
@@ -217,7 +223,7 @@ impl Recorder<'_> {
             Output::Outside(id) => (id, None),
             Output::Made(output) => {
                 let composite = Composite {
-                    name: "jit",
+                    name: recording.name,
                     words: Box::default(),
                     bytes_within: std::mem::take(&mut bytes_within),
                     record: record.clone(),

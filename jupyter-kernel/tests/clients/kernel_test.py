@@ -14,7 +14,7 @@ class Kernel(jupyter_kernel_test.KernelTests):
     code_stderr = 'eprint("hello, world")'
     completion_samples = [
         {"text": "kernel_history_c", "matches": ["kernel_history_clear"]},
-        {"text": "1 + inters", "matches": []},
+        {"text": "1 + interf", "matches": []},
     ]
     complete_code_samples = ["1 + 1", "fn f(x) { x + 1 }", "a = 1;", "print(`a\nb`)", ""]
     incomplete_code_samples = ["fn f(x) {", "f(1,", "a = [1,\n2", "print(`a\n"]

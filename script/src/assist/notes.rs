@@ -10,7 +10,7 @@ use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::words::{is_name, n_lines};
-use crate::value::{ArrayRef, Form};
+use crate::value::{ArrayRef, Node};
 
 /// Methods that change a text or a list and give nothing.
 const CHANGES: [&str; 14] = [
@@ -99,23 +99,26 @@ impl Interpreter {
         notes
     }
 
-    /// Notes of `t.max(0)` of a tensor: it is the larger of each entry and 0, along no axis.
+    /// Notes of `t.max(1)` of a tensor: it is the larger of each entry and 1, along no axis. (`t.max(0)` is known to many.)
     fn extremes(&self, cell: &Cell) -> Vec<(usize, String)> {
         let text = cell.text();
         let code: Vec<&Lexeme> =
             cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
         let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
-        let note = |call: &[&Lexeme]| {
+        let note = |(i, call): (usize, &[&Lexeme])| {
             let [object, dot, method, open, axis, close] = call else { return None };
+            let is_member = i > 0 && code[i - 1].token == Token::Period;
             let (name, method) = (word(object), word(method));
             let is_call = dot.token == Token::Period
                 && matches!(method, "max" | "min")
                 && [&open.token, &close.token] == [&Token::LeftParen, &Token::RightParen];
-            let (true, Token::IntegerConstant(n)) = (is_call, &axis.token) else { return None };
+            let (true, Token::IntegerConstant(n)) = (is_call && !is_member, &axis.token) else {
+                return None;
+            };
             let value = self.scope.get(name)?.read_lock::<ArrayRef>()?;
-            let rank = value.lend(|value| value.as_tensor(method)).ok()??.shape().rank();
-            let is_axis =
-                value.form() == Form::Tensor && usize::try_from(*n).is_ok_and(|n| n < rank);
+            let Node::Tensor(tensor) = &*value.node() else { return None };
+            let rank = tensor.shape().rank();
+            let is_axis = usize::try_from(*n).is_ok_and(|n| (1..rank).contains(&n));
             let larger = if method == "max" { "larger" } else { "smaller" };
             is_axis.then(|| {
                 let line = n_lines(&text[..object.start]) + 1;
@@ -125,7 +128,7 @@ impl Interpreter {
                 (line, note)
             })
         };
-        code.windows(6).filter_map(note).collect()
+        code.windows(6).enumerate().filter_map(note).collect()
     }
 
     /// Notes of `let s = t.trim()`: what changes a text or list itself gives nothing.

@@ -253,7 +253,7 @@ fn recorded(
         return Ok(None);
     };
     let [inputs, outputs] = [&stand_ins, &outputs].map(|arrays| arrays.iter().collect::<Vec<_>>());
-    let recorded = session.recorded(&inputs, &outputs).or_fault()?;
+    let recorded = session.recorded("jit", &inputs, &outputs).or_fault()?;
     // Others stand there at each call; these have no lanes.
     let nothing = session.full(DType::I32, 0, 1).or_fault()?;
     let mut empty = |array: &mut Array| array.clone_from(&nothing);
