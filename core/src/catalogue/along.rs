@@ -110,18 +110,18 @@ table! {
     ///
     /// >> any(TensorXfC([[1, 2], [3, 4]]) > 2, 1)
     /// [0, 1]
-    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::Any);
+    any(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, c.tensor(0)?, ReduceOp::Any);
     /// Whether all entries along an axis, or of a list of axes, are true, a tensor; of all a bool (evaluates). The word by
     /// itself is every entry of an axis, `t[[all, 0]]`, or every axis, `hsum(t, all, true)`.
     ///
     /// >> all(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
     /// [0, 1]
-    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::All);
+    all(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, c.tensor(0)?, ReduceOp::All);
     /// Number of true entries along an axis, or of a list of axes, a tensor; of all an integer (evaluates).
     ///
     /// >> count(TensorXfC([[1, 2], [3, 4]]) > 1, 0)
     /// [1, 2]
-    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, &c.tensor(0)?, ReduceOp::Count);
+    count(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| truth(c, c.tensor(0)?, ReduceOp::Count);
     /// Number of the entries that are not 0, or true, along an axis, or of a list of axes, a tensor; of all an integer
     /// (evaluates).
     ///
@@ -130,7 +130,7 @@ table! {
     /// >> count_nonzero(FloatC([1, 0, 3]))
     /// 2
     count_nonzero(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        truth(c, &c.tensor(0)?.is_not_zero()?, ReduceOp::Count)
+        truth(c, c.tensor(0)?.is_not_zero()?, ReduceOp::Count)
     };
     /// Number of the first smallest entry along an axis, or among all; NaN is ignored.
     ///
@@ -235,11 +235,11 @@ fn shares(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<Va
 }
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
-    number_or_tensor(c.tensor(0)?.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)
+    along(c, &Value::Tensor(c.tensor(0)?), op)
 }
 
 /// A reduction of what was made of the entries.
-fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> {
+pub(super) fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> {
     match x {
         Value::Tensor(x) => number_or_tensor(x.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?),
         x => x.reduce(op),
@@ -267,8 +267,8 @@ fn quantiles(c: &Call<'_, '_>, part: impl Fn(f64) -> Result<f64>) -> Result<Valu
 }
 
 /// Of all entries a number, along axes a tensor.
-fn truth(c: &Call<'_, '_>, of: &Tensor, op: ReduceOp) -> Result<Answer> {
-    match number_or_tensor(of.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?)? {
+fn truth(c: &Call<'_, '_>, of: Tensor, op: ReduceOp) -> Result<Answer> {
+    match along(c, &Value::Tensor(of), op)? {
         Value::Array(one) if c.axes(1)?.is_none() => one.item(0).map(Answer::from),
         along => Ok(along.into()),
     }

@@ -170,25 +170,25 @@ table! {
     /// >> fft2(TensorXfC([[1, 0], [0, 0]]))
     /// [[1 + 0i, 1 + 0i],
     ///  [1 + 0i, 1 + 0i]]
-    fft2(x: Tensor) = |c| over(c, Transform::Forward, &[-2, -1]);
+    fft2(x: Tensor) = |c| over(c, c.tensor(0)?, Transform::Forward, &[-2, -1]);
     /// The inverse of fft2.
     ///
     /// >> ifft2(fft2(TensorXfC([[1, 2], [3, 4]]))).real
     /// [[1, 2],
     ///  [3, 4]]
-    ifft2(x: Tensor) = |c| over(c, Transform::Inverse, &[-2, -1]);
+    ifft2(x: Tensor) = |c| over(c, c.tensor(0)?, Transform::Inverse, &[-2, -1]);
     /// fft along axes, or all.
     ///
     /// >> fftn(TensorXfC([[1, 0], [0, 0]]), 0)
     /// [[1 + 0i, 0 + 0i],
     ///  [1 + 0i, 0 + 0i]]
-    fftn(x: Tensor; axes: Axes) = |c| over(c, Transform::Forward, &chosen(c)?);
+    fftn(x: Tensor; axes: Axes) = |c| over(c, c.tensor(0)?, Transform::Forward, &chosen(c)?);
     /// The inverse of fftn.
     ///
     /// >> ifftn(fftn(TensorXfC([[1, 2], [3, 4]]))).real
     /// [[1, 2],
     ///  [3, 4]]
-    ifftn(x: Tensor; axes: Axes) = |c| over(c, Transform::Inverse, &chosen(c)?);
+    ifftn(x: Tensor; axes: Axes) = |c| over(c, c.tensor(0)?, Transform::Inverse, &chosen(c)?);
     /// The first half of fft2 of real entries: rfft along the last axis, then fft along the one before.
     ///
     /// >> rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])).shape
@@ -292,25 +292,23 @@ fn along(c: &Call<'_, '_>, kind: Transform) -> Result<Tensor> {
     c.tensor(0)?.transformed(c.op, kind, axis, n)
 }
 
-fn over(c: &Call<'_, '_>, kind: Transform, axes: &[i64]) -> Result<Tensor> {
-    let of = |x: Tensor, &axis: &i64| x.transformed(c.op, kind, axis, None);
-    axes.iter().try_fold(c.tensor(0)?, of)
+/// A transform along axes, one after the other.
+fn over(c: &Call<'_, '_>, x: Tensor, kind: Transform, axes: &[i64]) -> Result<Tensor> {
+    axes.iter().try_fold(x, |x, &axis| x.transformed(c.op, kind, axis, None))
 }
 
 /// The half of a transform of real entries: along the last of the axes, then whole ones along the others.
 fn of_real(c: &Call<'_, '_>, axes: &[i64]) -> Result<Tensor> {
     let (&last, others) = axes.split_last().ok_or_else(|| no_axis(c))?;
     let half = c.tensor(0)?.transformed(c.op, Transform::Real, last, None)?;
-    let whole = |x: Tensor, &axis: &i64| x.transformed(c.op, Transform::Forward, axis, None);
-    others.iter().rev().try_fold(half, whole)
+    over(c, half, Transform::Forward, others)
 }
 
 /// The way back from [`of_real`], to as many entries along the last axis as the argument `n` says.
 fn to_real(c: &Call<'_, '_>, axes: &[i64], n: usize) -> Result<Tensor> {
     let (&last, others) = axes.split_last().ok_or_else(|| no_axis(c))?;
     let n = if n < c.args.len() { Some(c.integer(n)?) } else { None };
-    let whole = |x: Tensor, &axis: &i64| x.transformed(c.op, Transform::Inverse, axis, None);
-    let half = others.iter().try_fold(c.tensor(0)?, whole)?;
+    let half = over(c, c.tensor(0)?, Transform::Inverse, others)?;
     half.transformed(c.op, Transform::RealInverse, last, n)
 }
 

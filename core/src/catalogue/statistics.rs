@@ -2,7 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
-use crate::array::Array;
+use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -295,7 +295,7 @@ table! {
         let p = c.tensor(0)?;
         let &[n] = p.shape().extents() else { return Err(c.unexpected(0, "an array of coefficients")) };
         let number = match c.args[1] {
-            Argument::Number(number) => Some(c.session.full(p.dtype().meet(*number), *number, 1)?),
+            Argument::Number(number) => Some(c.as_array(Operand::Number(*number), p.dtype())?),
             _ => None,
         };
         let number = number.as_ref().map(Argument::from);

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use super::along::along;
 use super::{Answer, Call, Kind, Row, table};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -538,22 +539,16 @@ fn norm(c: &Call<'_, '_>) -> Result<Value> {
         f64::NEG_INFINITY => (length.to_value(c.op)?, ReduceOp::Min),
         _ => (function("pow", &[&length, &power])?, ReduceOp::Sum),
     };
-    let reduced = |of: &Value, op: ReduceOp| match of {
-        Value::Tensor(of) => number_or_tensor(of.reduce(op, c.axes(1)?.as_deref(), c.truth(2)?)?),
-        _ => Err(c.unexpected(0, "a tensor")),
-    };
-    let sum = reduced(&power, op)?;
+    let sum = along(c, &power, op)?;
     let norm = match order {
         2.0 => apply(Op::Sqrt, &[&(&sum).into()])?,
-        _ if order.is_infinite() => {
+        0.0 | 1.0 => sum,
+        f64::INFINITY | f64::NEG_INFINITY => {
             // Extremes ignore NaN, norms do not.
-            let has_nan = reduced(&apply(Op::Ne, &[&length, &length])?, ReduceOp::Any)?;
+            let has_nan = along(c, &apply(Op::Ne, &[&length, &length])?, ReduceOp::Any)?;
             apply(Op::Select, &[&(&has_nan).into(), &f64::NAN.into(), &(&sum).into()])?
         }
-        _ if order.is_finite() && order != 0.0 && order != 1.0 => {
-            function("pow", &[&(&sum).into(), &(1.0 / order).into()])?
-        }
-        _ => sum,
+        _ => function("pow", &[&(&sum).into(), &(1.0 / order).into()])?,
     };
     norm.cast(own)
 }

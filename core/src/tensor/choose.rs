@@ -14,13 +14,12 @@ impl Shape {
     /// # Errors
     /// `UnsupportedType` unless they are integers.
     pub(crate) fn number_along(&self, entries: &Array, axis: usize) -> Result<Array> {
-        let (extent, behind) = (self.extents()[axis], &self.extents()[axis + 1..]);
-        let step = behind.iter().fold(1, |step: u64, extent| step.saturating_mul(*extent));
         if self.n_entries() == 0 {
             return Ok(entries.clone());
         }
+        let step = self.extents()[axis + 1..].iter().product();
         let number = entries.apply(Op::IDiv, &[Scalar::UInt(step).into()])?;
-        if axis == 0 { Ok(number) } else { number.try_rem(Scalar::UInt(extent)) }
+        if axis == 0 { Ok(number) } else { number.try_rem(Scalar::UInt(self.extents()[axis])) }
     }
 }
 
