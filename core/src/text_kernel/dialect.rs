@@ -54,7 +54,7 @@ pub(super) fn constant(name: &str) -> Option<Scalar> {
         "M_1_PI" => consts::FRAC_1_PI,
         "M_2_PI" => consts::FRAC_2_PI,
         "M_2_SQRTPI" => consts::FRAC_2_SQRT_PI,
-        "M_E" => consts::E,
+        "M_E" | "e" => consts::E,
         "M_LN2" => consts::LN_2,
         "M_LN10" => consts::LN_10,
         "M_LOG2E" => consts::LOG2_E,
@@ -99,7 +99,7 @@ const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) comb
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 
 /// Names that mean something elsewhere, and what to write here.
-const FOREIGN: [(&str, &str); 46] = [
+const FOREIGN: [(&str, &str); 33] = [
     ("threadIdx", EVERY),
     ("blockIdx", EVERY),
     ("blockDim", EVERY),
@@ -124,23 +124,10 @@ const FOREIGN: [(&str, &str); 46] = [
     ("make_float2", PARTS),
     ("make_float3", PARTS),
     ("make_float4", PARTS),
-    ("__float2half", "half(x)"),
-    ("__half2float", "float(x)"),
-    ("reinterpret_cast", "values convert by type: int(x)"),
+    ("reinterpret_cast", "values convert by type: int(x), and bit by bit: bit_cast<int>(x)"),
     ("__ldg", "x[j]"),
     ("__launch_bounds__", "leave it away: blocks of threads are not the text's to choose"),
-    ("sincosf", "s = sin(x); c = cos(x);"),
-    ("sincos", "s = sin(x); c = cos(x);"),
     ("goto", "loops, break and if say where it goes on"),
-    ("__float2int_rn", "int(round(x))"),
-    ("__float2int_rz", "int(x)"),
-    ("__float2int_rd", "int(floor(x))"),
-    ("__int2float_rn", "float(x)"),
-    ("__saturatef", "clamp(x, 0, 1)"),
-    ("saturate", "clamp(x, 0, 1)"),
-    ("fdim", "max(x - y, 0)"),
-    ("fdimf", "max(x - y, 0)"),
-    ("lrintf", "int(round(x))"),
     ("dot", "x * y of each lane; reduction(…) sums"),
     ("curand_uniform", "draw in the script, and pass the array: k(x, rand(n))"),
     ("curand_normal", "draw in the script, and pass the array: k(x, randn(n))"),

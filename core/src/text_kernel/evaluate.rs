@@ -8,7 +8,7 @@ use super::item::{Item, folded};
 use super::library::{self, Known};
 use super::program::{Captured, Program};
 use super::record::Recorder;
-use super::tree::{ATOMIC, CPP_MIN, Effects, Expression, Function, Term};
+use super::tree::{ATOMIC, CPP_MIN, Effects, Expression, Function, SIZE_OF, Term};
 use super::trouble::{Span, Trouble};
 use super::types::Letters;
 use crate::array::{Array, Operand};
@@ -32,6 +32,9 @@ impl Recorder<'_> {
             Term::Name(name) => self.named(name),
             Term::Limit(type_name, limit) => {
                 let dtype = self.dtype(type_name);
+                if let (SIZE_OF, Some(dtype)) = (limit.as_str(), dtype) {
+                    return Ok(Item::Number(Scalar::Int(exactly(dtype.bytes())), None));
+                }
                 let number = dtype.and_then(|dtype| limit_of(dtype, limit));
                 let none = || {
                     let what = format!("the type has no `{limit}`");
@@ -47,7 +50,7 @@ impl Recorder<'_> {
                 self.name_access(&read, expression.at);
                 Ok(Item::Array(read))
             }
-            Term::Local(local, index) => self.local_value(local, index),
+            Term::Local(local, indices) => self.local_value(local, indices),
             Term::Apply(op, parts) => {
                 let operands = parts.iter().map(|part| self.value(part));
                 let operands = operands.collect::<Result<Vec<_>, _>>()?;
@@ -70,6 +73,16 @@ impl Recorder<'_> {
                     Some(dtype) => operand.converted(self.session, dtype),
                     None => Ok(operand),
                 }
+            }
+            Term::Bits(type_name, part) => {
+                let bits = self.value(part)?.array(self.session)?;
+                let dtype = self.dtype(type_name).unwrap_or(bits.dtype());
+                if dtype.bytes() != bits.dtype().bytes() {
+                    let (from, to) = (bits.dtype().numpy_name(), dtype.numpy_name());
+                    let what = format!("bit_cast: {from} and {to} have different numbers of bits");
+                    return Err(Trouble::new(part.at, what));
+                }
+                Ok(Item::Array(bits.reinterpret(dtype)?))
             }
             Term::Call(name, args) => self.called(name, args, expression.at),
             Term::Assign(..) => {
@@ -128,6 +141,7 @@ impl Recorder<'_> {
     /// Records an operation, or computes it where all is known.
     pub(super) fn apply(&self, op: Op, items: &[Item]) -> Result<Item, Trouble> {
         let items = &*self.counted(op, items)?;
+        let items = &*self.unsigned(op, items)?;
         let numbers = items.iter().map(|item| match item {
             Item::Number(number, dtype) => Some((*number, *dtype)),
             _ => None,
@@ -165,6 +179,30 @@ impl Recorder<'_> {
             false => Ok(item.clone()),
         };
         Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
+    }
+
+    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet bits that they have not:
+    /// `x ^ 0x80000000`, as C has it.
+    fn unsigned<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
+        let signed = match items {
+            [Item::Number(number, None), other] | [other, Item::Number(number, None)] => {
+                let own = other.own_dtype().filter(|dtype| dtype.is_int() && dtype.is_signed());
+                own.filter(|dtype| {
+                    dtype.encode(*number).is_err() && dtype.unsigned().encode(*number).is_ok()
+                })
+            }
+            _ => None,
+        };
+        match signed.filter(|_| matches!(op, Op::And | Op::Or | Op::Xor)) {
+            None => Ok(Cow::Borrowed(items)),
+            Some(dtype) => {
+                let unsigned = items.iter().map(|item| match item {
+                    Item::Number(number, None) => Ok(Item::Number(*number, None)),
+                    item => item.converted(self.session, dtype.unsigned()),
+                });
+                Ok(Cow::Owned(unsigned.collect::<Result<_, _>>()?))
+            }
+        }
     }
 
     /// Records something of operands: numbers without a type take that of the arrays.
@@ -289,13 +327,18 @@ impl Recorder<'_> {
             Term::Assign(op, parts) => self.assigned(*op, parts)?,
             _ => self.value(value)?,
         };
+        self.put(place, op, value)
+    }
+
+    /// Assigns a value to a place; what it holds then.
+    fn put(&mut self, place: &Expression, op: Option<Op>, value: Item) -> Result<Item, Trouble> {
         match &place.kind {
             Term::Index(name, index) => {
                 let element = self.written_element(name, index, place.at)?;
                 self.write(&element, op, &value)?;
                 value.converted(self.session, self.arrays[element.array].dtype())
             }
-            Term::Local(local, index) => self.assign_local(local, index, op, value),
+            Term::Local(local, indices) => self.assign_local(local, indices, op, value),
             Term::Name(name) => {
                 let unknown = || {
                     let what = format!("`{name}` is no variable, so it has nothing assigned to it");
@@ -470,10 +513,9 @@ impl Recorder<'_> {
         let function = &program.functions[number];
         let mut items = Vec::new();
         for (number, parameter) in function.parameters.iter().enumerate() {
-            let is_result = parameter.is_out && !parameter.is_raw;
             items.push(match args.get(number) {
-                Some(_) if is_result => None,
-                Some(arg) => Some(self.value(arg)?),
+                Some(arg) if parameter.is_given() => Some(self.value(arg)?),
+                Some(_) => None,
                 None => None,
             });
         }
@@ -488,14 +530,13 @@ impl Recorder<'_> {
         });
         let (value, outs) = called?;
         let places = function.parameters.iter().zip(args);
-        let places = places.filter(|(parameter, _)| parameter.is_out && !parameter.is_raw);
+        let places = places.filter(|(parameter, _)| parameter.is_result());
         for ((_, place), out) in places.zip(outs) {
-            let variable = match &place.kind {
-                Term::Name(name) => self.find(name),
-                _ => None,
-            };
-            let none = || Trouble::new(place.at, "expected a variable, for a result");
-            self.assign(variable.ok_or_else(none)?, &Item::Array(out))?;
+            if !place.kind.is_place() || place.steps() {
+                let what = "expected a variable or an element, for a result";
+                return Err(Trouble::new(place.at, what));
+            }
+            self.put(place, None, Item::Array(out))?;
         }
         Ok(value)
     }

@@ -4,7 +4,7 @@ use super::dialect::{COUNT, LANE, Launch};
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
-use super::tree::{ATOMIC, CPP_MIN, Expression, Term};
+use super::tree::{ATOMIC, CPP_MIN, Expression, SIZE_OF, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use super::{dialect, library};
@@ -94,6 +94,11 @@ impl Parser<'_> {
     fn check_place(&self, place: &Expression) -> Result<(), Trouble> {
         if place.kind.is_place() {
             return match place.roots().first().filter(|name| self.is_fixed(name)) {
+                Some(name) if matches!(place.kind, Term::Index(..)) => {
+                    let what = format!("`{name}` is read only");
+                    let remedy = format!("declare it as one that is written: out raw T {name}");
+                    Err(Trouble::new(place.at, what).with(Some(remedy)))
+                }
                 Some(name) => {
                     let name = name.split('[').next().unwrap_or(name);
                     let what = format!("`{name}` is const, so it has nothing assigned to it");
@@ -188,13 +193,16 @@ impl Parser<'_> {
                     return Ok(Expression { at, kind: Term::Step(op, false, place.into()) });
                 }
             }
-            // The address of an element, for what writes to it.
+            // The address of a place, for what writes to it.
             if parser.takes("&") {
                 let place = parser.unary()?;
-                if matches!(place.kind, Term::Index(..)) {
+                if place.kind.is_place() {
                     return Ok(place);
                 }
-                return Err(Trouble::new(at, "an address is one of an element: &x[j]"));
+                return Err(Trouble::new(
+                    at,
+                    "an address is one of a variable or an element: &x[j]",
+                ));
             }
             let place = parser.primary()?;
             for (sign, op) in STEPS {
@@ -227,6 +235,9 @@ impl Parser<'_> {
             self.expect(")", "behind the expression")?;
             return Ok(inner);
         }
+        if self.takes_word("sizeof") {
+            return self.size_of(at);
+        }
         // A function of the text may have the name of a type that C has not: half.
         let is_own = matches!(*self.token(), Token::Name(name) if self.functions.iter().any(|own| own == name));
         let type_name = if is_own { None } else { self.type_name()? };
@@ -241,10 +252,14 @@ impl Parser<'_> {
         if is_namespace && self.takes("::") {
             return self.primary();
         }
-        if matches!(name, "static_cast" | "numeric_limits") && self.takes("<") {
+        if matches!(name, "static_cast" | "numeric_limits" | "bit_cast") && self.takes("<") {
             let of_type = self.type_name()?;
             let of_type = of_type.ok_or_else(|| self.unexpected("a type"))?;
             self.expect(">", "behind the type")?;
+            if name == "bit_cast" {
+                let bits = self.in_brackets("and the value whose bits are taken")?;
+                return Ok(Expression { at, kind: Term::Bits(of_type, bits.into()) });
+            }
             let mut made = self.of_type(of_type, at)?;
             // C++'s smallest float is not the lowest one.
             if let ("numeric_limits", Term::Limit(_, limit)) = (name, &mut made.kind)
@@ -280,10 +295,25 @@ impl Parser<'_> {
                 kind: Term::Limit(type_name, limit.into()),
             });
         }
-        self.expect("(", "and the value to convert")?;
-        let operand = self.expression()?;
-        self.expect(")", "behind the value to convert")?;
+        let operand = self.in_brackets("and the value to convert")?;
         Ok(Expression { at, kind: Term::Cast(type_name, operand.into()) })
+    }
+
+    fn in_brackets(&mut self, behind: &str) -> Result<Expression, Trouble> {
+        self.expect("(", behind)?;
+        let inner = self.expression()?;
+        self.expect(")", "behind the value")?;
+        Ok(inner)
+    }
+
+    /// What `sizeof` asks: `(float)`.
+    fn size_of(&mut self, at: Span) -> Result<Expression, Trouble> {
+        self.expect("(", "and a type: sizeof(T)")?;
+        let of_type = self.type_name()?.filter(|of_type| *of_type != TypeName::Auto);
+        let of_type = of_type.ok_or_else(|| self.unexpected("a type: sizeof(T)"))?;
+        self.expect(")", "behind the type")?;
+        let at = at.to(self.last_span());
+        Ok(Expression { at, kind: Term::Limit(of_type, SIZE_OF.into()) })
     }
 
     fn call(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {

@@ -39,9 +39,13 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
     } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         (Token::Sign(sign), sign.len())
     } else {
-        let what = format!("got `{}`, which is no part of a kernel", first.escape_debug());
+        let shown = if first == '"' { "\"".into() } else { first.escape_debug().to_string() };
+        let what = format!("got `{shown}`, which is no part of a kernel");
         let remedy = match first {
-            '"' | '\'' => Some("kernels know numbers only; an `extern \"C\"` can go".into()),
+            '"' | '\'' => Some(
+                "kernels know numbers only, and print nothing: return the value and print that"
+                    .into(),
+            ),
             '#' => Some("macros name what they stand for; they join and quote no words".into()),
             _ => None,
         };

@@ -77,8 +77,8 @@ const ALSO: [(&str, &str); 60] = [
     ("frcp_rn", "rcp"),
 ];
 
-/// The function that a text means by a name: ours, C's for `float` (`expf`), CUDA's that is fast there (`__expf`), or
-/// another name of one.
+/// The function that a text means by a name: ours, C's for `float` (`expf`), CUDA's that is fast there (`__expf`) or of
+/// half floats (`__hadd`), or another name of one.
 pub(super) fn find(name: &str) -> Option<Known> {
     let name = name.strip_prefix("__").unwrap_or(name);
     let also = |name: &str| ALSO.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours);
@@ -87,6 +87,7 @@ pub(super) fn find(name: &str) -> Option<Known> {
         .or_else(|| table(also(name)?))
         .or_else(|| single.and_then(table))
         .or_else(|| table(also(single?)?))
+        .or_else(|| table(name.strip_prefix('h')?))
 }
 
 fn table(name: &str) -> Option<Known> {

@@ -1,8 +1,7 @@
-//! Arrays of a function's own: `float w[3]`. Each element is a variable, which only an index that is known names; any other
+//! Arrays of a function's own: `float w[3]`, `float m[2][3]`. Each element is a variable, which only an index that is known names; any other
 //! looks at all of them.
 
 use super::item::Item;
-use super::lexer::Token;
 use super::parse::Parser;
 use super::program::Captured;
 use super::record::Recorder;
@@ -13,50 +12,43 @@ use crate::array::Array;
 use crate::dtype::Scalar;
 use crate::ir::op::Op;
 
-/// The variable that holds the index of an element that is stepped.
+/// How the variables are called that hold the indices of an element that is stepped; no text can spell it.
 const INDEX: &str = "the index";
 
 /// Elements of an array of a function's own, at most.
-const MOST_ELEMENTS: usize = 64;
+const MOST_ELEMENTS: usize = 256;
 
 impl Parser<'_> {
-    /// What stands behind the name of such an array: `[3]` or `[3] = {1, 2}`, the rest being 0. The variables that it is.
+    /// What stands behind the name of such an array: `[3]` or `[2][3] = {{1, 2}}`, the rest being 0. The variables that it
+    /// is.
     pub(super) fn local(
         &mut self,
         name: &str,
         at: Span,
         type_name: &TypeName,
     ) -> Result<Vec<(String, Option<Expression>)>, Trouble> {
-        self.expect("[", "and how many elements there are")?;
-        let count = if self.is("]") { None } else { Some(self.expression()?) };
-        self.expect("]", "behind the number of elements")?;
-        if self.is("[") {
-            let what = format!("`{name}` has more axes than one");
-            let remedy = "one axis has all: float m[9], and m[3 * row + column]";
-            return Err(Trouble::new(self.span(), what).with(Some(remedy.into())));
+        let mut counts = Vec::new();
+        while self.takes("[") {
+            let is_told = !self.is("]");
+            let count = if is_told { Some(self.expression()?) } else { None };
+            self.expect("]", "behind the number of elements")?;
+            counts.push(count.map(|count| self.known_count(&count).unwrap_or(0)));
         }
-        let mut values = Vec::new();
-        if self.takes("=") {
-            self.expect("{", "and the elements")?;
-            while !self.takes("}") {
-                if !values.is_empty() {
-                    self.expect(",", "or `}` behind an element")?;
-                    if self.takes("}") {
-                        break;
-                    }
-                }
-                values.push(self.conditional()?);
-            }
-        }
-        let n = match &count {
-            None => Some(values.len()),
-            Some(count) => self.known_count(count),
-        };
+        // How many rows there are, the elements may say.
+        let (first, rows) = counts.split_first().expect("internal error: no axis");
+        let rows: Vec<usize> = rows.iter().map(|count| count.unwrap_or(0)).collect();
+        let n_of_row = rows.iter().try_fold(1_usize, |n, &row| n.checked_mul(row));
+        let n_of_row = n_of_row.filter(|n| (1..=MOST_ELEMENTS).contains(n));
         let remedy = "write the number, or give it a name by #define N 4";
-        let Some(n) = n.filter(|n| (1..=MOST_ELEMENTS).contains(n)) else {
+        let unknown = || {
             let what = format!("`{name}` has no known number of elements, 1 to {MOST_ELEMENTS}");
-            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+            Trouble::new(at, what).with(Some(remedy.into()))
         };
+        let n_of_row = n_of_row.ok_or_else(unknown)?;
+        let values = if self.takes("=") { self.elements(&rows)? } else { Vec::new() };
+        let n_rows = first.unwrap_or(values.len().div_ceil(n_of_row));
+        let n = n_rows.checked_mul(n_of_row).filter(|n| (1..=MOST_ELEMENTS).contains(n));
+        let n = n.ok_or_else(unknown)?;
         if values.len() > n {
             let what = format!("`{name}` has {n} elements, and got {}", values.len());
             return Err(Trouble::new(at, what));
@@ -65,14 +57,48 @@ impl Parser<'_> {
             let what = format!("`{name}` has no type");
             return Err(Trouble::new(at, what).with(Some("float w[4]".into())));
         }
-        let local = Local { name: name.into(), n };
-        let zero = || Expression { at, kind: Term::Number(Scalar::Int(0), None) };
-        let mut values = values.into_iter();
-        let elements = local.elements();
-        let declared = elements.map(|name| (name, Some(values.next().unwrap_or_else(zero))));
-        let declared = declared.collect();
+        let axes = std::iter::once(n_rows).chain(rows).collect();
+        let local = Local { name: name.into(), axes };
+        let values = values.into_iter().chain(std::iter::repeat_with(|| zero(at)));
+        let declared = local.elements().zip(values.map(Some)).collect();
         self.locals.push((local, self.names.len()));
         Ok(declared)
+    }
+
+    /// `{1, {2, 3}}`: elements of rows, which have such axes; in braces of their own they are filled with 0.
+    fn elements(&mut self, rows: &[usize]) -> Result<Vec<Expression>, Trouble> {
+        self.expect("{", "and the elements")?;
+        let n_of_row: usize = rows.iter().product();
+        let mut values: Vec<Expression> = Vec::new();
+        let mut is_first = true;
+        while !self.takes("}") {
+            if !std::mem::take(&mut is_first) {
+                self.expect(",", "or `}` behind an element")?;
+                if self.takes("}") {
+                    break;
+                }
+            }
+            let at = self.span();
+            match rows.split_first() {
+                Some((_, inner)) if self.is("{") => {
+                    let row = self.deeper(|parser| parser.elements(inner))?;
+                    if row.len() > n_of_row {
+                        let what = format!("a row has {n_of_row} elements, and got {}", row.len());
+                        return Err(Trouble::new(at, what));
+                    }
+                    let start = values.len().next_multiple_of(n_of_row);
+                    values.resize_with(start, || zero(at));
+                    values.extend(row);
+                    values.resize_with(start + n_of_row, || zero(at));
+                }
+                _ => values.push(self.conditional()?),
+            }
+            if values.len() > MOST_ELEMENTS {
+                let what = format!("an array of a function has {MOST_ELEMENTS} elements at most");
+                return Err(Trouble::new(at, what));
+            }
+        }
+        Ok(values)
     }
 
     /// The value of a number of elements.
@@ -110,40 +136,67 @@ impl Parser<'_> {
 
     /// An element of an array of the function's own, whose name was read.
     pub(super) fn local_element(&mut self, local: Local, at: Span) -> Result<Expression, Trouble> {
-        if !self.takes("[") {
-            let what = format!("`{}` is a whole array, expected an element: {0}[j]", local.name);
-            return Err(Trouble::new(at, what));
+        let mut indices = Vec::new();
+        while self.takes("[") {
+            indices.push(self.expression()?);
+            self.expect("]", "behind the index")?;
         }
-        let index = self.expression()?;
-        self.expect("]", "behind the index")?;
-        if matches!(self.token(), Token::Sign("[")) {
-            let what = format!("`{}` has one axis", local.name);
-            return Err(Trouble::new(self.span(), what));
-        }
+        let (n_axes, got) = (local.axes.len(), indices.len());
         let at = at.to(self.last_span());
-        Ok(Expression { at, kind: Term::Local(local, index.into()) })
+        if got != n_axes {
+            let what = match (got, n_axes) {
+                (0, _) => format!("`{}` is a whole array, expected an element", local.name),
+                (_, 1) => format!("`{}` has one axis", local.name),
+                _ => format!("`{}` has {n_axes} axes, and got {got}", local.name),
+            };
+            let axes = ["[j]", "[k]", "[l]"].into_iter().chain(std::iter::repeat("[..]"));
+            let remedy = format!("{}{}", local.name, axes.take(n_axes).collect::<String>());
+            return Err(Trouble::new(at, what).with(Some(remedy)));
+        }
+        Ok(Expression { at, kind: Term::Local(local, indices) })
     }
+}
+
+/// The element of an array that nothing was said of.
+fn zero(at: Span) -> Expression {
+    Expression { at, kind: Term::Number(Scalar::Int(0), None) }
 }
 
 /// Where an element is.
 enum Element {
     /// The variable of this number.
     At(usize),
+    /// One of these, each in the lanes of a mask.
+    Among(Vec<(usize, Array)>),
+}
+
+/// An index along an axis.
+enum Index {
+    Known(usize),
     /// By lane.
-    Index(Array),
+    Of(Array),
 }
 
 impl Recorder<'_> {
-    fn element_of(&mut self, local: &Local, index: &Expression) -> Result<Element, Trouble> {
+    fn index_along(
+        &mut self,
+        local: &Local,
+        axis: usize,
+        index: &Expression,
+    ) -> Result<Index, Trouble> {
         let item = self.value(index)?.into_index(self.session)?;
-        let known = match &item {
-            Item::Number(number, _) => number.integer(),
-            _ => None,
-        };
-        if let Some(known) = known {
-            let k = usize::try_from(known).ok().filter(|&k| k < local.n);
-            return k.map(Element::At).ok_or_else(|| {
-                let what = format!("`{}` has {} elements, and no {known}", local.name, local.n);
+        if let Item::Number(number, _) = &item
+            && let Some(known) = number.integer()
+        {
+            let n = local.axes[axis];
+            let k = usize::try_from(known).ok().filter(|&k| k < n);
+            return k.map(Index::Known).ok_or_else(|| {
+                let along = match local.axes.len() {
+                    1 => String::new(),
+                    _ => format!(" along axis {axis}"),
+                };
+                let what =
+                    format!("`{}` has {n} elements{along}, from 0, and no {known}", local.name);
                 Trouble::new(index.at, what)
             });
         }
@@ -151,7 +204,36 @@ impl Recorder<'_> {
             let what = "an index is an integer";
             return Err(Trouble::new(index.at, what).with(Some("convert it: w[int(j)]".into())));
         }
-        Ok(Element::Index(item.array(self.session)?))
+        Ok(Index::Of(item.array(self.session)?))
+    }
+
+    fn element_of(&mut self, local: &Local, indices: &[Expression]) -> Result<Element, Trouble> {
+        // Elements that it may be, and in which lanes: none is said while all do.
+        let mut among: Vec<(usize, Option<Array>)> = vec![(0, None)];
+        for (axis, index) in indices.iter().enumerate() {
+            let n = local.axes[axis];
+            let index = self.index_along(local, axis, index)?;
+            let mut further = Vec::new();
+            for (before, mask) in among {
+                match &index {
+                    Index::Known(k) => further.push((before * n + k, mask)),
+                    Index::Of(index) => {
+                        for k in 0..n {
+                            let is_this = index.eq(Scalar::UInt(k as u64))?;
+                            let is_this = self.and(mask.as_ref(), &is_this)?;
+                            further.push((before * n + k, Some(is_this)));
+                        }
+                    }
+                }
+            }
+            among = further;
+        }
+        match &among[..] {
+            [(k, None)] => Ok(Element::At(*k)),
+            _ => Ok(Element::Among(
+                among.into_iter().filter_map(|(k, mask)| Some((k, mask?))).collect(),
+            )),
+        }
     }
 
     /// A place that is stepped: what was there before, or what is then. Its index is looked at once.
@@ -163,10 +245,16 @@ impl Recorder<'_> {
     ) -> Result<Item, Trouble> {
         let known = self.frame.variables.len();
         let mut place = place.clone();
-        if let Term::Index(_, index) | Term::Local(_, index) = &mut place.kind {
+        let indices = match &mut place.kind {
+            Term::Index(_, index) => std::slice::from_mut(&mut **index),
+            Term::Local(_, indices) => &mut indices[..],
+            _ => &mut [],
+        };
+        for (axis, index) in indices.iter_mut().enumerate() {
             let item = self.value(index)?.into_index(self.session)?;
-            self.declare(INDEX, item.own_dtype(), item);
-            index.kind = Term::Name(INDEX.into());
+            let name = format!("{INDEX} {axis}");
+            self.declare(&name, item.own_dtype(), item);
+            index.kind = Term::Name(name);
         }
         let before = self.value(&place)?;
         let one = Item::Number(Scalar::Int(1), None);
@@ -186,22 +274,21 @@ impl Recorder<'_> {
     pub(super) fn local_value(
         &mut self,
         local: &Local,
-        index: &Expression,
+        indices: &[Expression],
     ) -> Result<Item, Trouble> {
-        let place = self.element_of(local, index)?;
+        let place = self.element_of(local, indices)?;
         self.value_at(local, &place)
     }
 
-    fn value_at(&mut self, local: &Local, place: &Element) -> Result<Item, Trouble> {
-        let index = match place {
+    fn value_at(&self, local: &Local, place: &Element) -> Result<Item, Trouble> {
+        let among = match place {
             Element::At(k) => return Ok(self.element(local, *k)?.1),
-            Element::Index(index) => index,
+            Element::Among(among) => among,
         };
         let mut value = Item::Number(Scalar::Int(0), None);
-        for k in 0..local.n {
-            let (_, element) = self.element(local, k)?;
-            let is_this = index.eq(Scalar::UInt(k as u64))?;
-            value = self.apply(Op::Select, &[Item::Array(is_this), element, value])?;
+        for (k, is_this) in among {
+            let (_, element) = self.element(local, *k)?;
+            value = self.apply(Op::Select, &[Item::Array(is_this.clone()), element, value])?;
         }
         Ok(value)
     }
@@ -217,37 +304,35 @@ impl Recorder<'_> {
     pub(super) fn assign_local(
         &mut self,
         local: &Local,
-        index: &Expression,
+        indices: &[Expression],
         op: Option<Op>,
         value: Item,
     ) -> Result<Item, Trouble> {
-        let place = self.element_of(local, index)?;
+        let place = self.element_of(local, indices)?;
         let value = match op {
             Some(op) => {
                 let old = self.value_at(local, &place)?;
-                self.stepped_by(op, old, value, index.at)?
+                self.stepped_by(op, old, value, indices[0].at)?
             }
             None => value,
         };
-        match &place {
+        let among = match place {
             Element::At(k) => {
-                let (at, _) = self.element(local, *k)?;
-                self.assign(at, &value)
+                let (at, _) = self.element(local, k)?;
+                return self.assign(at, &value);
             }
-            Element::Index(index) => {
-                for k in 0..local.n {
-                    let (at, old) = self.element(local, k)?;
-                    let is_this = Item::Array(index.eq(Scalar::UInt(k as u64))?);
-                    let dtype = self.frame.variables[at].dtype;
-                    let new = match dtype {
-                        Some(dtype) => value.converted(self.session, dtype)?,
-                        None => value.clone(),
-                    };
-                    let chosen = self.apply(Op::Select, &[is_this, new, old])?;
-                    self.assign(at, &chosen)?;
-                }
-                Ok(value)
-            }
+            Element::Among(among) => among,
+        };
+        for (k, is_this) in among {
+            let (at, old) = self.element(local, k)?;
+            let dtype = self.frame.variables[at].dtype;
+            let new = match dtype {
+                Some(dtype) => value.converted(self.session, dtype)?,
+                None => value.clone(),
+            };
+            let chosen = self.apply(Op::Select, &[Item::Array(is_this), new, old])?;
+            self.assign(at, &chosen)?;
         }
+        Ok(value)
     }
 }

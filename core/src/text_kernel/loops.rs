@@ -273,7 +273,9 @@ fn names(expression: &Expression) -> Option<Vec<String>> {
         Term::Name(name) => return Some(vec![name.clone()]),
         Term::Number(..) | Term::Limit(..) => &[],
         Term::Apply(_, parts) => parts,
-        Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(&**part),
+        Term::Not(part) | Term::Cast(_, part) | Term::Bits(_, part) => {
+            std::slice::from_ref(&**part)
+        }
         Term::Both(_, parts) => &parts[..],
         Term::Choose(_)
         | Term::Index(..)

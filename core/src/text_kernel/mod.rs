@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `lexer` `preprocess` `parse` `signature` `expression` `tree` `types` `program` | from text to tree |
-//! | `library` | the functions that texts may call |
+//! | `library` `prelude` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
 //! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
 //! | `reduction` `parts` `part` `fold` `segments` `recordings` | reductions and scans |
@@ -42,6 +42,7 @@ mod loops;
 mod parse;
 mod part;
 mod parts;
+mod prelude;
 mod preprocess;
 mod program;
 mod record;
@@ -68,6 +69,7 @@ use program::{Program, Traced};
 use record::Recorder;
 use sample::{sampled, samples};
 use tree::{Function, Parameter};
+use trouble::Trouble;
 use types::{Letters, TypeName};
 
 pub use parts::Parts;
@@ -76,6 +78,7 @@ pub use reduction::{Over, TextReduction};
 pub use stats::Stats;
 pub use store::Store;
 pub(crate) use types::known as c_type;
+pub use types::lane_type;
 pub use words::{Word, is_callable, known_words, words};
 
 use crate::array::{Array, Operand};
@@ -137,6 +140,16 @@ impl TextKernel {
     pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
+        let kernel = parsed.functions.last().expect("internal error: a text without functions");
+        if let Some(reference) = kernel.reference() {
+            let what = "a parameter of the kernel itself is no reference";
+            let letter = &reference.type_name;
+            let remedy = format!(
+                "a result is `out {letter} s`, an array `inout raw {letter} y`, read and written as y[i]"
+            );
+            let trouble = Trouble::new(reference.at, what).with(Some(remedy));
+            return Err(trouble.told(&kernel.name, text, ""));
+        }
         let program =
             Program::new(text.into(), parsed.functions, parsed.constants, parsed.captured);
         Ok(Self { program: Arc::new(program) })
@@ -225,10 +238,11 @@ impl TextKernel {
         Ok(Explained { values: results?, lines: lines.collect() })
     }
 
-    /// Kernels of the functions that stand before this one in its text.
+    /// Kernels of the functions that stand before this one in its text, but of those that take references.
     pub fn before(&self) -> impl Iterator<Item = Self> {
         let of = |number| Self { program: Arc::new(self.program.with_kernel(number)) };
-        (0..self.program.number).map(of)
+        let is_kernel = |number: &usize| self.program.functions[*number].reference().is_none();
+        (0..self.program.number).filter(is_kernel).map(of)
     }
 
     fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
@@ -304,7 +318,7 @@ impl TextKernel {
     /// Whether integers of the script fit the types of their parameters.
     fn check_numbers(&self, items: &[Option<Item>], letters: &Letters) -> Result<()> {
         let pairs = self.function().parameters.iter().zip(items);
-        let given = pairs.filter(|(parameter, _)| parameter.is_raw || !parameter.is_out);
+        let given = pairs.filter(|(parameter, _)| parameter.is_given());
         for (number_of, (parameter, item)) in given.enumerate() {
             let (Some(Item::Number(number, None)), Some(dtype)) =
                 (item, parameter.type_name.dtype(letters))
@@ -371,18 +385,27 @@ impl TextKernel {
         arrays: &mut Vec<Array>,
     ) -> Result<Vec<Array>> {
         let function = self.function();
-        let mut n = None;
-        for operand in operands {
-            if let Operand::Array(array) = operand {
-                n = Some(broadcast_size("kernel", n.unwrap_or(1), array.size())?);
-            }
+        let mut n: Option<u64> = None;
+        let lanes = function
+            .parameters
+            .iter()
+            .filter(|parameter| !parameter.is_raw && parameter.is_given());
+        for (operand, parameter) in operands.iter().zip(lanes) {
+            let Operand::Array(array) = operand else { continue };
+            let (known, size) = (n.unwrap_or(1), array.size());
+            let joined = broadcast_size("kernel", known, size).map_err(|_| {
+                let what =
+                    format!("{} has {size} lanes, arguments before it {known}", parameter.name);
+                self.wrong(what, Some("sizes are equal, or one of them is 1".into()))
+            });
+            n = Some(joined?);
         }
         let n = n.or_else(|| arrays.iter().map(Array::size).max()).unwrap_or(1);
         let mut operands = operands.iter();
         let mut n_raw = 0..;
         let mut n_left = n_given;
         let items = function.parameters.iter().map(|parameter| {
-            if !parameter.is_raw && parameter.is_out {
+            if parameter.is_result() {
                 return None;
             }
             if n_left == 0 {
@@ -426,8 +449,12 @@ impl TextKernel {
 
 impl Function {
     /// The parameters for which a call gives arguments: results are none.
+    fn reference(&self) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.is_reference)
+    }
+
     fn given(&self) -> impl Iterator<Item = &Parameter> {
-        self.parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out)
+        self.parameters.iter().filter(|parameter| parameter.is_given())
     }
 
     /// Name and parameters.

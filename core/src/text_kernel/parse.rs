@@ -3,6 +3,7 @@
 use super::dialect;
 use super::lexer::Token;
 use super::library;
+use super::prelude;
 use super::preprocess::tokens;
 use super::program::Captured;
 use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
@@ -80,6 +81,8 @@ pub(super) struct Parser<'t> {
     pub(super) current: String,
     /// Functions of the text so far.
     pub(super) functions: Vec<String>,
+    /// Those among them that were declared without a body.
+    pub(super) declared: Vec<(String, Span)>,
     /// Letters that the parameters bind.
     pub(super) letters: Vec<String>,
     /// Loops, and loops and `switch`es, that are open.
@@ -102,6 +105,7 @@ impl<'t> Parser<'t> {
             n_constants: 0,
             current: String::new(),
             functions: Vec::new(),
+            declared: Vec::new(),
             letters: Vec::new(),
             n_loops: 0,
             n_breakable: 0,
@@ -218,6 +222,17 @@ impl<'t> Parser<'t> {
             }
             _ => Err(self.unexpected(what)),
         }
+    }
+
+    /// A name for a value, which no type has.
+    pub(super) fn new_name(&mut self, what: &str) -> Result<(String, Span), Trouble> {
+        let (name, at) = self.name(what)?;
+        if known(&[&name]).is_some() {
+            let told = format!("`{name}` is a type, expected {what}");
+            let remedy = format!("any other: {name}_x");
+            return Err(Trouble::new(at, told).with(Some(remedy)));
+        }
+        Ok((name, at))
     }
 
     /// Goes one level deeper while something is read.
@@ -436,7 +451,17 @@ impl<'t> Parser<'t> {
             let mut labels = Vec::new();
             while self.is_word("case") || self.is_word("default") {
                 let is_default = self.takes_word("default") || !self.takes_word("case");
-                labels.push(if is_default { None } else { Some(self.conditional()?) });
+                let label = if is_default { None } else { Some(self.conditional()?) };
+                let is_same = |known: &&Option<Expression>| match (known, &label) {
+                    (Some(known), Some(label)) => known.is_number_of(label),
+                    (known, label) => known.is_none() && label.is_none(),
+                };
+                let before = cases.iter().flat_map(|case| &case.labels).chain(&labels);
+                if before.into_iter().find(is_same).is_some() {
+                    let at = label.map_or(self.last_span(), |label| label.at);
+                    return Err(Trouble::new(at, "the `switch` has this label twice"));
+                }
+                labels.push(label);
                 self.expect(":", "behind the label")?;
             }
             if labels.is_empty() {
@@ -484,7 +509,7 @@ impl<'t> Parser<'t> {
         }
         let mut variables = Vec::new();
         loop {
-            let (name, at) = self.name("the name of a variable")?;
+            let (name, at) = self.new_name("the name of a variable")?;
             let declared = if self.is("[") {
                 self.local(&name, at, &type_name)?
             } else {
@@ -514,7 +539,7 @@ impl<'t> Parser<'t> {
     /// A name that is neither a variable nor a function of the text: what is around is taken along.
     pub(super) fn capture(&mut self, name: &str) -> Option<&Captured> {
         if !self.captured.iter().any(|(known, _)| known == name) {
-            let captured = (self.around)(name)?;
+            let captured = (self.around)(name).or_else(|| prelude::kernel(name))?;
             self.captured.push((name.into(), captured));
         }
         self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
@@ -553,7 +578,7 @@ pub(super) const KEYWORDS: [&str; 20] = [
 ];
 
 /// Those of C that kernels have not.
-pub(super) const REFUSED: [&str; 3] = ["struct", "goto", "sizeof"];
+pub(super) const REFUSED: [&str; 2] = ["struct", "goto"];
 
 impl Term {
     /// Whether it is a place that can be assigned to.

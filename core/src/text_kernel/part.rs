@@ -30,9 +30,11 @@ impl Program {
         let at = expression.at;
         let parameters = names.iter().map(|name| Parameter {
             name: (*name).into(),
+            at,
             type_name: TypeName::Auto,
             is_raw: false,
             is_out: false,
+            is_reference: false,
             default: None,
             is_written: false,
             is_fixed: false,

@@ -199,7 +199,7 @@ impl<'s> Recorder<'s> {
         }
         let mut outs = Vec::new();
         for (number, parameter) in function.parameters.iter().enumerate() {
-            if parameter.is_out && !parameter.is_raw {
+            if parameter.is_result() {
                 outs.push(self.frame.variables[first + number].item.array(self.session)?);
             }
         }

@@ -13,17 +13,25 @@ impl Parser<'_> {
         let mut functions: Vec<Function> = Vec::new();
         let mut constants = Vec::new();
         while *self.token() != Token::End || functions.is_empty() {
+            if self.takes(";") {
+                continue;
+            }
             if let Some(constant) = self.constant()? {
                 constants.push(constant);
                 continue;
             }
-            let function = self.function(constants.len())?;
+            let Some(function) = self.function(constants.len())? else { continue };
             if functions.iter().any(|known| known.name == function.name) {
                 let what = format!("the text defines `{}` twice", function.name);
                 return Err(Trouble::new(function.at, what));
             }
             self.functions.push(function.name.clone());
             functions.push(function);
+        }
+        let is_defined = |name: &str| functions.iter().any(|function| function.name == name);
+        if let Some((name, at)) = self.declared.iter().find(|(name, _)| !is_defined(name)) {
+            self.current.clone_from(name);
+            return Err(Trouble::new(*at, format!("`{name}` is declared and has no body")));
         }
         Ok((functions, constants))
     }
@@ -51,8 +59,7 @@ impl Parser<'_> {
             parameters.push(parameter);
         }
         let binds = |letter: &str| {
-            let given = parameters.iter().filter(|parameter| parameter.is_raw || !parameter.is_out);
-            given.into_iter().any(|parameter| {
+            parameters.iter().filter(|parameter| parameter.is_given()).any(|parameter| {
                 matches!(&parameter.type_name, TypeName::Letter(known) if known == letter)
             })
         };
@@ -106,8 +113,14 @@ impl Parser<'_> {
         Ok(declared.map(|kind| Statement { at: start.to(self.last_span()), kind }))
     }
 
-    fn function(&mut self, n_constants: usize) -> Result<Function, Trouble> {
+    /// `None` of one that is declared alone: `float g(float x);`
+    fn function(&mut self, n_constants: usize) -> Result<Option<Function>, Trouble> {
         let (Header { name, result, parameters }, at) = self.header()?;
+        if self.takes(";") {
+            self.functions.push(name.clone());
+            self.declared.push((name, at));
+            return Ok(None);
+        }
         for parameter in &parameters {
             if parameter.is_fixed {
                 self.fixed.push(self.names.len());
@@ -116,11 +129,11 @@ impl Parser<'_> {
         }
         self.expect("{", "and the body of the function")?;
         let body = self.block()?;
-        Ok(Function { name, at, result, parameters, n_constants, body })
+        Ok(Some(Function { name, at, result, parameters, n_constants, body }))
     }
 
     fn parameter(&mut self, before: &[Parameter]) -> Result<Parameter, Trouble> {
-        let (mut is_raw, mut is_out, mut is_const, start) = (false, false, false, self.span());
+        let (mut is_raw, mut is_out, mut is_const) = (false, false, false);
         let is_both = self.is_word("inout");
         while let Token::Name(word @ ("raw" | "in" | "out" | "inout" | "const" | "volatile")) =
             *self.token()
@@ -138,24 +151,16 @@ impl Parser<'_> {
             is_raw = true;
             self.takes_words(&OF_POINTERS);
         }
-        if is_both && !is_raw {
-            let what = "`inout` is an array";
-            let remedy = format!("inout raw {type_name} y, read and written as y[j]");
-            return Err(Trouble::new(start, what).with(Some(remedy)));
-        }
-        if self.is("&") {
-            let what = "a parameter is no reference";
-            let remedy =
-                format!("a result is `out {type_name} s`; what is only read is `{type_name} s`");
-            return Err(Trouble::new(self.span(), what).with(Some(remedy)));
-        }
+        // What is const is read, and as good as a value.
+        let is_reference = self.takes("&") && !is_const || is_both && !is_raw;
+        is_out |= is_reference;
         let (name, at) = match (*self.token(), self.span()) {
             // What they mean stands before the type.
             (Token::Name(name @ ("out" | "raw")), at) => {
                 self.next();
                 (name.to_string(), at)
             }
-            _ => self.name("the name of a parameter")?,
+            _ => self.new_name("the name of a parameter")?,
         };
         if self.takes("[") {
             self.expect("]", "behind `[`")?;
@@ -182,8 +187,18 @@ impl Parser<'_> {
                 return Err(Trouble::new(at, what));
             }
         }
-        let (is_written, is_fixed) = (false, is_const && !is_raw);
-        Ok(Parameter { name, type_name, is_raw, is_out, default, is_written, is_fixed })
+        let (is_written, is_fixed) = (false, if is_raw { !is_out } else { is_const });
+        Ok(Parameter {
+            name,
+            at,
+            type_name,
+            is_raw,
+            is_out,
+            is_reference,
+            default,
+            is_written,
+            is_fixed,
+        })
     }
 
     /// The type of a parameter or result, where letters become known.

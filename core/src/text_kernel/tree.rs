@@ -10,6 +10,9 @@ use crate::ir::op::Op;
 /// C++'s `numeric_limits<T>::min`, the smallest float that is normal; no text can spell it.
 pub(super) const CPP_MIN: &str = "min()";
 
+/// `sizeof(T)`, a number without a type.
+pub(super) const SIZE_OF: &str = "sizeof()";
+
 /// How the functions begin that write to an element what it and a value give together.
 pub(super) const ATOMIC: &str = "atomic";
 
@@ -39,15 +42,18 @@ pub(super) struct Header {
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
+    pub(super) at: Span,
     pub(super) type_name: TypeName,
     /// An array that is read, and if `is_out` written, at any place.
     pub(super) is_raw: bool,
     /// A result.
     pub(super) is_out: bool,
+    /// A result that begins as what the caller has: `float &x`.
+    pub(super) is_reference: bool,
     pub(super) default: Option<Expression>,
     /// Whether the function may write it.
     pub(super) is_written: bool,
-    /// Whether it is one value a lane that nothing is assigned to.
+    /// Whether nothing is assigned to it.
     pub(super) is_fixed: bool,
 }
 
@@ -94,18 +100,23 @@ pub(super) struct Case {
 #[derive(Clone, Debug)]
 pub(super) struct Local {
     pub(super) name: String,
-    /// Number of elements.
-    pub(super) n: usize,
+    /// Number of elements along each axis, the last of which runs fastest.
+    pub(super) axes: Vec<usize>,
 }
 
 impl Local {
+    /// Number of elements.
+    pub(super) fn n(&self) -> usize {
+        self.axes.iter().product()
+    }
+
     /// The variable that an element is.
     pub(super) fn element(&self, k: usize) -> String {
         format!("{}[{k}]", self.name)
     }
 
     pub(super) fn elements(&self) -> impl Iterator<Item = String> + '_ {
-        (0..self.n).map(|k| self.element(k))
+        (0..self.n()).map(|k| self.element(k))
     }
 }
 
@@ -120,11 +131,11 @@ pub(super) enum Term {
     /// A number, and its type where a suffix says one.
     Number(Scalar, Option<DType>),
     Name(String),
-    /// `T::max`
+    /// `T::max`, and [`SIZE_OF`].
     Limit(TypeName, String),
     Index(String, Box<Expression>),
-    /// An element of an array of the function's own.
-    Local(Local, Box<Expression>),
+    /// An element of an array of the function's own, by an index an axis.
+    Local(Local, Vec<Expression>),
     /// An operation with one operand or two.
     Apply(Op, Vec<Expression>),
     /// `!x`
@@ -134,6 +145,8 @@ pub(super) enum Term {
     /// `condition ? a : b`
     Choose(Box<[Expression; 3]>),
     Cast(TypeName, Box<Expression>),
+    /// `bit_cast<int>(x)`
+    Bits(TypeName, Box<Expression>),
     Call(String, Vec<Expression>),
     /// `place = value` or `place += value`.
     Assign(Option<Op>, Box<[Expression; 2]>),
@@ -236,18 +249,19 @@ impl Effects {
                 self.touches_memory = true;
                 std::slice::from_ref(index)
             }
-            Term::Local(_, index) => std::slice::from_ref(index),
-            Term::Apply(_, parts) => parts,
-            Term::Not(part) | Term::Cast(_, part) => std::slice::from_ref(part),
+            Term::Local(_, parts) | Term::Apply(_, parts) => parts,
+            Term::Not(part) | Term::Cast(_, part) | Term::Bits(_, part) => {
+                std::slice::from_ref(part)
+            }
             Term::Both(_, parts) => &parts[..],
             Term::Choose(parts) => &parts[..],
             Term::Call(function, args) => {
                 self.cost += CALL;
                 self.touches_memory = true;
-                let passed = args.iter().enumerate().filter_map(|(position, arg)| {
-                    Some(Passed { function: function.clone(), position, name: arg.root()? })
-                });
-                self.passed.extend(passed);
+                for (position, arg) in args.iter().enumerate() {
+                    let passed = |name| Passed { function: function.clone(), position, name };
+                    self.passed.extend(arg.roots().into_iter().map(passed));
+                }
                 args
             }
             Term::Assign(_, parts) => {
@@ -270,16 +284,30 @@ impl Parameter {
     pub(super) fn is_result(&self) -> bool {
         self.is_out && !self.is_raw
     }
+
+    /// Whether it has a value when the function begins.
+    pub(super) fn is_given(&self) -> bool {
+        self.is_reference || !self.is_result()
+    }
 }
 
 impl Expression {
+    /// Whether both are the same known number.
+    pub(super) fn is_number_of(&self, other: &Self) -> bool {
+        match (&self.kind, &other.kind) {
+            (Term::Number(number, _), Term::Number(other, _)) => number == other,
+            _ => false,
+        }
+    }
+
     /// Whether a place in it is stepped: `x[j++]`.
     pub(super) fn steps(&self) -> bool {
         match &self.kind {
             Term::Number(..) | Term::Name(_) | Term::Limit(..) => false,
-            Term::Index(_, part) | Term::Local(_, part) => part.steps(),
-            Term::Not(part) | Term::Cast(_, part) => part.steps(),
-            Term::Apply(_, parts) | Term::Call(_, parts) => parts.iter().any(Self::steps),
+            Term::Index(_, part) | Term::Not(part) => part.steps(),
+            Term::Cast(_, part) | Term::Bits(_, part) => part.steps(),
+            Term::Local(_, parts) | Term::Apply(_, parts) => parts.iter().any(Self::steps),
+            Term::Call(_, parts) => parts.iter().any(Self::steps),
             Term::Both(_, parts) | Term::Assign(_, parts) => parts.iter().any(Self::steps),
             Term::Choose(parts) => parts.iter().any(Self::steps),
             Term::Step(..) => true,
@@ -335,9 +363,10 @@ impl Loop {
 
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (out, raw) =
-            (if self.is_out { "out " } else { "" }, if self.is_raw { "raw " } else { "" });
-        write!(f, "{out}{raw}{} {}", self.type_name, self.name)?;
+        let out = if self.is_out && !self.is_reference { "out " } else { "" };
+        let raw = if self.is_raw { "raw " } else { "" };
+        let reference = if self.is_reference { "&" } else { "" };
+        write!(f, "{out}{raw}{} {reference}{}", self.type_name, self.name)?;
         if self.default.is_some() { f.write_str(" = …") } else { Ok(()) }
     }
 }

@@ -73,6 +73,12 @@ pub(crate) fn known(words: &[&str]) -> Option<(DType, usize)> {
     all.find(|(known, _)| words.starts_with(known)).map(|(known, dtype)| (*dtype, known.len()))
 }
 
+/// The lane type that C, NumPy, scripts or PTX have under a name: `unsigned int`.
+pub fn lane_type(name: &str) -> Option<DType> {
+    let words: Vec<&str> = name.split_whitespace().collect();
+    known(&words).filter(|(_, n_words)| *n_words == words.len()).map(|(dtype, _)| dtype)
+}
+
 /// All single words that name types.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     let words = WORDS.iter().chain(&MORE_WORDS).flat_map(|(words, _)| words.iter().copied());

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lexer::{self, Token};
-use super::{dialect, library, parse, types};
+use super::{dialect, library, parse, prelude, types};
 use crate::convert::exactly;
 
 /// What a piece of a text is.
@@ -72,9 +72,9 @@ pub fn known_words() -> impl Iterator<Item = (Word, &'static str)> {
     keywords.chain(types::names().map(|name| (Word::Type, name)))
 }
 
-/// Whether texts may call a function of scripts.
+/// Whether texts may call a function that is not theirs.
 pub fn is_callable(name: &str) -> bool {
-    library::find(name).is_some()
+    library::find(name).is_some() || prelude::text(name).is_some()
 }
 
 fn is_keyword(name: &str) -> bool {

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use porcini_core::text_kernel::{
-    Called, Captured, Explained, Over, Parts, Store, TextKernel, TextReduction,
+    self, Called, Captured, Explained, Over, Parts, Store, TextKernel, TextReduction,
 };
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
 use super::inspect::common_form;
+use super::many_arguments;
 use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, behind_arguments, fault, fault_with_hint, of_argument};
@@ -19,6 +20,10 @@ use crate::value::names::Sight;
 use crate::value::text_kernel::{CALL, KernelRef};
 use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, scalar, type_name};
+
+/// Arguments of a kernel that reach it as they are; more come in a list, up to those that a kernel is called with.
+const FEWER_THAN_A_LIST: usize = MOST_ARGUMENTS - 1;
+const MOST_PARAMETERS: usize = 64;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
@@ -31,14 +36,25 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         };
         Ok(function(of_text(context, in_sight.borrow().as_ref(), &text).or_fault()?))
     });
-    registry.callable(
-        CALL,
-        0..=MOST_ARGUMENTS,
-        |context, _, kernel: &KernelRef, args| match kernel {
-            KernelRef::Kernel(kernel) => called(context, kernel, args),
-            KernelRef::Reduction(reduction) => reduced(context, reduction, args),
-        },
-    );
+    let call = |context: &Context, kernel: &KernelRef, args: &[&mut Dynamic]| match kernel {
+        KernelRef::Kernel(kernel) => called(context, kernel, args),
+        KernelRef::Reduction(reduction) => reduced(context, reduction, args),
+    };
+    registry.callable(CALL, 0..=FEWER_THAN_A_LIST, move |context, _, kernel, args| {
+        call(context, kernel, args)
+    });
+    // Of more arguments Rhai finds functions of scripts alone.
+    let listed = FEWER_THAN_A_LIST + 1..=MOST_PARAMETERS;
+    let listed: Vec<_> = listed.map(|n| (CALL.to_string(), n + 1)).collect();
+    many_arguments::register(registry.engine, &listed);
+    registry.callable(CALL, 0..=0, move |context, _, list: &rhai::Array, _| {
+        let mut list = list.clone();
+        let mut args: Vec<&mut Dynamic> = list.iter_mut().collect();
+        let kernel = args.first().and_then(|first| first.read_lock::<KernelRef>());
+        let kernel = kernel.map(|kernel| kernel.clone());
+        let kernel = kernel.ok_or_else(|| fault("a list is called, expected a kernel"))?;
+        call(context, &kernel, &args.split_off(1))
+    });
     for n in 1..=MOST_ARGUMENTS {
         for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
             registry.typed(name, TypeId::of::<FnPtr>(), n + 1, move |context, call, args| {
@@ -220,7 +236,7 @@ fn reductions(registry: &mut Registry<'_>) {
 fn reduced(context: &Context, reduction: &TextReduction, args: &[&mut Dynamic]) -> Result<Dynamic> {
     let name = reduction.name();
     let (args, options) = split_options(args);
-    let ways = Ways::of(name, &options)?;
+    let ways = Ways::of(context, name, &options)?;
     let args = arguments(name, args)?;
     let over = ways.over();
     let results = lend(&args, |args| reduction.call(&context.session, args, &over)).or_fault()?;
@@ -246,19 +262,24 @@ struct Ways {
 }
 
 impl Ways {
-    fn of(name: &str, options: &Map) -> Result<Self> {
+    fn of(context: &Context, name: &str, options: &Map) -> Result<Self> {
         let mut ways = Self::default();
         for (key, value) in options {
             match key.as_str() {
-                "axis" => ways.axes = Some(numbers(name, value)?),
+                "axis" => ways.axes = Some(numbers(name, "an axis", value)?),
                 "keepdims" => {
                     let got = |_| fault(format!("{name}: got {} as keepdims", type_name(value)));
                     ways.keepdims = value.as_bool().map_err(got)?;
                 }
                 "offsets" => {
                     let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
-                    let got = || fault(format!("{name}: got {} as offsets", type_name(value)));
-                    ways.offsets = Some(array.ok_or_else(got)?.array(name)?);
+                    ways.offsets = Some(match array {
+                        Some(array) => array.array(name)?,
+                        None => {
+                            let offsets = numbers(name, "an offset", value)?;
+                            context.session.array(&offsets).or_fault()?
+                        }
+                    });
                 }
                 _ => {
                     let hint = "there are axis, keepdims and offsets";
@@ -276,9 +297,9 @@ impl Ways {
 }
 
 /// An axis, or a list of them.
-fn numbers(name: &str, value: &Dynamic) -> Result<Vec<i64>> {
+fn numbers(name: &str, what: &str, value: &Dynamic) -> Result<Vec<i64>> {
     let one = |value: &Dynamic| {
-        let got = || fault(format!("{name}: got {} as an axis", type_name(value)));
+        let got = || fault(format!("{name}: got {} as {what}", type_name(value)));
         value.as_int().map_err(|_| got())
     };
     match value.read_lock::<rhai::Array>() {
@@ -306,8 +327,9 @@ fn documented(registry: &mut Registry<'_>) {
          them, and run on every device. Letters such as T are types that each call binds; others are bool, int8 to \
          int64, uint8 to uint64, half, float, double and C's names, auto, and acc_t(T), in which values of T are summed. \
          There are if, else, for, while, do, switch, break, continue, return, ?:, && and ||, variables, small arrays \
-         of a function's own (float w[3] = {1, 2, 1}; beyond them is 0), ++ and --, casts \
-         (float(x) or (float)x), T::max, T::min, T::epsilon, all functions of scripts, and before the kernel functions and constants of its own. \
+         of a function's own (float w[3] = {1, 2, 1}, float m[2][2]; beyond them is 0), ++ and --, casts \
+         (float(x) or (float)x), T::max, T::min, T::epsilon, sizeof(T), bit_cast<int>(x), all functions of scripts and most of C's and CUDA's, \
+         and before the kernel functions and constants of its own, which may take references: void swap(T &a, T &b). \
          i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has). Several results are out parameters: void f(T x, out T s, out T c). \
          A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
          y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
@@ -401,7 +423,7 @@ fn stored(
     let (args, mut options) = split_options(args);
     let active = options.remove("active").map(|active| mask(&active)).transpose()?;
     let ways = match kernel {
-        KernelRef::Reduction(_) => Ways::of(kernel.name(), &options)?,
+        KernelRef::Reduction(_) => Ways::of(context, kernel.name(), &options)?,
         KernelRef::Kernel(_) => Ways::default(),
     };
     if let (KernelRef::Kernel(_), Some(key)) = (kernel, options.keys().next()) {
@@ -481,7 +503,7 @@ fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
         None if types.is_string() => types.to_string(),
         _ => {
             let what = format!("{name}: got {} as types", type_name(types));
-            return Err(fault_with_hint(what, "such as \"f32, i32\""));
+            return Err(fault_with_hint(what, "such as \"float, int32\""));
         }
     };
     text.split(',').map(|word| lane_type(name, word.trim())).collect()
@@ -489,11 +511,9 @@ fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
 
 /// A lane type by one of its names.
 pub(super) fn lane_type(name: &str, word: &str) -> Result<DType> {
-    let known =
-        |dtype: &DType| [dtype.name(), dtype.numpy_name(), dtype.script_name()].contains(&word);
     let unknown =
-        || fault_with_hint(format!("{name}: `{word}` is no type"), "such as \"f32, i32\"");
-    DType::ALL.into_iter().find(known).ok_or_else(unknown)
+        || fault_with_hint(format!("{name}: `{word}` is no type"), "such as \"float, int32\"");
+    text_kernel::lane_type(word).ok_or_else(unknown)
 }
 
 fn members(registry: &mut Registry<'_>) {

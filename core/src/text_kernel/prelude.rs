@@ -1,0 +1,92 @@
+//! Functions of C and CUDA that give several values, or are others of ours in more words: written in the language itself.
+
+use super::program::{Captured, TextKernel};
+
+/// Their names and what they are.
+const FUNCTIONS: [(&[&str], &str); 38] = [
+    (
+        &["sincos", "sincosf", "__sincosf"],
+        "void sincos(T x, out T s, out T c) { s = sin(x); c = cos(x); }",
+    ),
+    (
+        &["sincospi", "sincospif"],
+        "void sincospi(T x, out T s, out T c) { s = sinpi(x); c = cospi(x); }",
+    ),
+    (
+        &["modf", "modff"],
+        "T modf(T x, out T whole) { whole = trunc(x); return copysign(isinf(x) ? 0 : x - whole, x); }",
+    ),
+    (&["fdim", "fdimf"], "T fdim(T x, T y) { return x <= y ? 0 : x - y; }"),
+    // Twice y may be infinite and twice r too: each is then larger than what it meets.
+    (
+        &["remainder", "remainderf"],
+        "T remainder(T x, T y) { T a = abs(y), r = fmod(abs(x), a + a); \
+         if (r + r > a) { r -= a; if (r + r >= a) r -= a; } return signbit(x) ? -r : r; }",
+    ),
+    (&["saturate", "__saturatef"], "T saturate(T x) { return x > 0 ? x < 1 ? x : 1 : 0; }"),
+    (&["lrint", "lrintf"], "int64 lrint(T x) { return int64(round(x)); }"),
+    (&["llrint", "llrintf"], "int64 llrint(T x) { return int64(round(x)); }"),
+    (&["lround", "lroundf"], "int64 lround(T x) { return int64(round_away(x)); }"),
+    (&["llround", "llroundf"], "int64 llround(T x) { return int64(round_away(x)); }"),
+    (&["ffs", "__ffs"], "int ffs(int x) { return x == 0 ? 0 : tzcnt(x) + 1; }"),
+    (&["ffsll", "__ffsll"], "int ffsll(int64 x) { return x == 0 ? 0 : int(tzcnt(x)) + 1; }"),
+    (
+        &["brev", "__brev"],
+        "uint brev(uint x) { x = x >> 16 | x << 16; x = x >> 8 & 0xff00ff | (x & 0xff00ff) << 8; \
+         x = x >> 4 & 0x0f0f0f0f | (x & 0x0f0f0f0f) << 4; x = x >> 2 & 0x33333333 | (x & 0x33333333) << 2; \
+         return x >> 1 & 0x55555555 | (x & 0x55555555) << 1; }",
+    ),
+    (&["__mulhi"], "int mulhi32(int x, int y) { return mulhi(x, y); }"),
+    (&["__umulhi"], "uint umulhi(uint x, uint y) { return mulhi(x, y); }"),
+    (&["__mul64hi"], "int64 mul64hi(int64 x, int64 y) { return mulhi(x, y); }"),
+    (&["__umul64hi"], "uint64 umul64hi(uint64 x, uint64 y) { return mulhi(x, y); }"),
+    (&["__mul24"], "int mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }"),
+    (&["__float_as_int"], "int float_as_int(float x) { return bit_cast<int>(x); }"),
+    (&["__float_as_uint"], "uint float_as_uint(float x) { return bit_cast<uint>(x); }"),
+    (&["__int_as_float"], "float int_as_float(int x) { return bit_cast<float>(x); }"),
+    (&["__uint_as_float"], "float uint_as_float(uint x) { return bit_cast<float>(x); }"),
+    (
+        &["__double_as_longlong"],
+        "int64 double_as_longlong(double x) { return bit_cast<int64>(x); }",
+    ),
+    (
+        &["__longlong_as_double"],
+        "double longlong_as_double(int64 x) { return bit_cast<double>(x); }",
+    ),
+    (&["__half_as_short"], "short half_as_short(half x) { return bit_cast<short>(x); }"),
+    (&["__half_as_ushort"], "ushort half_as_ushort(half x) { return bit_cast<ushort>(x); }"),
+    (&["__short_as_half"], "half short_as_half(short x) { return bit_cast<half>(x); }"),
+    (&["__ushort_as_half"], "half ushort_as_half(ushort x) { return bit_cast<half>(x); }"),
+    (&["__float2half", "__float2half_rn"], "half float2half(float x) { return half(x); }"),
+    (&["__half2float"], "float half2float(half x) { return float(x); }"),
+    (&["__hmax"], "half half_max(half x, half y) { return max(x, y); }"),
+    (&["__hmin"], "half half_min(half x, half y) { return min(x, y); }"),
+    (&["__float2int_rn"], "int float2int_rn(float x) { return int(round(x)); }"),
+    (&["__float2int_rz"], "int float2int_rz(float x) { return int(x); }"),
+    (&["__float2int_rd"], "int float2int_rd(float x) { return int(floor(x)); }"),
+    (&["__float2int_ru"], "int float2int_ru(float x) { return int(ceil(x)); }"),
+    (&["__int2float_rn"], "float int2float(int x) { return float(x); }"),
+    (&["__uint2float_rn"], "float uint2float(uint x) { return float(x); }"),
+];
+
+/// The text of a function.
+pub(super) fn text(name: &str) -> Option<&'static str> {
+    FUNCTIONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, text)| *text)
+}
+
+/// The kernel that C or CUDA has under a name.
+pub(super) fn kernel(name: &str) -> Option<Captured> {
+    let kernel = TextKernel::new(text(name)?, &|_| None);
+    Some(Captured::Kernel(kernel.expect("internal error: a function of C does not parse")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_parse() {
+        let names = FUNCTIONS.iter().flat_map(|(names, _)| *names);
+        names.for_each(|name| assert!(kernel(name).is_some(), "{name}"));
+    }
+}
