@@ -220,6 +220,14 @@ impl DType {
         }
     }
 
+    /// The float in which distances from a mean are taken: f32 of halves, f64 of integers that f32 has not all of.
+    pub const fn distances(self) -> Self {
+        match self {
+            Self::I32 | Self::U32 => Self::F64,
+            other => other.quotient().widened(),
+        }
+    }
+
     /// The common type of two arrays (S7): float beats integer, wider beats narrower, and signed with
     /// unsigned of its width or more takes the next wider signed type (`u64 + i64` stays `i64`).
     ///

@@ -1,5 +1,6 @@
 //! Functions over the lanes of arrays, or over the components of vectors: reductions, prefix sums, sorts, statistics.
 
+use super::statistics::histogram;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::array::Operand;
@@ -174,16 +175,19 @@ table! {
     /// >> block_sum(FloatC([1, 2, 3, 4, 5]), 2)
     /// [3, 7, 5]
     block_sum(x: Array, n: Count("a number of lanes")) => block_sum;
-    /// How many lanes fall into each of the bins: intervals of equal width from low to high, both included; lanes outside
-    /// and NaN do not count. UInt32C (UInt64C beyond 2^32 lanes), recorded, not run. The bin of x is
-    /// min(trunc((x - low) * (bins / (high - low))), bins - 1).
+    /// How many lanes fall into each of the bins (10 unless given): intervals of equal width from low to high, both included;
+    /// lanes outside and NaN do not count. UInt32C (UInt64C beyond 2^32 lanes), recorded, not run. The bin of x is
+    /// min(trunc((x - low) * (bins / (high - low))), bins - 1). Without bounds they are the smallest and the largest lane,
+    /// which are evaluated; bins may be a list of all bounds instead, each lower one included, and the last.
     ///
     /// >> histogram(FloatC([0, 0.5, 1.9, 2, 7]), 2, 0, 2)
     /// [2, 2]
+    /// >> histogram(FloatC([0, 0.5, 1.9, 2, 7]), [0, 1, 2, 5])
+    /// [2, 1, 1]
     histogram(
-        x: Array, bins: Count("a number of bins"), low: Number("as a bound"),
+        x: Array; bins: Numbers("as bins"), low: Number("as a bound"),
         high: Number("as a bound")
-    ) = |c| c.array(0)?.histogram(c.integer(1)?, c.number(2, 0.0)?, c.number(3, 0.0)?);
+    ) = |c| histogram(c, c.array(0)?);
     /// As hsum over all components of a vector and all their lanes (size 1, lazy).
     ///
     /// >> hsum_nested(Vector2fC([1, 2], [3, 4]))

@@ -184,21 +184,31 @@ table! {
     /// >> rfftfreq(4)
     /// [0, 0.25, 0.5]
     rfftfreq(n: Count("a size"); distance: Number("as a distance")) = |c| frequencies(c, true);
-    /// A matrix of n rows (and m columns) with ones where row and column are the same, and zeros beside.
+    /// A matrix of n rows (and m columns) with ones on a diagonal, and zeros beside: where row and column are the same, or k
+    /// above it, below it for a negative k.
     ///
     /// >> eye(2)
     /// [[1, 0],
     ///  [0, 1]]
-    eye(n: Count("a number of rows"); m: Count("a number of columns")) = |c| {
+    /// >> eye(2, 3, 1)
+    /// [[0, 1, 0],
+    ///  [0, 0, 1]]
+    eye(n: Count("a number of rows"); m: Count("a number of columns"), k: Integer) = |c| {
         let rows: u64 = c.integer(0)?;
         let columns: u64 = if c.args.len() > 1 { c.integer(1)? } else { rows };
+        let k: i64 = if c.args.len() > 2 { c.integer(2)? } else { 0 };
         let zero = c.session.zeros(c.dtype(), 1)?;
         let zeros = Tensor::new(&zero, &[rows, columns])?;
-        let n = Scalar::UInt(rows.min(columns));
-        let lane = c.session.arange(DType::U64, 0.into(), n, 1.into())?;
-        let place = AxisIndex::Numbers(Tensor::new(&lane, &[lane.size()])?);
+        let above = u64::try_from(k).unwrap_or(0);
+        let below = if k < 0 { k.unsigned_abs() } else { 0 };
+        let n = rows.saturating_sub(below).min(columns.saturating_sub(above));
+        let from = |start: u64| {
+            let (start, stop) = (Scalar::UInt(start), Scalar::UInt(start.saturating_add(n)));
+            let lane = c.session.arange(DType::U64, start, stop, 1.into())?;
+            Ok::<_, Error>(AxisIndex::Numbers(Tensor::new(&lane, &[lane.size()])?))
+        };
         let one = Tensor::from(&c.session.full(c.dtype(), 1, 1)?);
-        zeros.with_at(&[place.clone(), place], &one)
+        zeros.with_at(&[from(below)?, from(above)?], &one)
     };
 }
 

@@ -1,10 +1,12 @@
 //! Lanes in other places: turned around, repeated, joined, packed, looked up.
 
 use super::{Answer, Call, Kind, Row, table};
-use crate::array::Array;
+use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::value::{Argument, Value, map};
+use crate::ir::op::Op;
+use crate::tensor::Tensor;
+use crate::value::{Argument, Slice, Value, map};
 
 table! {
     /// What moves lanes.
@@ -120,14 +122,14 @@ table! {
         let is_right = c.args.len() > 2 && c.integer::<u64>(2)? == 1;
         searched(c, c.array(0)?, c.args[1], is_right)
     };
-    /// How many of the ascending bounds are at or below each lane of x: the number of its bin, which has its lower bound and
-    /// not its upper one; with right true the other way round. 0 is below all bounds, and NaN. As searchsorted.
+    /// How many of the bounds are at or below each lane of x, if they ascend: the number of its bin, which has its lower bound
+    /// and not its upper one; with right true the other way round. If they descend, how many are above it. As searchsorted.
     ///
     /// >> digitize(FloatC([0.2, 1, 6.4]), FloatC([0, 1, 2.5, 4]))
     /// [1, 2, 4]
-    digitize(x: Operand, bounds: Array; right: Bool("as right")) = |c| {
-        searched(c, c.array(1)?, c.args[0], !c.truth(2)?)
-    };
+    /// >> digitize(FloatC([0.2, 1, 6.4]), FloatC([4, 2.5, 1, 0]))
+    /// [3, 2, 0]
+    digitize(x: Operand, bounds: Array; right: Bool("as right")) = |c| digitize(c);
     /// All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those
     /// of a matrix row by row, as ndarray() has them. Vector3fC::unravel(a), of each such type, is the way back. An array
     /// stays what it is. Recorded, not run.
@@ -176,6 +178,26 @@ table! {
 }
 
 /// How many lanes of an ascending array are below each lane of x, or not above it.
+fn digitize(c: &Call<'_, '_>) -> Result<Value> {
+    let (bounds, is_right) = (c.array(1)?, !c.truth(2)?);
+    let n = bounds.size();
+    if n < 2 {
+        return searched(c, bounds, c.args[0], is_right);
+    }
+    let along = Tensor::from(bounds);
+    let end = |slice: Slice| along.slice(0, slice)?.entries().map(|mut ends| ends.swap_remove(0));
+    let descends = end(Slice::from(-1..))?.lt(&end(Slice::from(0..1))?)?;
+    let turned = along.flip(None)?.entries()?.swap_remove(0);
+    let choose =
+        |a: Operand<'_>, b: Operand<'_>| c.session.apply(Op::Select, &[(&descends).into(), a, b]);
+    let ascending = choose((&turned).into(), bounds.into())?;
+    let found = searched(c, &ascending, c.args[0], is_right)?;
+    Argument::from(&found).each(c.op, |found| {
+        let above = found.try_neg()?.try_add(Scalar::UInt(n))?;
+        choose((&above).into(), found.into())
+    })
+}
+
 fn searched(c: &Call<'_, '_>, sorted: &Array, x: &Argument<'_>, is_right: bool) -> Result<Value> {
     map(c.op, &[x], &|x| {
         let x = c.as_array(x[0], sorted.dtype())?;

@@ -5,8 +5,8 @@ use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::{Op, ReduceOp};
-use crate::ir::primitive::lane_number_type;
+use crate::ir::op::{Op, ReduceOp, ScatterOp};
+use crate::ir::primitive::{Order, lane_number_type};
 use crate::tensor::{Shape, Tensor};
 use crate::value::{Argument, Value, apply, map};
 
@@ -132,6 +132,35 @@ table! {
     unique(x: Tensor) = |c| {
         distinct(c, &c.tensor(0)?)
     };
+    /// The values that occur, as unique, and how often each does: a list of two arrays. Evaluates.
+    ///
+    /// >> unique_counts(Int32C([3, 1, 3, 2]))
+    /// [[1, 2, 3], [1, 1, 2]]
+    unique_counts(x: Tensor) = |c| {
+        let values = distinct(c, &c.tensor(0)?)?;
+        let all = in_order(&flat(c, 0)?.entries()?[0])?.sort(Order::Ascending)?;
+        let each = in_order(&values)?;
+        let counts = all.search_sorted_right(&each)?.try_sub(&all.search_sorted(&each)?)?;
+        // Nothing is below NaN, which comes last.
+        let n_nan = all.neq(&all)?.reduce(ReduceOp::Count)?.cast(counts.dtype())?;
+        let counts = each.neq(&each)?.select(&n_nan, &counts)?;
+        Ok::<_, Error>(vec![values, counts])
+    };
+    /// The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:
+    /// a list of two. Evaluates.
+    ///
+    /// >> unique_inverse(Int32C([3, 1, 3, 2]))
+    /// [[1, 2, 3], [2, 0, 2, 1]]
+    unique_inverse(x: Tensor) = |c| {
+        let values = distinct(c, &c.tensor(0)?)?;
+        let (last, all) = (values.size().saturating_sub(1), in_order(&values)?);
+        let places = map(c.op, c.args, &|x| {
+            let x = in_order(&c.as_array(x[0], values.dtype())?)?;
+            let place = all.search_sorted(&x)?;
+            x.neq(&x)?.select(Scalar::UInt(last), &place)
+        })?;
+        Ok::<_, Error>(vec![Value::Array(values), places])
+    };
     /// The values that occur in either, each once, ascending, in their common type. Evaluates.
     ///
     /// >> union1d(Int32C([3, 1]), Int32C([1, 2]))
@@ -186,14 +215,15 @@ table! {
     /// [[1, 2],
     ///  [3, 0]]
     histogram(
-        t: Tensor, bins: Count("a number of bins"), low: Number("as a bound"), high: Number("as a bound"); axis: Integer
+        t: Tensor; bins: Numbers("as bins"), low: Number("as a bound"), high: Number("as a bound"), axis: Integer
     ) = |c| {
-        let (tensor, bins) = (c.tensor(0)?, c.integer(1)?);
-        let (low, high) = (c.number(2, 0.0)?, c.number(3, 0.0)?);
+        let tensor = c.tensor(0)?;
         if c.args.len() > 4 {
-            return tensor.histogram(bins, low, high, c.integer(4)?).map(Answer::from);
+            let (low, high) = (c.number(2, 0.0)?, c.number(3, 0.0)?);
+            return tensor.histogram(c.integer(1)?, low, high, c.integer(4)?).map(Answer::from);
         }
-        tensor.reshape(&[-1])?.histogram(bins, low, high, 0)?.lanes()
+        let entries = tensor.reshape(&[-1])?.real(c.op)?.entries()?;
+        histogram(c, &entries[0]).map(Answer::from)
     };
     /// How many pairs of entries fall into each rectangle: bins of x are rows, bins of y columns, as histogram has them.
     ///
@@ -213,18 +243,19 @@ table! {
         c.tensor(0)?.histogram_2d(&c.tensor(1)?, bins, [[a?, b?], [d?, e?]])
     };
     /// The covariance matrix of the rows of a matrix, each the values of one variable; of one row the variance. Divided by
-    /// n - 1, as NumPy has it, where var divides by n.
+    /// n - 1, as NumPy has it, where var divides by n. Two arrays are two rows.
     ///
     /// >> cov(TensorXfC([[1, 2, 3], [2, 4, 9]]))
     /// [[  1, 3.5],
     ///  [3.5,  13]]
-    cov(rows: Tensor) = |c| covariance(c)?.cast(c.tensor(0)?.dtype().quotient());
-    /// The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1.
+    cov(rows: Tensor; other: Tensor) = |c| covariance(c)?.cast(c.tensor(0)?.dtype().quotient());
+    /// The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1. Two arrays are two
+    /// rows.
     ///
     /// >> corrcoef(TensorXfC([[1, 2, 3], [3, 2, 1]]))
     /// [[ 1, -1],
     ///  [-1,  1]]
-    corrcoef(rows: Tensor) = |c| {
+    corrcoef(rows: Tensor; other: Tensor) = |c| {
         let (cov, own) = (covariance(c)?, c.tensor(0)?.dtype().quotient());
         let Value::Tensor(matrix) = &cov else {
             return apply(Op::Div, &[&(&cov).into(), &(&cov).into()])?.cast(own).map(Answer::from);
@@ -311,6 +342,47 @@ table! {
     };
 }
 
+/// How many lanes fall into bins: of equal width, from the least to the largest unless bounds are given, or between bounds
+/// that are given one by one.
+pub(super) fn histogram(c: &Call<'_, '_>, of: &Array) -> Result<Array> {
+    let wrong = |what: &str| Err(Error::Argument { op: c.op, what: what.into() });
+    match c.args.get(1) {
+        None | Some(Argument::Number(_)) => {}
+        Some(bounds) if c.args.len() == 2 => return between(c, of, &c.numbers_of(bounds)?.0),
+        Some(_) => return wrong("got a list of bounds, and more of them behind it"),
+    }
+    let bins = if c.args.len() > 1 { c.integer(1)? } else { 10 };
+    let extreme = |op| Ok::<_, Error>(of.reduce(op)?.item(0)?.to_f64());
+    let (low, high) = match c.args.len() {
+        3 => return wrong("got one bound, expected both: histogram(x, bins, low, high)"),
+        4.. => (c.number(2, 0.0)?, c.number(3, 0.0)?),
+        _ if of.size() == 0 => (0.0, 1.0),
+        _ => match (extreme(ReduceOp::Min)?, extreme(ReduceOp::Max)?) {
+            (low, high) if low == high => (low - 0.5, high + 0.5),
+            range => range,
+        },
+    };
+    of.histogram(bins, low, high)
+}
+
+/// How many entries lie between each two bounds that ascend, the lower one included, of the last two the upper one too.
+fn between(c: &Call<'_, '_>, of: &Array, bounds: &[f64]) -> Result<Array> {
+    let n_bins = bounds.len().saturating_sub(1) as u64;
+    if n_bins == 0 || bounds.windows(2).any(|pair| pair[0] >= pair[1]) {
+        let what = "got bounds that do not ascend, expected two or more that do".into();
+        return Err(Error::Argument { op: c.op, what });
+    }
+    let x = of.cast(DType::F64)?;
+    let last = bounds[bounds.len() - 1];
+    let found = c.session.array(bounds)?.search_sorted_right(&x)?;
+    let is_last = x.eq(last)?;
+    let bin = found.try_sub(&is_last.cast(found.dtype())?)?.try_sub(1)?;
+    let is_inside = bin.lt(Scalar::UInt(n_bins))?.try_and(&x.le(last)?)?;
+    let mut counts = c.session.zeros(lane_number_type(x.size()), n_bins)?;
+    counts.scatter(ScatterOp::Add, 1, &bin, Some(&is_inside))?;
+    Ok(counts)
+}
+
 /// The entries as one axis.
 fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
     c.tensor(i)?.reshape(&[-1])
@@ -320,6 +392,11 @@ fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
 fn distinct(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
     let [all] = &of.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
     all.unique()
+}
+
+/// What numbers have an order by: truth values are 0 and 1.
+fn in_order(x: &Array) -> Result<Array> {
+    x.cast(if x.dtype() == DType::Mask { DType::U8 } else { x.dtype() })
 }
 
 /// The values of the first that are, or are not, among those of the second.
@@ -343,10 +420,20 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
     if result.shape().rank() == 1 { result.lanes() } else { Ok(Value::Tensor(result)) }
 }
 
-/// In the precision of f32 for halves, whose squares have no room in their own.
+/// In the type in which distances are taken.
 fn covariance(c: &Call<'_, '_>) -> Result<Value> {
     let given = c.tensor(0)?;
-    let given = given.each(|part| part.cast(part.dtype().quotient().widened()))?;
+    let given = match c.args.len() {
+        1 => given,
+        _ => {
+            let both = [given, c.tensor(1)?];
+            if both.iter().any(|one| one.shape().rank() != 1) {
+                return Err(c.unexpected(0, "two arrays, or one matrix"));
+            }
+            Tensor::stack(&both, 0)?
+        }
+    };
+    let given = given.each(|part| part.cast(part.dtype().distances()))?;
     let rows = match given.shape().extents() {
         [_] => given.expand(0)?,
         [_, _] => given.clone(),

@@ -333,12 +333,18 @@ table! {
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
     /// [5]
     trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag(0)?.reduce(ReduceOp::Sum, None, false)?);
-    /// Each entry of a times the matrix b, in its place (Kronecker's product).
+    /// Each entry of a times all of b, in its place (Kronecker's product): of matrices, arrays, tensors of any axes.
     ///
     /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
     /// [[1, 1, 2, 2],
     ///  [0, 1, 0, 2]]
     kron(a: Tensor, b: Tensor) = |c| kron(c);
+    /// The cross products of vectors whose 3 components are the last axis. As of Vector3fC, which lies component by component.
+    ///
+    /// >> cross(TensorXfC([1, 0, 0]), TensorXfC([[0, 1, 0], [0, 0, 1]]))
+    /// [[ 0,  0,  1],
+    ///  [ 0, -1,  0]]
+    cross(a: Tensor, b: Tensor) = |c| cross(c);
     /// Each entry of the first times each of the second: the axes of both, one behind the other.
     ///
     /// >> outer(FloatC([1, 2]), FloatC([3, 4, 5]))
@@ -566,16 +572,43 @@ fn tensordot(c: &Call<'_, '_>) -> Result<Value> {
     number_or_tensor(a.tensordot(&b, &axes, &others)?)
 }
 
-fn kron(c: &Call<'_, '_>) -> Result<Tensor> {
-    let (a, b) = (c.tensor(0)?, c.tensor(1)?);
-    let (&[m, n], &[p, q]) = (a.shape().extents(), b.shape().extents()) else {
-        return Err(c.unexpected(0, "two matrices"));
+fn kron(c: &Call<'_, '_>) -> Result<Value> {
+    let (mut a, mut b) = (c.tensor(0)?, c.tensor(1)?);
+    let rank = a.shape().rank().max(b.shape().rank());
+    for factor in [&mut a, &mut b] {
+        for _ in factor.shape().rank()..rank {
+            *factor = factor.expand(0)?;
+        }
+    }
+    let extents = a.shape().extents().iter().zip(b.shape().extents());
+    let extents: Vec<i64> = extents.map(|(a, b)| a.saturating_mul(*b).cast_signed()).collect();
+    // Axes of the second stand behind those of the first, each one of one entry in the other.
+    for axis in 0..rank {
+        let axis = 2 * axis as u64;
+        a = a.expand(axis.cast_signed() + 1)?;
+        b = b.expand(axis.cast_signed())?;
+    }
+    let product = apply(Op::Mul, &[&Argument::Tensor(&a), &Argument::Tensor(&b)])?;
+    let Value::Tensor(product) = product else { return Err(c.unexpected(0, "two tensors")) };
+    joined(c, product.reshape(&extents)?)
+}
+
+fn cross(c: &Call<'_, '_>) -> Result<Value> {
+    let part = |number: usize, k: i64| {
+        let tensor = c.tensor(number)?;
+        if tensor.shape().extents().last() != Some(&3) {
+            return Err(c.unexpected(number, "3 entries along the last axis"));
+        }
+        tensor.slice(-1, k..k + 1).map(Value::from)
     };
-    let (left, right) = (a.expand(1)?.expand(3)?, b.expand(0)?.expand(2)?);
-    let product = apply(Op::Mul, &[&Argument::Tensor(&left), &Argument::Tensor(&right)])?;
-    let Value::Tensor(product) = product else { return Err(c.unexpected(0, "two matrices")) };
-    let side = |a: u64, b: u64| a.saturating_mul(b).cast_signed();
-    product.reshape(&[side(m, p), side(n, q)])
+    let components = [(1, 2), (2, 0), (0, 1)].map(|(i, j)| {
+        let product = part(0, i)?.try_mul(&part(1, j)?)?;
+        match product.try_sub(&part(0, j)?.try_mul(&part(1, i)?)?)? {
+            Value::Tensor(component) => Ok(component),
+            _ => Err(c.unexpected(0, "a tensor")),
+        }
+    });
+    joined(c, Tensor::concat(&components.into_iter().collect::<Result<Vec<_>>>()?, -1)?)
 }
 
 fn pad(c: &Call<'_, '_>) -> Result<Tensor> {

@@ -66,7 +66,7 @@ impl Tensor {
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
-        let (own, wide) = (dtype.quotient(), dtype.quotient().widened());
+        let (own, wide) = (dtype.quotient(), dtype.distances());
         let x = self.each(|x| x.cast(wide))?;
         let mean = x.mean(axes, true)?.broadcast(op, self.shape())?.entries()?;
         let entries = x.entries()?;

@@ -326,7 +326,9 @@ impl Parser<'_> {
         }
         let is_own = self.functions.iter().any(|known| known == name);
         let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
-        if !is_own && !is_built_in && !matches!(self.capture(name), Some(Captured::Kernel(_))) {
+        let of_script = self.capture(name);
+        let is_of_script = matches!(of_script, Some(Captured::Kernel(_) | Captured::Unknown));
+        if !is_own && !is_built_in && !is_of_script {
             let Some(function) = library::find(name) else {
                 return Err(self.no_function(name, at));
             };
@@ -393,7 +395,9 @@ impl Parser<'_> {
         match (name, self.capture(name)) {
             ("true", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(true), None) }),
             ("false", _) => Ok(Expression { at, kind: Term::Number(Scalar::Bool(false), None) }),
-            (_, Some(Captured::Number(_))) => Ok(Expression { at, kind: Term::Name(name.into()) }),
+            (_, Some(Captured::Number(_) | Captured::Unknown)) => {
+                Ok(Expression { at, kind: Term::Name(name.into()) })
+            }
             (_, Some(Captured::Kernel(_))) => {
                 Err(Trouble::new(at, format!("`{name}` is a kernel, expected a value: {name}(x)")))
             }

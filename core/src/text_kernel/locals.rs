@@ -109,6 +109,7 @@ impl Parser<'_> {
                 Some(number) => number,
                 None => match self.capture(name)? {
                     Captured::Number(number) => *number,
+                    Captured::Unknown => Scalar::Int(1),
                     Captured::Kernel(_) | Captured::Array => return None,
                 },
             },

@@ -155,6 +155,14 @@ impl TextKernel {
         Ok(Self { program: Arc::new(program) })
     }
 
+    /// Looks at a text, where the script has variables of which nothing is known but their names.
+    ///
+    /// # Errors
+    /// As [`TextKernel::new`].
+    pub fn check(text: &str, is_variable: &dyn Fn(&str) -> bool) -> Result<()> {
+        Self::new(text, &|name| is_variable(name).then_some(Captured::Unknown)).map(drop)
+    }
+
     fn function(&self) -> &Function {
         self.program.kernel()
     }

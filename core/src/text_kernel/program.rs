@@ -17,6 +17,8 @@ pub enum Captured {
     Kernel(TextKernel),
     /// An array, which must be an argument.
     Array,
+    /// A number or a kernel; which, is not known while a text is only looked at.
+    Unknown,
 }
 
 /// A kernel of a text. Cloning names the same one.

@@ -35,20 +35,19 @@ impl Recorder<'_> {
 
     /// The mean of the squared distances from the mean, in two passes (S11); NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs (f16 by way of f32), integers give f32 (64-bit ones f64).
+    /// **Dtypes**: floats keep theirs (f16 by way of f32), integers give f32 (of 32 bits by way of f64; 64-bit ones f64).
     ///
     /// # Errors
     /// `UnsupportedType` for masks.
     pub fn variance(&mut self, x: VarId) -> Result<VarId> {
         self.require("var", Class::Number, x)?;
-        if self.dtype(x).is_half() {
-            return self.in_single(x, Self::variance);
-        }
-        let x = self.cast(x, self.dtype(x).quotient())?;
+        let (dtype, own) = (self.dtype(x), self.dtype(x).quotient());
+        let x = self.cast(x, dtype.distances())?;
         let mean = self.mean(x)?;
         let distance = self.same(Op::Sub, &[x, mean])?;
         let square = self.same(Op::Mul, &[distance, distance])?;
-        self.mean(square)
+        let variance = self.mean(square)?;
+        self.cast(variance, own)
     }
 
     /// The square root of the variance.
@@ -57,11 +56,11 @@ impl Recorder<'_> {
     /// `UnsupportedType` for masks.
     pub fn standard_deviation(&mut self, x: VarId) -> Result<VarId> {
         self.require("std", Class::Number, x)?;
-        if self.dtype(x).is_half() {
-            return self.in_single(x, Self::standard_deviation);
-        }
+        let (dtype, own) = (self.dtype(x), self.dtype(x).quotient());
+        let x = self.cast(x, dtype.distances())?;
         let variance = self.variance(x)?;
-        self.same(Op::Sqrt, &[variance])
+        let deviation = self.same(Op::Sqrt, &[variance])?;
+        self.cast(deviation, own)
     }
 
     /// The middle lane in order, of an even number half the sum of the two; NaN if any lane is NaN, or

@@ -370,6 +370,9 @@ fn tasks() {
     let (code, out, err) = run(&["check", &bad]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("script.rhai:2:"), "{err}");
+    let kernels = b"G = 9.81\nk = kernel(\"T f(T x) { return x * G; }\")\nkernel(\"T g(T x) { return k(x) + H; }\")\n";
+    let (code, _, err) = run(&["check", &file("check_kernels", kernels)]);
+    assert!(code == 1 && err.contains("kernel `g`") && !err.contains("kernel `f`"), "{err}");
     assert_eq!(run(&["check", "/no/such"]).0, 2);
     assert_eq!(run(&["check"]).0, 2);
     let (code, out, _) = run(&["doctor"]);

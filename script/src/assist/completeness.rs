@@ -28,9 +28,10 @@ impl Interpreter {
     pub fn is_complete(&self, cell: &Cell) -> Completeness {
         let Some(last) = cell.pieces().last() else { return Completeness::Complete };
         if is_open_text(cell.code(last)) {
-            let last = cell.text().rsplit('\n').next();
-            let is_ended = last.is_some_and(|last| last.trim().is_empty());
-            return match is_ended {
+            let n_blank = cell.text().rsplit('\n').take_while(|line| line.trim().is_empty());
+            // A blank line inside of a function does not end it; two give up.
+            let is_open = cell.text().matches('{').count() > cell.text().matches('}').count();
+            return match n_blank.count() > usize::from(is_open) {
                 true => Completeness::Complete,
                 false => Completeness::Incomplete { indent: 0 },
             };

@@ -1,15 +1,16 @@
 //! What would fail, found without running: calls of functions that nobody has, or with numbers of arguments that they do
-//! not take, and variables that nothing declares.
+//! not take, variables that nothing declares, and texts of kernels that cannot be read.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use porcini_core::catalogue::MAKERS;
+use porcini_core::text_kernel::TextKernel;
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
 
 use crate::bind::doc::FunctionDoc;
 use crate::diagnose::diagnosis::OUTER;
 use crate::diagnose::error::Error;
-use crate::fault::{fault_with_hint, parse_fault};
+use crate::fault::{IntoFault, fault_with_hint, parse_fault};
 use crate::interpreter::Interpreter;
 use crate::language::called::Scopes;
 use crate::language::cell::Cell;
@@ -59,8 +60,10 @@ impl Interpreter {
     }
 
     fn mistakes(&self, program: &AST, cell: &Cell) -> Vec<rhai::EvalAltResult> {
+        let names = Names::of(cell);
         let mut wrong = self.wrong_calls(program, cell);
-        wrong.extend(self.unknown_variables(program, cell));
+        wrong.extend(self.unknown_variables(program, &names));
+        wrong.extend(wrong_kernels(program, &names));
         wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
         if let Some((place, _)) = wrong.get(MOST) {
             let more = format!("{} more mistakes", wrong.len() - MOST);
@@ -78,8 +81,7 @@ impl Interpreter {
 
     /// Variables that nothing declares, each where it is first read. What is declared somewhere else in the text is taken
     /// for known, and so is all where code runs that nobody sees.
-    fn unknown_variables(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
-        let names = Names::of(cell);
+    fn unknown_variables(&self, program: &AST, names: &Names<'_>) -> Vec<Wrong> {
         let mut unknown: Vec<(String, Wrong)> = Vec::new();
         let mut runs_text = false;
         walk(program, |node| {
@@ -139,7 +141,8 @@ impl Interpreter {
                 wrong.push((at, rhai::EvalAltResult::ErrorFunctionNotFound(name.into(), at)));
             } else if !takes(name, n) && !own.contains_key(name) {
                 let known = self.docs.iter().filter(|doc| doc.name == name);
-                let known: Vec<String> = known.map(FunctionDoc::title).collect();
+                let known = known.flat_map(FunctionDoc::signatures);
+                let known: Vec<String> = known.map(|known| format!("{name}{known}")).collect();
                 wrong.push((at, wrong_number(name, n, &known.join(", "))));
             }
         }
@@ -171,6 +174,23 @@ impl Interpreter {
             doc.name == name || doc.name.rsplit_once("::").is_some_and(|(_, last)| is_static(last))
         }) || MAKERS.iter().any(|row| is_static(row.name))
     }
+}
+
+/// Texts of kernels that cannot be read.
+fn wrong_kernels(program: &AST, names: &Names<'_>) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    walk(program, |node| {
+        let Some((call, at, false)) = call(node) else { return };
+        let [Expr::StringConstant(text, _)] = &call.args[..] else { return };
+        if call.name != "kernel" {
+            return;
+        }
+        let is_variable = |name: &str| names.declared.contains(name);
+        if let Err(error) = TextKernel::check(text, &is_variable).or_fault() {
+            wrong.push((at, *error));
+        }
+    });
+    wrong
 }
 
 fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {

@@ -6,13 +6,13 @@ use std::slice;
 use porcini_core::catalogue::{Answer, Kind, Row, find};
 use porcini_core::value::place;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar};
-use rhai::{Dynamic, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use smallvec::SmallVec;
 
 use super::list_tensors::alone;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{Fault, IntoFault, Result, fault, fault_with_hint};
 use crate::value::range::All;
 use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, Form, dynamic, scalar, type_name};
@@ -146,11 +146,19 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[
         if kind == Kind::List {
             args.extend(list(row.name, value)?);
         } else {
-            args.push(argument(row, name, kind, value)?);
+            args.push(argument(row, name, kind, value).map_err(|error| told(row, &error))?);
         }
         values.next();
     }
     Ok(args)
+}
+
+/// An argument that a function does not take, with all that it takes.
+fn told(row: &Row, error: &EvalAltResult) -> Box<EvalAltResult> {
+    let mut fault = Fault::of(error);
+    let takes = || format!("it takes {}{}", row.name, row.signature());
+    fault.hint = fault.hint.or_else(|| (row.parameters.len() > 1).then(takes));
+    fault.raised()
 }
 
 fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {

@@ -23,6 +23,8 @@ pub struct FunctionDoc {
     pub name: String,
     /// Parameters as typed: `(source, index, active)`; `a + b` for an operator, nothing for a constant.
     pub parameters: String,
+    /// Parameters of its other forms, of tensors for example.
+    pub forms: Vec<String>,
     /// What it belongs to: `random numbers`.
     pub family: &'static str,
     /// Help text; empty if there is none.
@@ -68,6 +70,7 @@ impl FunctionDoc {
         Self {
             name: name.into(),
             parameters: parameters.into(),
+            forms: Vec::new(),
             family,
             doc: doc.trim().into(),
             examples,
@@ -77,6 +80,11 @@ impl FunctionDoc {
     /// Whether it is called with parentheses.
     pub fn is_function(&self) -> bool {
         self.parameters.starts_with('(')
+    }
+
+    /// What it takes in each of its forms: `(x)`, `(t, axes, keepdims)`.
+    pub(crate) fn signatures(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.parameters).chain(&self.forms).map(String::as_str)
     }
 
     /// How it is written: `gather(source, index, active)`, `a + b`, `pi`.
@@ -167,6 +175,7 @@ impl Written {
 impl FunctionDoc {
     fn add_form(&mut self, form: Self) {
         self.doc.extend(["\n", &form.parameters, ": ", &form.doc]);
+        self.forms.push(form.parameters);
         self.examples.extend(form.examples);
     }
 

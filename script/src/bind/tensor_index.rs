@@ -85,6 +85,9 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
         return Index::mask(tensor, tensor_of(&array)?).or_fault();
     }
     let list = index.read_lock::<rhai::Array>();
+    // A list of truth values is a mask of the first axis.
+    let is_mask = |list: &rhai::Array| !list.is_empty() && list.iter().all(Dynamic::is_bool);
+    let list = list.filter(|list| !is_mask(list));
     let items = list.as_ref().map_or(std::slice::from_ref(index), |list| list.as_slice());
     let (mut axes, mut masks) = (Vec::with_capacity(items.len()), Vec::new());
     // The axes of what is found.

@@ -458,7 +458,9 @@ impl Interpreter {
         let (docs, scripted) = (self.docs.clone(), scripted.collect::<Vec<_>>());
         let all = move || {
             let own = docs.iter().filter(|doc| doc.is_function());
-            let own = own.map(|doc| (doc.name.clone(), doc.parameters.clone()));
+            let own = own.flat_map(|doc| {
+                doc.signatures().map(|parameters| (doc.name.clone(), parameters.to_string()))
+            });
             own.chain(scripted).collect()
         };
         *self.context.functions.borrow_mut() = Signatures::new(Box::new(all));

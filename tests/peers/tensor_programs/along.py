@@ -47,6 +47,34 @@ class Along(Lines):
                 var, size = wide_x.var(axes, keepdims=keeps, ddof=ddof), size * n / (n - ddof)
                 self.near(var, f"var({a}, {list(axes)}, {said(keeps)}, {ddof})", size, dtype, 2)
 
+    @differs("sum-types", "quotients")
+    def do_missing(self):
+        a, x = self.pick(REAL, fits=lambda x: not np.isinf(x).any())
+        axis = self.axis(x)
+        there = ~np.isnan(x)
+        rest = np.where(there, x, x.dtype.type(0))
+        self.total(lambda x: x.sum(axis), f"nansum({a}, {axis})", rest, dtype=sum_type(x.dtype))
+        self.products(lambda x: x.prod(axis), f"nanprod({a}, {axis})", np.where(there, x, x.dtype.type(1)))
+        n = there.sum(axis)
+        if x.shape[axis] and (n > 0).all():
+            dtype = quotient_type(x.dtype)
+            mean, size = (np.divide(f(cast(rest, dtype)).sum(axis), n) for f in (wide, size_of))
+            self.near(mean, f"nanmean({a}, {axis})", size, dtype)
+            largest, least = (extreme(x, (axis % x.ndim,), False, of_largest) for of_largest in (True, False))
+            self.add(largest - least, f"ptp({a}, {axis})")
+
+    def do_shares(self):
+        a, x = self.pick(["f", "d"], fits=lambda x: is_tame(x) and x.size > 0)
+        axis, y = self.axis(x), wide(x)
+        parts = np.exp(y - y.max(axis, keepdims=True))
+        total = parts.sum(axis, keepdims=True)
+        ones = np.ones(x.shape)
+        self.near(parts / total, f"softmax({a}, {axis})", ones, x.dtype, 4)
+        logs = y - y.max(axis, keepdims=True) - np.log(total)
+        self.near(logs, f"log_softmax({a}, {axis})", ones + size_of(x) + np.abs(logs), x.dtype, 4)
+        whole = (y.max(axis, keepdims=True) + np.log(total)).squeeze(axis)
+        self.near(whole, f"logsumexp({a}, {axis})", 1 + size_of(x).max(axis) + np.abs(whole), x.dtype, 4)
+
     @differs("norms")
     def do_norm(self):
         a, x = self.pick(NUMBERS, fits=is_tame)

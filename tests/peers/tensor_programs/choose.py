@@ -28,7 +28,24 @@ class Choose(Lines):
             code = f"unravel_index(UInt32C({numbers}), {list(shape)})[{i}]"
             self.add_array(places.astype(np.uint32), code)
         if not is_complex(x):
-            self.add_array(unique(x), f"unique({a})")
+            own = unique(x)
+            self.add_array(own, f"unique({a})")
+            same = (x[..., None] == own) | ((x != x)[..., None] & (own != own))
+            self.add_array(own, f"unique_counts({a})[0]")
+            self.add_array(same.sum(tuple(range(x.ndim))).astype(np.uint32), f"unique_counts({a})[1]")
+            if x.size:
+                self.add(same.argmax(-1).astype(np.uint32), f"unique_inverse({a})[1]")
+
+    def do_fill(self):
+        a, x = self.pick(ALL, fits=lambda x: x.size > 0)
+        b, mask = self.fresh(["m"], x.shape)
+        n = int(mask.sum())
+        if n < 2 or n in (x.shape[-1], 1):
+            return
+        c, values = self.fresh([letter(x)], [n])
+        value = x.copy()
+        value[mask] = values
+        self.add(value, f"copy({self.tensor(a, x)})", f" IT[{b}] = {c};")
 
     @differs("promotion")
     def do_among(self):
@@ -105,6 +122,15 @@ class Choose(Lines):
         self.add(value, f"histogram({a}, {n}, {low}, {high}, {axis})")
         if n > 1:
             self.add(counts(bins(x, n, low, high).reshape(-1), n), f"histogram({a}, {n}, {low}, {high})")
+        bounds = np.array(sorted(self.random.sample(range(-20, 20), self.random.randint(3, 5))), float) / 2
+        edges = self.random.choice([f"{said_list(bounds)}", f"Float64C({said_list(bounds)})"])
+        flat = wide(x).reshape(-1)
+        found = np.histogram(flat[np.isfinite(flat)], bounds)[0]
+        self.add(found.astype(np.uint32), f"histogram({a}, {edges})")
+        down = f"{ARRAYS['d']}({said_list(bounds[::-1])})"
+        right = self.flip()
+        places = np.digitize(np.where(np.isnan(wide(x)), -99, wide(x)), bounds[::-1], right)
+        self.add(places.astype(np.uint32), f"digitize({a}, {down}, {str(right).lower()})")
         b, y = self.fresh(REAL, x.shape)
         i, j = bins(x, n, low, high), bins(y, m, -4, 4)
         both = np.where((i >= 0) & (j >= 0), i * m + j, -1).reshape(-1)

@@ -19,6 +19,11 @@ class Curves(Lines):
         # A matrix of one row has one of one entry.
         value = np.cov(y).reshape([len(x)] * 2 if x.ndim > 1 else [])
         self.near(value, f"cov({a})", np.full(value.shape, size), dtype, 4)
+        if x.ndim == 1:
+            b, z = self.fresh([letter(x)], x.shape)
+            if is_tame(z):
+                size = 4 * max(np.abs(y).max(), np.abs(wide(z)).max()) ** 2 * n / (n - 1)
+                self.near(np.cov(y, wide(cast(z, dtype))), f"cov({a}, {b})", np.full((2, 2), size), dtype, 4)
         spread = np.abs(y - y.mean(-1, keepdims=True)).max(-1)
         if np.all((spread > 0.5) | (spread == 0)) and dtype != np.float16:
             # The clipping of real ones to -1 and 1 is within the error.
@@ -34,6 +39,17 @@ class Curves(Lines):
         dtype = quotient_type(x.dtype)
         value = np.gradient(wide(cast(x, dtype)), dx, axis=axis)
         return self.near(value, f"gradient_of({a}, {dx}, {axis})", np.full(value.shape, 200 / dx), dtype, 2)
+
+    @differs("quotients")
+    def do_area(self):
+        a, x = self.pick(REAL, fits=lambda x: is_tame(x) and x.ndim > 0)
+        axis, dx = self.axis(x), self.random.choice([1, 0.5, 2])
+        if x.shape[axis] < 2:
+            return
+        dtype = quotient_type(x.dtype)
+        y = wide(cast(x, dtype))
+        area = ((y + np.roll(y, 1, axis)) * (dx / 2)).take(range(1, x.shape[axis]), axis).sum(axis)
+        self.near(area, f"trapezoid({a}, {dx}, {axis})", np.full(area.shape, 200.0 * dx * x.shape[axis]), dtype, 2)
 
     @differs("vector-products", "lone-lanes")
     def do_slide(self):

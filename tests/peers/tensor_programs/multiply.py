@@ -6,8 +6,8 @@ import numpy as np
 
 from .lines import LARGEST, MOST_ENTRIES, Lines, UnfitError, is_finite, is_tame
 from .meaning import (
-    ALL, NUMBERS, REAL, cast, common, differs, is_complex, is_float, product, promoted, size_of, sum_type,
-    times, wide,
+    ALL, NUMBERS, REAL, cast, common, differs, is_complex, is_float, letter, product, promoted, size_of,
+    sum_type, times, wide,
 )  # fmt: skip
 
 
@@ -72,9 +72,17 @@ class Multiply(Lines):
             left, right = common(x.reshape(x.shape + (1,) * y.ndim), y)
             products = times(left, right)
             self.add(products, f"outer({a}, {b})")
-            if x.ndim == y.ndim == 2:
-                sides = [m * n for m, n in zip(x.shape, y.shape)]
-                self.add(products.transpose(0, 2, 1, 3).reshape(sides), f"kron({a}, {b})")
+            value = np.kron(np.ones(x.shape, bool), np.ones(y.shape, bool))
+            rank = max(x.ndim, y.ndim)
+            own, theirs = ((1,) * (rank - z.ndim) + z.shape for z in (x, y))
+            pairs = products.reshape(own + theirs).transpose([k for i in range(rank) for k in (i, rank + i)])
+            self.add(pairs.reshape(value.shape), f"kron({a}, {b})")
+        b, y = self.fresh([letter(x)], x.shape[:-1] + (3,))
+        c, z = self.fresh([letter(x)], [3])
+        if is_tame(y) and is_tame(z):
+            rows = [(1, 2), (2, 0), (0, 1)]
+            parts = [times(y[..., i], z[j]) - times(y[..., j], z[i]) for i, j in rows]
+            self.add(np.stack(parts, -1), f"cross({b}, {c})")
 
     def do_tensordot(self):
         a, x = self.pick(NUMBERS, fits=is_tame)

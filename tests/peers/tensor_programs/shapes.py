@@ -30,6 +30,31 @@ class Shapes(Lines):
         self.add(x.reshape(extents), f"reshape({a}, {text})")
         self.add_array(x.reshape(-1), f"ravel({self.tensor(a, x)})")
 
+    def do_named(self):
+        a, x = self.pick(ALL)
+        self.add_array(x.reshape(-1), f"flatten({a})")
+        axis = self.random.randint(-x.ndim - 1, x.ndim)
+        self.add(np.expand_dims(x, axis), f"expand_dims({a}, {axis})")
+        b, y = self.pick([letter(x)])
+        same = x.shape == y.shape and bool((x == y).all())
+        self.add(np.array(same), f"MaskC(array_equal({a}, {b}))")
+        if x.ndim > 1:
+            turns = self.random.randint(-2, 3)
+            self.add(np.rot90(x, turns), f"rot90({a}, {turns})")
+            self.add(np.fliplr(x), f"fliplr({a})")
+        self.add(np.flipud(x), f"flipud({a})")
+        axis = self.axis(x)
+        if x.shape[axis]:
+            n = self.random.randint(1, 3)
+            numbers = np.array([self.random.randrange(x.shape[axis]) for _ in range(n * x.size // x.shape[axis])])
+            shape = [n if i == axis % x.ndim else extent for i, extent in enumerate(x.shape)]
+            numbers = numbers.astype(np.uint32).reshape(shape)
+            code = f"take_along_axis({a}, {self.literal(numbers)}, {axis})"
+            self.add(np.take_along_axis(x, numbers.astype(int), axis), code)
+        n, m, k = (self.random.randint(0, 5) for _ in range(3))
+        k -= 3
+        self.add(np.eye(n, m, k, np.float32), f"eye({n}, {m}, {k})")
+
     def do_axes(self):
         a, x = self.pick(ALL)
         place = self.random.randrange(-x.ndim - 1, x.ndim + 1)
