@@ -250,7 +250,7 @@ fn wrong_calls_are_found_without_running() {
             [
                 "1:14 no function `sinn`; did you mean `sign`, `sin`, `sinc`?",
                 "2:1 `f` does not take 1 argument; it takes f(a, b)",
-                "3:16 `hsum` does not take 4 arguments; it takes hsum(x)",
+                "3:16 `hsum` does not take 4 arguments; it takes hsum(x), hsum(t, axes, keepdims)",
                 "4:5 no function `lenn`; did you mean `len`?",
             ]
         );

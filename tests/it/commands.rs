@@ -283,9 +283,9 @@ fn hosts_need_no_system() {
         let cell = Cell::typed("%%sh\necho '");
         assert!(matches!(prompt.interpreter.is_complete(&cell), Completeness::Incomplete { .. }));
         // Inside of braces two blank lines are the end.
-        let open = Cell::typed("%%kernel\nfloat f(float x) {\n\n");
+        let open = Cell::typed("%%kernel\nfloat f(float x) {\n");
         assert!(matches!(prompt.interpreter.is_complete(&open), Completeness::Incomplete { .. }));
-        let given_up = Cell::typed("%%kernel\nfloat f(float x) {\n\n\n");
+        let given_up = Cell::typed("%%kernel\nfloat f(float x) {\n\n");
         assert_eq!(prompt.interpreter.is_complete(&given_up), Completeness::Complete);
         let cell = Cell::typed("%%sh\necho '\n ");
         assert_eq!(prompt.interpreter.is_complete(&cell), Completeness::Complete);

@@ -140,8 +140,10 @@ impl TextKernel {
     pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
-        let kernel = parsed.functions.last().expect("internal error: a text without functions");
-        if let Some(reference) = kernel.reference() {
+        let kernel = parsed.functions.last();
+        if let Some((kernel, reference)) =
+            kernel.and_then(|kernel| Some((kernel, kernel.reference()?)))
+        {
             let what = "a parameter of the kernel itself is no reference";
             let letter = &reference.type_name;
             let remedy = format!(

@@ -180,14 +180,16 @@ impl Interpreter {
 fn wrong_kernels(program: &AST, names: &Names<'_>) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     walk(program, |node| {
-        let Some((call, at, false)) = call(node) else { return };
-        let [Expr::StringConstant(text, _)] = &call.args[..] else { return };
-        if call.name != "kernel" {
+        // What looks around is read as a syntax of the name and the arguments.
+        let ASTNode::Expr(Expr::Custom(custom, at)) = node else { return };
+        let [Expr::Variable(called, ..), Expr::StringConstant(text, _)] = &custom.inputs[..] else {
             return;
-        }
+        };
         let is_variable = |name: &str| names.declared.contains(name);
-        if let Err(error) = TextKernel::check(text, &is_variable).or_fault() {
-            wrong.push((at, *error));
+        if typed(&called.1) == "kernel"
+            && let Err(error) = TextKernel::check(text, &is_variable).or_fault()
+        {
+            wrong.push((*at, *error));
         }
     });
     wrong
