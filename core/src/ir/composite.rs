@@ -12,7 +12,7 @@
 //! [`Kind::Composite`]: super::var::Kind::Composite
 
 use std::any::Any;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,8 @@ use std::sync::{Arc, OnceLock};
 use smallvec::SmallVec;
 
 use super::mix::Mix;
-use super::var::VarId;
+use super::var::{Kind, VarId};
+use crate::dtype::DType;
 use crate::error::Result;
 
 /// Records into a table, which variables do not know, what a call from a line with some arguments is made of: its results,
@@ -127,4 +128,55 @@ pub(crate) struct ResultOf {
     pub(crate) call: Arc<Call>,
     /// Of its outputs.
     pub(crate) position: usize,
+}
+
+/// Composites that are remembered at most; then all are forgotten.
+const MOST: usize = 1024;
+
+/// What a composite of certain arguments is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rehearsed {
+    /// One of its arguments.
+    Argument(usize),
+    /// A number.
+    Number(Kind, DType, u64),
+    /// A value of this type and size; what lies between the arguments and it would take so many bytes in memory.
+    Value { dtype: DType, size: u64, bytes_within: u64 },
+}
+
+/// What is known of composites, by all that they depend on.
+#[derive(Debug, Default)]
+pub(crate) struct Rehearsals(HashMap<Asked, Rehearsed, Mix>);
+
+/// All that this depends on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Asked {
+    name: &'static str,
+    words: SmallVec<[u64; 8]>,
+    /// Number, type and size of each argument.
+    arguments: SmallVec<[(Option<Kind>, DType, u64); 2]>,
+}
+
+impl Asked {
+    /// Of a composite of arguments of these numbers, types and sizes.
+    pub(crate) fn of(
+        composite: &Composite,
+        arguments: impl Iterator<Item = (Option<Kind>, DType, u64)>,
+    ) -> Self {
+        let words = SmallVec::from_slice(&composite.words);
+        Self { name: composite.name, words, arguments: arguments.collect() }
+    }
+}
+
+impl Rehearsals {
+    pub(crate) fn get(&self, asked: &Asked) -> Option<Rehearsed> {
+        self.0.get(asked).copied()
+    }
+
+    pub(crate) fn insert(&mut self, asked: Asked, rehearsed: Rehearsed) {
+        if self.0.len() == MOST {
+            self.0.clear();
+        }
+        self.0.insert(asked, rehearsed);
+    }
 }

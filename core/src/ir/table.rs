@@ -14,6 +14,7 @@ mod numbering;
 mod open_regions;
 mod reclaim;
 mod recording_state;
+mod rehearsals;
 mod room;
 mod tracking;
 
@@ -27,6 +28,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;
 use crate::ir::body::{Bodies, Body};
+use crate::ir::composite::Rehearsals;
 use crate::ir::display;
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
@@ -76,6 +78,7 @@ pub struct Table {
     next_serial: u64,
     pub(crate) bodies: Bodies,
     pub(crate) recording: Recording,
+    rehearsals: Rehearsals,
     /// The work list of the recorder, which is lent to it.
     owned: Vec<VarId>,
     accesses: Accesses,
@@ -94,6 +97,7 @@ impl Table {
             next_serial: FIRST_SERIAL,
             bodies: Bodies::default(),
             recording: Recording::default(),
+            rehearsals: Rehearsals::default(),
             owned: Vec::new(),
             accesses: Accesses::default(),
             log,

@@ -88,6 +88,9 @@ impl Tensor {
     pub fn move_axis(&self, from: i64, to: i64) -> Result<Self> {
         let op = "moveaxis";
         let (from, to) = (self.shape().axis(op, from)?, self.shape().axis(op, to)?);
+        if from == to {
+            return Ok(self.clone());
+        }
         let mut axes: Vec<i64> = (0..exactly::<i64>(self.shape().rank())).collect();
         let axis = axes.remove(from);
         axes.insert(to, axis);

@@ -14,7 +14,7 @@ pub(super) enum Known {
 }
 
 /// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 60] = [
+const ALSO: [(&str, &str); 61] = [
     ("fabs", "abs"),
     ("fdivide", "div"),
     ("fmin", "min"),
@@ -67,6 +67,7 @@ const ALSO: [(&str, &str); 60] = [
     ("popcll", "popcnt"),
     ("clz", "lzcnt"),
     ("clzll", "lzcnt"),
+    ("brevll", "brev"),
     ("fmaf_rn", "fma"),
     ("fadd_rn", "add"),
     ("fsub_rn", "sub"),

@@ -10,7 +10,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::body::{Body, Callee};
-use crate::ir::composite::Composite;
+use crate::ir::composite::{Composite, Rehearsed};
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, VarId, Variable};
 
@@ -80,17 +80,16 @@ impl Recorder<'_> {
             return recipe(self, args);
         }
         let mut composite = self.recipe(name, words, recipe);
-        let rehearsal = Table::rehearse(&composite, args.iter().map(|&arg| self.var(arg)))?;
-        if let Some(i) = rehearsal.arguments.iter().position(|&arg| arg == rehearsal.result) {
-            return Ok(args[i]);
+        match self.table.rehearsed(&composite, args)? {
+            Rehearsed::Argument(place) => Ok(args[place]),
+            Rehearsed::Number(kind, dtype, size) => {
+                Ok(self.add(number_variable(kind, dtype, size)))
+            }
+            Rehearsed::Value { dtype, size, bytes_within } => {
+                composite.bytes_within = bytes_within;
+                Ok(self.add_composite(composite, dtype, size, args))
+            }
         }
-        let result = rehearsal.table.get(rehearsal.result);
-        if result.kind.number().is_some() {
-            return Ok(self.add(number_variable(result.kind, result.dtype, result.size)));
-        }
-        composite.bytes_within = rehearsal.bytes_within();
-        let (dtype, size) = (result.dtype, result.size);
-        Ok(self.add_composite(composite, dtype, size, args))
     }
 
     /// The same of what gives a type and size that the caller knows, and is none of its arguments and no number.
