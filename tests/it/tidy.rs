@@ -29,6 +29,7 @@ const UNSAFE: [(&str, &str); 31] = [
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
     ("core/src/backend/primitive/along.rs", "instruction sets"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
+    ("core/src/backend/primitive/place.rs", "instruction sets"),
     ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/turned_vectors.rs", "instruction sets, lanes by pointer"),

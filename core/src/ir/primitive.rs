@@ -44,6 +44,9 @@ pub enum Primitive {
     Along(Along),
     /// Operand x, of any type: matrices one behind the other, each with rows for columns.
     Turned(Turned),
+    /// Operands x and values, both of one type, a value for each line along an axis: the number along it of the first lane
+    /// with the value's bits, a u32, which is the largest one if there is none.
+    Place(Lines),
 }
 
 impl Primitive {
@@ -63,6 +66,7 @@ impl Primitive {
             Self::Along(Along { is_weighted: true, .. }) => "matvec",
             Self::Along(along) => along.op.name(),
             Self::Turned(_) => "transpose",
+            Self::Place(_) => "place",
         }
     }
 }
@@ -87,6 +91,15 @@ pub struct Along {
     pub inner: u64,
     /// Whether there are factors.
     pub is_weighted: bool,
+}
+
+/// The middle axis of lanes `[outer, extent, inner]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lines {
+    /// Lanes along the axis; at least 1, and fewer than the largest u32.
+    pub extent: u64,
+    /// Lanes from one along the axis to the next; at least 1.
+    pub inner: u64,
 }
 
 /// Matrices of so many rows and columns, at least one each, that are turned.

@@ -1,5 +1,6 @@
 //! Entries in order along an axis: sorts, places of the extremes, middle values; sums of those before.
 
+use super::reduce::FEW;
 use super::{Shape, Tensor};
 use crate::array::Array;
 use crate::convert::exactly;
@@ -78,6 +79,12 @@ impl Tensor {
         if self.dtype() == DType::Mask {
             let (dtype, expected) = (DType::Mask, "numbers");
             return Err(Error::UnsupportedType { op: name, dtype, expected });
+        }
+        let place = self.shape().axis(name, axis)?;
+        if extent > FEW && extent < u64::from(u32::MAX) {
+            let extreme = x.reduce(op, Some(&[axis]), true)?;
+            let found = x.first_place(place, &extreme)?;
+            return if keeps { Ok(found) } else { found.squeeze(axis) };
         }
         let x = x.move_axis(axis, -1)?;
         let rows = x.entries()?[0].clone();

@@ -14,6 +14,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::ReduceOp;
+use crate::ir::primitive::Lines;
 use crate::ir::scalar::identity_bits;
 
 /// The most entries along an axis that operations combine.
@@ -245,6 +246,31 @@ impl Tensor {
             back[exactly::<usize>(axis)] = exactly(place);
         }
         Self::of(&parts, Shape::new(op.name(), extents)?)?.permute(&back)
+    }
+
+    /// The numbers along an axis of the first entries with the bits of values, one for each line: as [`Recorder::first_place`].
+    pub(super) fn first_place(&self, axis: usize, values: &Self) -> Result<Self> {
+        let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
+            return self.whole()?.first_place(axis, values);
+        };
+        let part = &self.parts[0];
+        let session = part.session();
+        if part.literal().is_some() {
+            return Self::of(&[session.zeros(DType::U32, 1)?], values.shape().clone());
+        }
+        let (extent, own) = (self.shape().extents()[axis], exactly::<i64>(axis));
+        let lying = self.permute(&order)?;
+        let place = order.iter().position(|&axis| axis == own).unwrap_or(axis);
+        let inner = lying.shape().extents()[place + 1..].iter().product();
+        let values = values.permute(&order)?;
+        let ids = session.ids("place", &[part, &values.entries()?[0]])?;
+        let lines = Lines { extent, inner };
+        let found = session.record(|recorder| recorder.first_place(ids[0], ids[1], lines))?;
+        let mut back = vec![0; order.len()];
+        for (place, &axis) in order.iter().enumerate() {
+            back[exactly::<usize>(axis)] = exactly(place);
+        }
+        Self::of(&[found], values.shape().clone())?.permute(&back)
     }
 
     /// The entries along an axis, of which there are some and at most as many as accumulators, combined by halves:

@@ -4,7 +4,9 @@ use super::Recorder;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
-use crate::ir::primitive::{Along, Order, Primitive, Product, Sorting, Turned, lane_number_type};
+use crate::ir::primitive::{
+    Along, Lines, Order, Primitive, Product, Sorting, Turned, lane_number_type,
+};
 use crate::ir::var::{Kind, VarId, Variable};
 
 impl Recorder<'_> {
@@ -340,6 +342,16 @@ impl Recorder<'_> {
         let along = Along { op: ReduceOp::Sum, extent, inner, is_weighted: true };
         let size = self.size(x) / extent;
         self.primitive(Primitive::Along(along), self.dtype(x), size, &[x, factors])
+    }
+
+    /// The number along an axis of the first lane with a line's value, bit for bit; see [`Primitive::Place`].
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn first_place(&mut self, x: VarId, values: VarId, lines: Lines) -> Result<VarId> {
+        self.primitive(Primitive::Place(lines), DType::U32, self.size(values), &[x, values])
     }
 
     /// Matrices of so many rows and columns, one behind the other, each with rows for columns.

@@ -9,7 +9,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::primitive::{
-    Along, Factor, Order, Part, Primitive, Product, Sorting, Turned,
+    Along, Factor, Lines, Order, Part, Primitive, Product, Sorting, Turned,
 };
 use porcini_core::ir::scalar::quiet_nan;
 use porcini_core::tensor::Tensor;
@@ -31,6 +31,9 @@ pub(super) fn steps() -> Vec<Step> {
     steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows, Step::LookedUp]);
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Picked));
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Turned));
+    for dtype in [DType::U8, DType::U16, DType::U32, DType::U64] {
+        steps.extend([true, false].map(|is_line| Step::Places(dtype, is_line)));
+    }
     steps.extend(products().map(Step::Product));
     for dtype in combined() {
         for op in reductions(dtype) {
@@ -265,6 +268,7 @@ impl Host {
             | Primitive::Exchanges
             | Primitive::Product(_)
             | Primitive::Along(_)
+            | Primitive::Place(_)
             | Primitive::Turned(_) => {
                 unreachable!("not asked for")
             }
@@ -393,6 +397,39 @@ fn matrices_are_turned() {
             let want: Vec<u64> =
                 (0..lanes.len()).map(|place| visible(dtype, lane(place))).collect();
             assert!(got == want, "{dtype} {n} {rows} {columns}");
+        }
+    }
+}
+
+#[test]
+fn places_are_those_of_the_first() {
+    let (mut model, mut random) = (Model::new(), Random::new(7070));
+    for dtype in DType::ALL {
+        for (outer, extent, inner) in [
+            (1, 1, 1),
+            (3, 511, 1),
+            (2, 1025, 1),
+            (1, 9000, 1),
+            (2, 17, 5),
+            (1, 16, 33),
+            (3, 70, 2),
+        ] {
+            // Few values, so that most are there several times, and some are not.
+            let (n, few) = (outer * inner, edges(dtype, 7, &mut random));
+            let mut draw = || few[usize::try_from(random.bits(DType::U32) % 7).expect("few")];
+            let lanes: Vec<u64> = (0..n * extent).map(|_| draw()).collect();
+            let mut values: Vec<u64> = (0..n).map(|_| draw()).collect();
+            values[n - 1] = lanes[extent * inner * outer - 1];
+            let want = (0..n).map(|line| {
+                let at = |i: usize| lanes[(line / inner * extent + i) * inner + line % inner];
+                (0..extent).find(|&i| at(i) == values[line]).map_or(u32::MAX.into(), |i| i as u64)
+            });
+            let want: Vec<u64> = want.collect();
+            let lines = Lines { extent: extent as u64, inner: inner as u64 };
+            let operands = [(dtype, &lanes[..]), (dtype, &values[..])];
+            let result = (DType::U32, n);
+            let got = model.lanes_of(Primitive::Place(lines), &operands, result, &mut random);
+            assert!(got == want, "{dtype} {outer} {extent} {inner}: {got:?}, not {want:?}");
         }
     }
 }

@@ -17,6 +17,9 @@ use crate::value::range::All;
 use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, Form, dynamic, scalar, type_name};
 
+/// What is told of a list that may be one of pairs.
+const WIDTHS: &str = "widths";
+
 /// Registers the functions of a table.
 pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
     for row in rows {
@@ -218,9 +221,17 @@ fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
         let got = || fault(format!("{op}: got {} as {what}, expected integers", type_name(value)));
         integer.map_err(|_| got())
     };
-    match value.read_lock::<rhai::Array>() {
-        Some(list) => list.iter().map(one).collect::<Result<_>>().map(Arg::Numbers),
-        None => one(value).map(Arg::Number),
+    let Some(list) = value.read_lock::<rhai::Array>() else {
+        return one(value).map(Arg::Number);
+    };
+    let pairs = list.iter().map(|item| item.read_lock::<rhai::Array>());
+    match pairs.collect::<Option<Vec<_>>>() {
+        // Widths in pairs, one an axis, are as good as all in a row.
+        Some(pairs) if what == WIDTHS && !pairs.is_empty() => {
+            let all = pairs.iter().flat_map(|pair| pair.iter());
+            all.map(one).collect::<Result<_>>().map(Arg::Numbers)
+        }
+        _ => list.iter().map(one).collect::<Result<_>>().map(Arg::Numbers),
     }
 }
 

@@ -10,7 +10,7 @@ use super::launch::Shared;
 use super::order::Use;
 use super::ptx::{
     ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
-    ProductParts, ProductSize, SCAN_CHUNK, SLOTS, Step, TILE, TURNED_SIDE, raw,
+    ProductParts, ProductSize, SCAN_CHUNK, SLOTS, Step, TILE, TURNED_SIDE, places_parts, raw,
 };
 use super::toolkit::Toolkit;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
@@ -19,7 +19,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{
-    Along, Factor, Order, Part, Primitive, Product, Sorting, Terms, Turned,
+    Along, Factor, Lines, Order, Part, Primitive, Product, Sorting, Terms, Turned,
 };
 use crate::memory::buffer::Buffer;
 
@@ -83,6 +83,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Product(product) => products(work, product, call)?,
         Primitive::Along(along) => return reduce(work, along, &call.operands, result),
         Primitive::Turned(turned) => return turn(work, turned, x, result),
+        Primitive::Place(lines) => return place(work, lines, &call.operands, result),
     }
     Ok(true)
 }
@@ -283,6 +284,31 @@ fn reduce(
         (address, n_chunks) = (to, n_nodes);
     }
     Ok(true)
+}
+
+/// Threads look at some entries of a line each; the least of what they find is its place.
+fn place(
+    work: &mut dyn Work,
+    lines: Lines,
+    operands: &[MemoryArray],
+    result: MemoryArray,
+) -> Result<bool> {
+    let (x, values) = (operands[0], operands[1]);
+    let (Lines { extent, inner }, is_line) = (lines, lines.inner == 1);
+    let n_parts = places_parts(extent, is_line);
+    let n = result.size * n_parts;
+    let blocks = n.div_ceil(COUNT_BLOCK.into());
+    if blocks > MOST_BLOCKS {
+        return Ok(false);
+    }
+    let address = if n_parts == 1 { result.address } else { work.room(4 * n)? };
+    let words = [n, x.address, extent, inner, values.address, n_parts, address];
+    work.launch(Step::Places(raw(x.dtype), is_line), blocks, &words)?;
+    if n_parts == 1 {
+        return Ok(true);
+    }
+    let least = Along { op: ReduceOp::Min, extent: n_parts, inner, is_weighted: false };
+    reduce(work, least, &[MemoryArray { address, size: n, dtype: DType::U32 }], result)
 }
 
 /// A block turns a tile.

@@ -9,6 +9,7 @@ mod call;
 mod in_turn;
 mod lanes;
 mod pieces;
+mod place;
 mod product;
 #[cfg(target_arch = "x86_64")]
 mod quicksort;
@@ -155,5 +156,6 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         }
         Primitive::Along(along) => along::reduce(&workers, along, &call.operands, result),
         Primitive::Turned(turned) => turned::turn(&workers, turned, first, result),
+        Primitive::Place(lines) => place::find(&workers, lines, &call.operands, result),
     }
 }

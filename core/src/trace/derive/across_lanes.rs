@@ -92,6 +92,7 @@ impl Recorder<'_> {
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
+            | Primitive::Place(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }
     }
@@ -165,6 +166,7 @@ impl Recorder<'_> {
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
+            | Primitive::Place(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }
     }

@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use super::writer::{Writer, ptx};
-use super::{along, count, looked_up, product, scan, sort, sort_rows, turned};
+use super::{along, count, looked_up, place, product, scan, sort, sort_rows, turned};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -45,6 +45,8 @@ pub enum Step {
     Short(ReduceOp, DType, bool),
     /// Matrices turned, of bits of a type.
     Turned(DType),
+    /// Places of values along an axis, of bits of a type, in lines whose lanes are neighbours or not.
+    Places(DType, bool),
     /// Half floats by a table of all.
     LookedUp,
 }
@@ -64,6 +66,7 @@ impl Step {
             | Self::CountedElements
             | Self::Increments(_)
             | Self::FoldChunks(..)
+            | Self::Places(..)
             | Self::Short(..) => count::THREADS,
             Self::Chunks(_, _, columns, _) => columns.threads(),
             Self::Product(product) => product.threads(),
@@ -92,6 +95,7 @@ impl Step {
             Self::FoldChunks(..) => "fold_chunks",
             Self::Short(..) => "short_axis",
             Self::Turned(_) => "transpose",
+            Self::Places(..) => "places_along",
             Self::LookedUp => "looked_up",
         }
     }
@@ -128,6 +132,7 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::FoldChunks(op, dtype) => along::fold(op, dtype, name),
         Step::Short(op, dtype, is_weighted) => along::short((op, dtype, is_weighted), name),
         Step::Turned(dtype) => turned::turned(dtype, name),
+        Step::Places(dtype, is_line) => place::places(dtype, is_line, name),
         Step::LookedUp => looked_up::looked_up(name),
         Step::Product(code) => product::product(code, target, name),
     }
