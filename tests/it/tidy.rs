@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 31] = [
+const UNSAFE: [(&str, &str); 32] = [
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/compiled.rs", "machine code as functions"),
