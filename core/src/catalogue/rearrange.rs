@@ -177,8 +177,9 @@ table! {
     };
 }
 
-/// How many lanes of an ascending array are below each lane of x, or not above it.
+/// The bins of bounds that ascend, or descend.
 fn digitize(c: &Call<'_, '_>) -> Result<Value> {
+    // The bin has its lower bound, so equal bounds are behind, unless it is the other way round.
     let (bounds, is_right) = (c.array(1)?, !c.truth(2)?);
     let n = bounds.size();
     if n < 2 {
@@ -198,6 +199,7 @@ fn digitize(c: &Call<'_, '_>) -> Result<Value> {
     })
 }
 
+/// How many lanes of an ascending array are below each lane of x, or not above it.
 fn searched(c: &Call<'_, '_>, sorted: &Array, x: &Argument<'_>, is_right: bool) -> Result<Value> {
     map(c.op, &[x], &|x| {
         let x = c.as_array(x[0], sorted.dtype())?;

@@ -248,7 +248,7 @@ table! {
     /// >> cov(TensorXfC([[1, 2, 3], [2, 4, 9]]))
     /// [[  1, 3.5],
     ///  [3.5,  13]]
-    cov(rows: Tensor; other: Tensor) = |c| covariance(c)?.cast(c.tensor(0)?.dtype().quotient());
+    cov(rows: Tensor; other: Tensor) = |c| covariance(c)?.cast(of_rows(c)?);
     /// The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1. Two arrays are two
     /// rows.
     ///
@@ -256,7 +256,7 @@ table! {
     /// [[ 1, -1],
     ///  [-1,  1]]
     corrcoef(rows: Tensor; other: Tensor) = |c| {
-        let (cov, own) = (covariance(c)?, c.tensor(0)?.dtype().quotient());
+        let (cov, own) = (covariance(c)?, of_rows(c)?);
         let Value::Tensor(matrix) = &cov else {
             return apply(Op::Div, &[&(&cov).into(), &(&cov).into()])?.cast(own).map(Answer::from);
         };
@@ -368,7 +368,7 @@ pub(super) fn histogram(c: &Call<'_, '_>, of: &Array) -> Result<Array> {
 /// How many entries lie between each two bounds that ascend, the lower one included, of the last two the upper one too.
 fn between(c: &Call<'_, '_>, of: &Array, bounds: &[f64]) -> Result<Array> {
     let n_bins = bounds.len().saturating_sub(1) as u64;
-    if n_bins == 0 || bounds.windows(2).any(|pair| pair[0] >= pair[1]) {
+    if n_bins == 0 || !bounds.windows(2).all(|pair| pair[0] < pair[1]) {
         let what = "got bounds that do not ascend, expected two or more that do".into();
         return Err(Error::Argument { op: c.op, what });
     }
@@ -418,6 +418,13 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
         x.segments_between(op, keys)?
     };
     if result.shape().rank() == 1 { result.lanes() } else { Ok(Value::Tensor(result)) }
+}
+
+/// The float that covariances of all rows have.
+fn of_rows(c: &Call<'_, '_>) -> Result<DType> {
+    let own = c.tensor(0)?.dtype().quotient();
+    let other = if c.args.len() > 1 { c.tensor(1)?.dtype().quotient() } else { own };
+    Ok(own.promote(other).unwrap_or(own))
 }
 
 /// In the type in which distances are taken.

@@ -81,9 +81,10 @@ impl Tensor {
             return Err(Error::UnsupportedType { op: name, dtype, expected });
         }
         let place = self.shape().axis(name, axis)?;
-        if extent > FEW && extent < u64::from(u32::MAX) {
+        let is_of_lanes = extent > FEW && extent < u64::from(u32::MAX);
+        if is_of_lanes && self.shape().n_entries() > 0 {
             let extreme = x.reduce(op, Some(&[axis]), true)?;
-            let found = x.first_place(place, &extreme)?;
+            let found = first_if_none(&x.first_place(place, &extreme)?)?;
             return if keeps { Ok(found) } else { found.squeeze(axis) };
         }
         let x = x.move_axis(axis, -1)?;
@@ -99,7 +100,7 @@ impl Tensor {
         let found = found.apply(Op::Select, &[(&lane[0]).into(), beyond.into()])?;
         let found = Self::of(&[found], x.shape().clone())?;
         let least = found.reduce(ReduceOp::Min, Some(&[-1]), true)?;
-        let least = least.move_axis(-1, axis)?;
+        let least = first_if_none(&least)?.move_axis(-1, axis)?;
         if keeps { Ok(least) } else { least.squeeze(axis) }
     }
 
@@ -217,4 +218,12 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(&entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
+}
+
+/// Places of which the largest number is none: where all entries are NaN, of any bits, the first one is meant.
+fn first_if_none(places: &Tensor) -> Result<Tensor> {
+    places.each(|places| {
+        let none = Scalar::UInt(u64::MAX >> (64 - places.dtype().bits()));
+        places.eq(none)?.apply(Op::Select, &[Scalar::UInt(0).into(), places.into()])
+    })
 }

@@ -2,10 +2,13 @@
 
 use crate::dtype::Scalar;
 
+/// The word of those functions that are kernels.
+pub(super) const KERNEL: &str = "__global__";
+
 /// Words before a function or a constant that say where it stands, which all of them do everywhere.
 pub(super) const QUALIFIERS: [&str; 10] = [
     "__device__",
-    "__global__",
+    KERNEL,
     "__host__",
     "__constant__",
     "__forceinline__",

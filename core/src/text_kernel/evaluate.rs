@@ -75,8 +75,16 @@ impl Recorder<'_> {
                 }
             }
             Term::Bits(type_name, part) => {
-                let bits = self.value(part)?.array(self.session)?;
-                let dtype = self.dtype(type_name).unwrap_or(bits.dtype());
+                let item = self.value(part)?;
+                let own = self.dtype(type_name).or(item.dtype()).unwrap_or(DType::F32);
+                // Bits that are written as a number are as many as they become.
+                let bits = match item {
+                    Item::Number(number @ (Scalar::Int(0..) | Scalar::UInt(_)), None) => {
+                        self.session.full(own.unsigned(), number, 1)?
+                    }
+                    item => item.array(self.session)?,
+                };
+                let dtype = own;
                 if dtype.bytes() != bits.dtype().bytes() {
                     let (from, to) = (bits.dtype().numpy_name(), dtype.numpy_name());
                     let what = format!("bit_cast: {from} and {to} have different numbers of bits");
@@ -84,7 +92,7 @@ impl Recorder<'_> {
                 }
                 Ok(Item::Array(bits.reinterpret(dtype)?))
             }
-            Term::Call(name, args) => self.called(name, args, expression.at),
+            Term::Call(name, args, _) => self.called(name, args, expression.at),
             Term::Assign(..) => {
                 Err(Trouble::new(expression.at, "an assignment stands in an expression"))
             }
@@ -181,15 +189,22 @@ impl Recorder<'_> {
         Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
     }
 
-    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet bits that they have not:
-    /// `x ^ 0x80000000`, as C has it.
+    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet known bits that are, or that they
+    /// have not: `x ^ 0x80000000`, as C has it.
     fn unsigned<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
         let signed = match items {
             [Item::Number(number, None), other] | [other, Item::Number(number, None)] => {
                 let own = other.own_dtype().filter(|dtype| dtype.is_int() && dtype.is_signed());
+                // Narrower ones are `int` in C.
+                let own = own.filter(|dtype| dtype.bytes() >= 4);
                 own.filter(|dtype| {
                     dtype.encode(*number).is_err() && dtype.unsigned().encode(*number).is_ok()
                 })
+            }
+            [Item::Number(_, Some(own)), other] | [other, Item::Number(_, Some(own))] => {
+                let is_signed = other.own_dtype().is_some_and(|it| it.is_int() && it.is_signed());
+                let is_as_wide = other.own_dtype().is_some_and(|it| it.bytes() <= own.bytes());
+                (own.is_int() && !own.is_signed() && is_signed && is_as_wide).then_some(*own)
             }
             _ => None,
         };
@@ -308,7 +323,7 @@ impl Recorder<'_> {
             Term::Assign(op, parts) => {
                 self.assigned(*op, parts).map_err(|trouble| trouble.within(expression.at))?;
             }
-            Term::Call(name, args) => {
+            Term::Call(name, args, _) => {
                 let called = self.called_for_effect(name, args, expression.at);
                 called.map_err(|trouble| trouble.within(expression.at))?;
             }
@@ -511,14 +526,17 @@ impl Recorder<'_> {
         at: Span,
     ) -> Result<Option<Array>, Trouble> {
         let function = &program.functions[number];
-        let mut items = Vec::new();
-        for (number, parameter) in function.parameters.iter().enumerate() {
-            items.push(match args.get(number) {
-                Some(arg) if parameter.is_given() => Some(self.value(arg)?),
-                Some(_) => None,
-                None => None,
-            });
+        let known = self.frame.variables.len();
+        let (mut items, mut places) = (Vec::new(), Vec::new());
+        for (parameter, arg) in function.parameters.iter().zip(args) {
+            // Where a result goes is known before the call.
+            let place =
+                if parameter.is_result() { Some(self.with_known_indices(arg)?) } else { None };
+            let given = place.as_ref().unwrap_or(arg);
+            items.push(if parameter.is_given() { Some(self.value(given)?) } else { None });
+            places.extend(place);
         }
+        items.resize(function.parameters.len(), None);
         function.check_count(args.len()).map_err(|trouble| trouble.nowhere().within(at))?;
         let items = function.with_defaults(items, self)?;
         let letters = Letters::of(&function.parameters, &items, &self.arrays)?;
@@ -529,15 +547,10 @@ impl Recorder<'_> {
             false => trouble.told(&function.name, &program.text, "").into(),
         });
         let (value, outs) = called?;
-        let places = function.parameters.iter().zip(args);
-        let places = places.filter(|(parameter, _)| parameter.is_result());
-        for ((_, place), out) in places.zip(outs) {
-            if !place.kind.is_place() || place.steps() {
-                let what = "expected a variable or an element, for a result";
-                return Err(Trouble::new(place.at, what));
-            }
+        for (place, out) in places.iter().zip(outs) {
             self.put(place, None, Item::Array(out))?;
         }
+        self.frame.variables.truncate(known);
         Ok(value)
     }
 }

@@ -4,7 +4,7 @@ use super::dialect::{COUNT, LANE, Launch};
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
-use super::tree::{ATOMIC, CPP_MIN, Expression, SIZE_OF, Term};
+use super::tree::{ATOMIC, CPP_MIN, Expression, Gives, SIZE_OF, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use super::{dialect, library};
@@ -108,7 +108,7 @@ impl Parser<'_> {
                 None => Ok(()),
             };
         }
-        Err(Trouble::new(place.at, "got a value, expected a variable to assign to"))
+        Err(Trouble::new(place.at, "got a value, expected a variable or an element to assign to"))
     }
 
     /// An expression, which assigns nothing.
@@ -239,7 +239,7 @@ impl Parser<'_> {
             return self.size_of(at);
         }
         // A function of the text may have the name of a type that C has not: half.
-        let is_own = matches!(*self.token(), Token::Name(name) if self.functions.iter().any(|own| own == name));
+        let is_own = matches!(*self.token(), Token::Name(name) if self.functions.iter().any(|own| own.name == name));
         let type_name = if is_own { None } else { self.type_name()? };
         if let Some(type_name) = type_name {
             return self.of_type(type_name, at);
@@ -324,7 +324,7 @@ impl Parser<'_> {
             }
             args.push(self.expression()?);
         }
-        let is_own = self.functions.iter().any(|known| known == name);
+        let is_own = self.functions.iter().any(|known| known.name == name);
         let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
         let of_script = self.capture(name);
         let is_of_script = matches!(of_script, Some(Captured::Kernel(_) | Captured::Unknown));
@@ -340,7 +340,35 @@ impl Parser<'_> {
                 return Err(Trouble::new(at, what));
             }
         }
-        Ok(Expression { at, kind: Term::Call(name.into(), args) })
+        let results = self.results_of(name, args.len());
+        let places = || args.iter().zip(&results).filter(|(_, result)| result.is_some());
+        for (place, result) in places() {
+            self.check_place(place)?;
+            let is_same = |other: &Expression| matches!((&place.kind, &other.kind), (Term::Name(one), Term::Name(other)) if one == other);
+            let others =
+                places().filter(|(other, _)| !std::ptr::eq(*other, place) && is_same(other));
+            if *result == Some(Gives::Reference) && others.count() > 0 {
+                let what = "a reference is to a place of its own, and another result goes there";
+                return Err(Trouble::new(place.at, what));
+            }
+        }
+        let results = results.iter().map(Option::is_some).collect();
+        Ok(Expression { at, kind: Term::Call(name.into(), args, results) })
+    }
+
+    /// What goes to each argument of a call.
+    fn results_of(&self, name: &str, n: usize) -> Vec<Option<Gives>> {
+        let own = self.functions.iter().rfind(|known| known.name == name);
+        let mut results = match (own, self.captured.iter().find(|(known, _)| known == name)) {
+            (Some(own), _) => own.results.clone(),
+            (None, Some((_, Captured::Kernel(kernel)))) => {
+                let parameters = kernel.program.kernel().parameters.iter();
+                parameters.map(Gives::of).collect()
+            }
+            _ => Vec::new(),
+        };
+        results.resize(n, None);
+        results
     }
 
     /// The error of a name that is called and is no function.

@@ -105,13 +105,14 @@ impl Item {
                 return Self::Number(number, None).converted(session, dtype);
             }
             Self::Number(number, typed) => {
-                if matches!(dtype, DType::I32 | DType::I64) && dtype.encode(*number).is_ok() {
+                let is_unsigned = dtype.is_int() && !dtype.is_signed();
+                let wraps = is_unsigned && matches!(number, Scalar::Int(..0));
+                let is_word = dtype.is_int() && dtype.bytes() >= 4;
+                if is_word && !wraps && dtype.encode(*number).is_ok() {
                     return Ok(Self::Number(*number, Some(dtype)));
                 }
                 // A literal must fit, but for a negative one as an unsigned integer; what has a type wraps.
-                let is_below = |number: &Scalar| matches!(number, Scalar::Int(..0));
-                let is_unsigned = dtype.is_int() && !dtype.is_signed();
-                let own = if is_unsigned && is_below(number) { DType::I64 } else { dtype };
+                let own = if wraps { DType::I64 } else { dtype };
                 session.full(typed.unwrap_or(own), *number, 1)?
             }
         };

@@ -39,7 +39,8 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
     } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         (Token::Sign(sign), sign.len())
     } else {
-        let shown = if first == '"' { "\"".into() } else { first.escape_debug().to_string() };
+        let is_quote = matches!(first, '"' | '\'');
+        let shown = if is_quote { first.to_string() } else { first.escape_debug().to_string() };
         let what = format!("got `{shown}`, which is no part of a kernel");
         let remedy = match first {
             '"' | '\'' => Some(
@@ -102,7 +103,7 @@ pub(super) fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> 
     }
 }
 
-/// A literal and its length. Suffixes are those of C; but for L and LL a number has the type of what it meets all the same.
+/// A literal and its length. Suffixes are those of C; a float has the type of what it meets all the same.
 fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     let is_of_number = |c: char| is_part(c) || c == '.';
     let mut length = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
@@ -141,12 +142,17 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     Ok((Token::Number(integer(number), wide(written, number)), length))
 }
 
-/// The type that a suffix of an integer says: L and LL are 64 bits. Others leave it that of what it meets.
+/// The type that a suffix of an integer says: L and LL are 64 bits, U is unsigned. Without one it is that of what it meets.
 fn wide(written: &str, number: u64) -> Option<DType> {
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
     let suffix = written[digits.len()..].to_ascii_lowercase();
     let is_unsigned = suffix.contains('u') || i64::try_from(number).is_err();
-    suffix.contains('l').then_some(if is_unsigned { DType::U64 } else { DType::I64 })
+    match (suffix.contains('l') || u32::try_from(number).is_err(), is_unsigned) {
+        _ if suffix.is_empty() => None,
+        (false, _) => Some(DType::U32),
+        (true, true) => Some(DType::U64),
+        (true, false) => Some(DType::I64),
+    }
 }
 
 /// An integer of a script, beyond its range an unsigned one.

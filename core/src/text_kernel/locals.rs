@@ -9,6 +9,7 @@ use super::tree::{Expression, Local, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::Scalar;
 use crate::ir::op::Op;
 
@@ -219,7 +220,9 @@ impl Recorder<'_> {
                 match &index {
                     Index::Known(k) => further.push((before * n + k, mask)),
                     Index::Of(index) => {
-                        for k in 0..n {
+                        // An index of a narrow type is none of the elements beyond it.
+                        let last = exactly::<usize>(index.dtype().limits().1.clamp(0, 1 << 16));
+                        for k in 0..n.min(last + 1) {
                             let is_this = index.eq(Scalar::UInt(k as u64))?;
                             let is_this = self.and(mask.as_ref(), &is_this)?;
                             further.push((before * n + k, Some(is_this)));
@@ -245,18 +248,7 @@ impl Recorder<'_> {
         place: &Expression,
     ) -> Result<Item, Trouble> {
         let known = self.frame.variables.len();
-        let mut place = place.clone();
-        let indices = match &mut place.kind {
-            Term::Index(_, index) => std::slice::from_mut(&mut **index),
-            Term::Local(_, indices) => &mut indices[..],
-            _ => &mut [],
-        };
-        for (axis, index) in indices.iter_mut().enumerate() {
-            let item = self.value(index)?.into_index(self.session)?;
-            let name = format!("{INDEX} {axis}");
-            self.declare(&name, item.own_dtype(), item);
-            index.kind = Term::Name(name);
-        }
+        let place = self.with_known_indices(place)?;
         let before = self.value(&place)?;
         let one = Item::Number(Scalar::Int(1), None);
         let dtype = before.own_dtype();
@@ -269,6 +261,23 @@ impl Recorder<'_> {
         self.assigned(Some(op), &[place, one])?;
         self.frame.variables.truncate(known);
         Ok(if is_after { before } else { after })
+    }
+
+    /// A place whose indices are variables, which are looked at once.
+    pub(super) fn with_known_indices(&mut self, place: &Expression) -> Result<Expression, Trouble> {
+        let mut place = place.clone();
+        let indices = match &mut place.kind {
+            Term::Index(_, index) => std::slice::from_mut(&mut **index),
+            Term::Local(_, indices) => &mut indices[..],
+            _ => &mut [],
+        };
+        for index in indices {
+            let item = self.value(index)?.into_index(self.session)?;
+            let name = format!("{INDEX} {}", self.frame.variables.len());
+            self.declare(&name, item.own_dtype(), item);
+            index.kind = Term::Name(name);
+        }
+        Ok(place)
     }
 
     /// The value of an element; 0 beyond the array.

@@ -38,14 +38,20 @@ impl Recorder<'_> {
     /// leaves alone.
     fn n_turns(&mut self, inner: &Loop) -> Result<Option<usize>, Trouble> {
         let Some(condition) = &inner.condition else { return Ok(None) };
-        let assigned = Effects::of(&inner.body).assigned;
+        let body = Effects::of(&inner.body);
+        let passed = body.passed.iter().filter(|passed| self.frame.program.writes(passed));
+        let passed: Vec<&str> = passed.map(|passed| passed.name.as_str()).collect();
         let is_known = |name: &str| match self.find(name) {
             Some(at) => matches!(self.frame.variables[at].item, Item::Number(..)),
             None => name != "i",
         };
         let stays = |expression: &Expression| {
             names(expression).is_some_and(|names| {
-                names.iter().all(|name| is_known(name) && !assigned.contains(name))
+                names.iter().all(|name| {
+                    is_known(name)
+                        && !body.assigned.contains(name)
+                        && !passed.contains(&name.as_str())
+                })
             })
         };
         let updates = inner.update.iter().map(|statement| match &statement.kind {

@@ -140,10 +140,8 @@ impl TextKernel {
     pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
-        let kernel = parsed.functions.last();
-        if let Some((kernel, reference)) =
-            kernel.and_then(|kernel| Some((kernel, kernel.reference()?)))
-        {
+        let kernel = &parsed.functions[parsed.number];
+        if let Some(reference) = kernel.reference() {
             let what = "a parameter of the kernel itself is no reference";
             let letter = &reference.type_name;
             let remedy = format!(
@@ -152,8 +150,12 @@ impl TextKernel {
             let trouble = Trouble::new(reference.at, what).with(Some(remedy));
             return Err(trouble.told(&kernel.name, text, ""));
         }
-        let program =
-            Program::new(text.into(), parsed.functions, parsed.constants, parsed.captured);
+        let program = Program::new(
+            text.into(),
+            (parsed.functions, parsed.number),
+            parsed.constants,
+            parsed.captured,
+        );
         Ok(Self { program: Arc::new(program) })
     }
 
@@ -248,11 +250,13 @@ impl TextKernel {
         Ok(Explained { values: results?, lines: lines.collect() })
     }
 
-    /// Kernels of the functions that stand before this one in its text, but of those that take references.
-    pub fn before(&self) -> impl Iterator<Item = Self> {
+    /// Kernels of the other functions of its text, but of those that take references.
+    pub fn others(&self) -> impl Iterator<Item = Self> {
         let of = |number| Self { program: Arc::new(self.program.with_kernel(number)) };
-        let is_kernel = |number: &usize| self.program.functions[*number].reference().is_none();
-        (0..self.program.number).filter(is_kernel).map(of)
+        let is_kernel = |number: &usize| {
+            *number != self.program.number && self.program.functions[*number].reference().is_none()
+        };
+        (0..self.program.functions.len()).filter(is_kernel).map(of)
     }
 
     fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
@@ -458,11 +462,11 @@ impl TextKernel {
 }
 
 impl Function {
-    /// The parameters for which a call gives arguments: results are none.
     fn reference(&self) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.is_reference)
     }
 
+    /// The parameters for which a call gives arguments: results are none.
     fn given(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| parameter.is_given())
     }

@@ -6,7 +6,7 @@ use super::library;
 use super::prelude;
 use super::preprocess::tokens;
 use super::program::Captured;
-use super::tree::{Case, Expression, Function, Header, Local, Loop, Statement, Step, Term};
+use super::tree::{Case, Expression, Function, Gives, Header, Local, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
 use super::types::{self, TypeName, known};
 use crate::dtype::Scalar;
@@ -20,8 +20,9 @@ pub(super) type Around<'a> = &'a dyn Fn(&str) -> Option<Captured>;
 /// A text that was read.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    /// The last one is the kernel, those before are its own.
     pub(super) functions: Vec<Function>,
+    /// Which of them is the kernel: the last one that is marked as one, else the last one that was not declared ahead.
+    pub(super) number: usize,
     /// What stands before them: `const float G = 9.81f;`
     pub(super) constants: Vec<Statement>,
     /// What it uses of what is around it.
@@ -33,7 +34,8 @@ pub(super) fn functions(text: &str, around: Around<'_>) -> Result<Parsed, (Strin
     let mut parser = Parser::new(text, around).map_err(|trouble| (String::new(), trouble))?;
     let read = parser.all_functions();
     let (functions, constants) = read.map_err(|trouble| (parser.current.clone(), trouble))?;
-    Ok(Parsed { functions, constants, captured: parser.captured })
+    let number = parser.kernel_among(&functions);
+    Ok(Parsed { functions, number, constants, captured: parser.captured })
 }
 
 /// Reads name and parameters alone: `T l2(T x)`.
@@ -63,8 +65,15 @@ pub(super) fn expression(
     }
 }
 
+/// A function that may be called.
+pub(super) struct Known {
+    pub(super) name: String,
+    /// What goes to the arguments.
+    pub(super) results: Vec<Option<Gives>>,
+}
+
 pub(super) struct Parser<'t> {
-    tokens: Vec<(Token<'t>, Span)>,
+    pub(super) tokens: Vec<(Token<'t>, Span)>,
     pub(super) at: usize,
     depth: usize,
     /// Variables in sight.
@@ -80,9 +89,11 @@ pub(super) struct Parser<'t> {
     /// The function that is read.
     pub(super) current: String,
     /// Functions of the text so far.
-    pub(super) functions: Vec<String>,
+    pub(super) functions: Vec<Known>,
     /// Those among them that were declared without a body.
-    pub(super) declared: Vec<(String, Span)>,
+    pub(super) declared: Vec<(Header, Span)>,
+    /// Names of those that are marked as kernels: `__global__`.
+    pub(super) marked: Vec<String>,
     /// Letters that the parameters bind.
     pub(super) letters: Vec<String>,
     /// Loops, and loops and `switch`es, that are open.
@@ -106,6 +117,7 @@ impl<'t> Parser<'t> {
             current: String::new(),
             functions: Vec::new(),
             declared: Vec::new(),
+            marked: Vec::new(),
             letters: Vec::new(),
             n_loops: 0,
             n_breakable: 0,
@@ -558,7 +570,8 @@ impl<'t> Parser<'t> {
 
     /// The error of a name that nothing has.
     pub(super) fn unknown(&self, name: &str, at: Span, what: &str) -> Trouble {
-        let names = self.names.iter().chain(&self.functions).map(String::as_str);
+        let functions = self.functions.iter().map(|known| &known.name);
+        let names = self.names.iter().chain(functions).map(String::as_str);
         let remedy = dialect::instead(name);
         let remedy = remedy.or_else(|| library::meant(name, names.chain(BUILT_IN))).or_else(|| {
             (what != "function")

@@ -43,7 +43,7 @@ impl Program {
         let body = vec![Statement { at, kind: Step::Return(Some(expression)) }];
         let result = Some(TypeName::Auto);
         let function = Function { name: name.into(), at, result, parameters, n_constants: 0, body };
-        Self::new(text.into(), vec![function], Vec::new(), captured)
+        Self::new(text.into(), (vec![function], 0), Vec::new(), captured)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::program::{Captured, TextKernel};
 
 /// Their names and what they are.
-const FUNCTIONS: [(&[&str], &str); 37] = [
+const FUNCTIONS: [(&[&str], &str); 57] = [
     (
         &["sincos", "sincosf", "__sincosf"],
         "void sincos(T x, out T s, out T c) { s = sin(x); c = cos(x); }",
@@ -37,8 +37,8 @@ const FUNCTIONS: [(&[&str], &str); 37] = [
     (&["__mul24"], "int mul24(int x, int y) { return (x << 8 >> 8) * (y << 8 >> 8); }"),
     (&["__float_as_int"], "int float_as_int(float x) { return bit_cast<int>(x); }"),
     (&["__float_as_uint"], "uint float_as_uint(float x) { return bit_cast<uint>(x); }"),
-    (&["__int_as_float"], "float int_as_float(int x) { return bit_cast<float>(x); }"),
-    (&["__uint_as_float"], "float uint_as_float(uint x) { return bit_cast<float>(x); }"),
+    (&["__int_as_float"], "float int_as_float(T x) { return bit_cast<float>(int(x)); }"),
+    (&["__uint_as_float"], "float uint_as_float(T x) { return bit_cast<float>(uint(x)); }"),
     (
         &["__double_as_longlong"],
         "int64 double_as_longlong(double x) { return bit_cast<int64>(x); }",
@@ -51,6 +51,37 @@ const FUNCTIONS: [(&[&str], &str); 37] = [
     (&["__half_as_ushort"], "ushort half_as_ushort(half x) { return bit_cast<ushort>(x); }"),
     (&["__short_as_half"], "half short_as_half(short x) { return bit_cast<half>(x); }"),
     (&["__ushort_as_half"], "half ushort_as_half(ushort x) { return bit_cast<half>(x); }"),
+    (&["__popcll"], "int popcll(int64 x) { return int(popcnt(x)); }"),
+    (&["__clzll"], "int clzll(int64 x) { return int(lzcnt(x)); }"),
+    (&["__brev"], "uint brev32(uint x) { return brev(x); }"),
+    (&["__brevll"], "uint64 brev64(uint64 x) { return brev(x); }"),
+    (&["__umul24"], "uint umul24(uint x, uint y) { return (x << 8 >> 8) * (y << 8 >> 8); }"),
+    (&["umin"], "uint least(uint x, uint y) { return min(x, y); }"),
+    (&["umax"], "uint largest(uint x, uint y) { return max(x, y); }"),
+    (
+        &["__sad"],
+        "uint sad(int x, int y, uint z) { return z + uint(max(x, y)) - uint(min(x, y)); }",
+    ),
+    (&["__usad"], "uint usad(uint x, uint y, uint z) { return z + max(x, y) - min(x, y); }"),
+    (
+        &["__funnelshift_l"],
+        "uint funnel_left(uint low, uint high, uint s) { s = s & 31u; \
+         return s == 0 ? high : high << s | low >> (32u - s); }",
+    ),
+    (
+        &["__funnelshift_r"],
+        "uint funnel_right(uint low, uint high, uint s) { s = s & 31u; \
+         return s == 0 ? low : low >> s | high << (32u - s); }",
+    ),
+    (&["norm3d", "norm3df"], "T norm3d(T x, T y, T z) { return sqrt(x * x + y * y + z * z); }"),
+    (&["rhypot", "rhypotf"], "T rhypot(T x, T y) { return 1 / hypot(x, y); }"),
+    (&["__frsqrt_rn"], "float frsqrt(float x) { return 1 / sqrt(x); }"),
+    (&["__float2uint_rn"], "uint float2uint_rn(float x) { return uint(round(x)); }"),
+    (&["__float2uint_rz"], "uint float2uint_rz(float x) { return uint(x); }"),
+    (&["__float2uint_rd"], "uint float2uint_rd(float x) { return uint(floor(x)); }"),
+    (&["__float2uint_ru"], "uint float2uint_ru(float x) { return uint(ceil(x)); }"),
+    (&["__half2int_rn"], "int half2int_rn(half x) { return int(round(x)); }"),
+    (&["frexp", "frexpf"], "T frexp(T x, out int e) { e = int(exponent(x)); return mantissa(x); }"),
     (&["__float2half", "__float2half_rn"], "half float2half(float x) { return half(x); }"),
     (&["__half2float"], "float half2float(half x) { return float(x); }"),
     (&["__hmax"], "half half_max(half x, half y) { return max(x, y); }"),

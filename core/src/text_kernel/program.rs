@@ -52,17 +52,17 @@ pub(super) struct Traced {
 }
 
 impl Program {
-    /// A text that was read; the last function is the kernel.
+    /// A text that was read; the number is that of the kernel.
     pub(super) fn new(
         text: String,
-        mut functions: Vec<Function>,
+        (mut functions, number): (Vec<Function>, usize),
         constants: Vec<Statement>,
         captured: Vec<(String, Captured)>,
     ) -> Self {
         find_written(&mut functions, &captured);
         Self {
             text: text.into(),
-            number: functions.len() - 1,
+            number,
             functions: functions.into(),
             constants: constants.into(),
             captured: captured.into(),
@@ -154,7 +154,7 @@ fn captured<'c>(captured: &'c [(String, Captured)], name: &str) -> Option<&'c Ca
 fn find_written(functions: &mut [Function], captured: &[(String, Captured)]) {
     let effects: Vec<Effects> =
         functions.iter().map(|function| Effects::of(&function.body)).collect();
-    // Functions call those before them: once is enough, unless one has the name of something that they call.
+    // What is called may stand further down.
     let mut has_found = true;
     while std::mem::take(&mut has_found) {
         for (number, effects) in effects.iter().enumerate() {

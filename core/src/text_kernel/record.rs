@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::item::Item;
 use super::program::Program;
-use super::tree::{Case, Effects, Expression, Function, Statement, Step};
+use super::tree::{Case, Effects, Expression, Function, Passed, Statement, Step};
 use super::trouble::{Span, Trouble};
 use super::types::{Letters, TypeName};
 use crate::array::{Array, Operand};
@@ -453,7 +453,7 @@ impl<'s> Recorder<'s> {
         effects: &Effects,
     ) -> Result<Flow, Trouble> {
         self.frame.level += 1;
-        let flow = if effects.cost > REGION {
+        let flow = if effects.cost > REGION && !self.reads_what_it_writes(effects) {
             self.guarded(&lanes, statements, effects)
         } else {
             self.frame.active = Some(lanes);
@@ -461,6 +461,20 @@ impl<'s> Recorder<'s> {
         };
         self.frame.level -= 1;
         flow
+    }
+
+    /// Whether statements may read an array that they write, which the body of a region may not.
+    fn reads_what_it_writes(&self, effects: &Effects) -> bool {
+        let is_array = |name: &str| {
+            let variable = self.find(name).map(|at| &self.frame.variables[at].item);
+            matches!(variable, Some(Item::Raw(_)))
+        };
+        let written = effects.assigned.iter().filter(|name| is_array(name));
+        let of_calls = || effects.passed.iter().map(|passed| &passed.name);
+        let read: Vec<&String> = effects.read.iter().chain(of_calls()).collect();
+        let writes = |passed: &&Passed| is_array(&passed.name) && self.frame.program.writes(passed);
+        effects.passed.iter().any(|passed| writes(&passed))
+            || written.into_iter().any(|name| read.contains(&name))
     }
 
     /// Takes statements in a region that lanes skip.

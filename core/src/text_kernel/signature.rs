@@ -1,9 +1,9 @@
 //! From text to tree: functions, what they take and give, and what stands before them.
 
-use super::dialect::{self, OF_POINTERS, QUALIFIERS};
+use super::dialect::{self, KERNEL, OF_POINTERS, QUALIFIERS};
 use super::lexer::Token;
-use super::parse::Parser;
-use super::tree::{Function, Header, Parameter, Statement};
+use super::parse::{Known, Parser};
+use super::tree::{Function, Gives, Header, Parameter, Statement};
 use super::trouble::{Span, Trouble};
 use super::types::{self, TypeName, is_letter};
 
@@ -25,15 +25,46 @@ impl Parser<'_> {
                 let what = format!("the text defines `{}` twice", function.name);
                 return Err(Trouble::new(function.at, what));
             }
-            self.functions.push(function.name.clone());
             functions.push(function);
         }
         let is_defined = |name: &str| functions.iter().any(|function| function.name == name);
-        if let Some((name, at)) = self.declared.iter().find(|(name, _)| !is_defined(name)) {
+        if let Some((Header { name, .. }, at)) =
+            self.declared.iter().find(|(header, _)| !is_defined(&header.name))
+        {
             self.current.clone_from(name);
             return Err(Trouble::new(*at, format!("`{name}` is declared and has no body")));
         }
         Ok((functions, constants))
+    }
+
+    /// The number of the kernel among functions.
+    pub(super) fn kernel_among(&self, functions: &[Function]) -> usize {
+        let last = |is_it: &dyn Fn(&str) -> bool| {
+            functions.iter().rposition(|function| is_it(&function.name))
+        };
+        let is_ahead = |name: &str| self.declared.iter().any(|(header, _)| header.name == name);
+        let marked = last(&|name| self.marked.iter().any(|marked| marked == name));
+        let marked = marked.or_else(|| last(&|name| !is_ahead(name)));
+        marked.unwrap_or(functions.len() - 1)
+    }
+
+    /// What was declared ahead has the same types, and its defaults.
+    fn join_declared(&self, header: &mut Header, at: Span) -> Result<(), Trouble> {
+        let declared = self.declared.iter().find(|(known, _)| known.name == header.name);
+        let Some((declared, _)) = declared else { return Ok(()) };
+        let types = |header: &Header| {
+            let parameters = header.parameters.iter();
+            let parameters = parameters.map(|it| (it.type_name.clone(), it.is_raw, it.is_out));
+            (header.result.clone(), parameters.collect::<Vec<_>>())
+        };
+        if types(declared) != types(header) {
+            let what = format!("`{}` was declared with other types", header.name);
+            return Err(Trouble::new(at, what));
+        }
+        for (parameter, known) in header.parameters.iter_mut().zip(&declared.parameters) {
+            parameter.default = parameter.default.take().or_else(|| known.default.clone());
+        }
+        Ok(())
     }
 
     /// Up to the body, and where the name is.
@@ -44,11 +75,14 @@ impl Parser<'_> {
         if self.takes_word("template") {
             self.template()?;
         }
+        let marks_at = self.at;
         self.takes_words(&QUALIFIERS);
+        let is_marked = (marks_at..self.at).any(|at| self.tokens[at].0 == Token::Name(KERNEL));
         let result_at = self.span();
         let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
         let (name, at) = self.name("the name of the function")?;
         self.current.clone_from(&name);
+        self.marked.extend(is_marked.then(|| name.clone()));
         self.expect("(", "and the parameters")?;
         let mut parameters = Vec::new();
         while !self.takes(")") {
@@ -115,12 +149,17 @@ impl Parser<'_> {
 
     /// `None` of one that is declared alone: `float g(float x);`
     fn function(&mut self, n_constants: usize) -> Result<Option<Function>, Trouble> {
-        let (Header { name, result, parameters }, at) = self.header()?;
+        let (mut header, at) = self.header()?;
+        self.join_declared(&mut header, at)?;
+        let results = header.parameters.iter().map(Gives::of).collect();
+        // It may not call itself.
+        let known = Known { name: header.name.clone(), results };
         if self.takes(";") {
-            self.functions.push(name.clone());
-            self.declared.push((name, at));
+            self.functions.push(known);
+            self.declared.push((header, at));
             return Ok(None);
         }
+        let Header { name, result, parameters } = header;
         for parameter in &parameters {
             if parameter.is_fixed {
                 self.fixed.push(self.names.len());
@@ -129,6 +168,7 @@ impl Parser<'_> {
         }
         self.expect("{", "and the body of the function")?;
         let body = self.block()?;
+        self.functions.push(known);
         Ok(Some(Function { name, at, result, parameters, n_constants, body }))
     }
 
@@ -160,6 +200,8 @@ impl Parser<'_> {
                 self.next();
                 (name.to_string(), at)
             }
+            // In declarations, names may be left out.
+            (Token::Sign("," | ")"), at) => (String::new(), at),
             _ => self.new_name("the name of a parameter")?,
         };
         if self.takes("[") {
@@ -167,7 +209,7 @@ impl Parser<'_> {
             is_out |= !is_const && !is_raw;
             is_raw = true;
         }
-        if before.iter().any(|known| known.name == name) {
+        if !name.is_empty() && before.iter().any(|known| known.name == name) {
             return Err(Trouble::new(at, format!("two parameters are called `{name}`")));
         }
         if type_name == TypeName::Auto {

@@ -57,6 +57,22 @@ pub(super) struct Parameter {
     pub(super) is_fixed: bool,
 }
 
+/// How a parameter gives what it holds in the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gives {
+    Result,
+    /// It begins as what the caller has.
+    Reference,
+}
+
+impl Gives {
+    /// `None` of one that does not.
+    pub(super) fn of(parameter: &Parameter) -> Option<Self> {
+        let how = if parameter.is_reference { Self::Reference } else { Self::Result };
+        parameter.is_result().then_some(how)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Statement {
     pub(super) at: Span,
@@ -147,7 +163,8 @@ pub(super) enum Term {
     Cast(TypeName, Box<Expression>),
     /// `bit_cast<int>(x)`
     Bits(TypeName, Box<Expression>),
-    Call(String, Vec<Expression>),
+    /// A call, and whether each argument is where a result goes.
+    Call(String, Vec<Expression>, Vec<bool>),
     /// `place = value` or `place += value`.
     Assign(Option<Op>, Box<[Expression; 2]>),
     /// `++place` or, if true, `place++` as a value: of the place plus 1, or what was there before.
@@ -159,6 +176,8 @@ pub(super) enum Term {
 pub(super) struct Effects {
     /// Names that it may assign to or write.
     pub(super) assigned: Vec<String>,
+    /// Arrays that it reads by index.
+    pub(super) read: Vec<String>,
     /// Names that it passes to functions, which may.
     pub(super) passed: Vec<Passed>,
     pub(super) returns: bool,
@@ -235,6 +254,7 @@ impl Effects {
     /// What is inside of a loop or `switch`, which `break` and `continue` do not leave.
     fn add_inner(&mut self, inside: &Self) {
         self.assigned.extend_from_slice(&inside.assigned);
+        self.read.extend_from_slice(&inside.read);
         self.passed.extend_from_slice(&inside.passed);
         self.returns |= inside.returns;
         self.cost += inside.cost;
@@ -245,7 +265,8 @@ impl Effects {
         self.cost += 1;
         let parts: &[Expression] = match &expression.kind {
             Term::Number(..) | Term::Name(_) | Term::Limit(..) => &[],
-            Term::Index(_, index) => {
+            Term::Index(name, index) => {
+                self.read.push(name.clone());
                 self.touches_memory = true;
                 std::slice::from_ref(index)
             }
@@ -255,7 +276,10 @@ impl Effects {
             }
             Term::Both(_, parts) => &parts[..],
             Term::Choose(parts) => &parts[..],
-            Term::Call(function, args) => {
+            Term::Call(function, args, results) => {
+                for (arg, _) in args.iter().zip(results).filter(|(_, is_result)| **is_result) {
+                    self.assigned.extend(arg.roots());
+                }
                 self.cost += CALL;
                 self.touches_memory = true;
                 for (position, arg) in args.iter().enumerate() {
@@ -264,9 +288,17 @@ impl Effects {
                 }
                 args
             }
-            Term::Assign(_, parts) => {
+            Term::Assign(op, parts) => {
                 self.assigned.extend(parts[0].roots());
-                &parts[..]
+                match (&parts[0].kind, op) {
+                    // What is written, or added to, is not read.
+                    (Term::Index(_, index), None | Some(Op::Add | Op::Sub | Op::And | Op::Or)) => {
+                        self.touches_memory = true;
+                        self.add_expression(index);
+                        &parts[1..]
+                    }
+                    _ => &parts[..],
+                }
             }
             Term::Step(_, _, place) => {
                 self.assigned.extend(place.roots());
@@ -296,18 +328,23 @@ impl Expression {
     pub(super) fn is_number_of(&self, other: &Self) -> bool {
         match (&self.kind, &other.kind) {
             (Term::Number(number, _), Term::Number(other, _)) => number == other,
+            (Term::Apply(Op::Neg, one), Term::Apply(Op::Neg, other)) => {
+                one[0].is_number_of(&other[0])
+            }
             _ => false,
         }
     }
 
-    /// Whether a place in it is stepped: `x[j++]`.
+    /// Whether a place in it is stepped, `x[j++]`, or a call gives results to places.
     pub(super) fn steps(&self) -> bool {
         match &self.kind {
             Term::Number(..) | Term::Name(_) | Term::Limit(..) => false,
             Term::Index(_, part) | Term::Not(part) => part.steps(),
             Term::Cast(_, part) | Term::Bits(_, part) => part.steps(),
             Term::Local(_, parts) | Term::Apply(_, parts) => parts.iter().any(Self::steps),
-            Term::Call(_, parts) => parts.iter().any(Self::steps),
+            Term::Call(_, parts, results) => {
+                results.contains(&true) || parts.iter().any(Self::steps)
+            }
             Term::Both(_, parts) | Term::Assign(_, parts) => parts.iter().any(Self::steps),
             Term::Choose(parts) => parts.iter().any(Self::steps),
             Term::Step(..) => true,

@@ -30,7 +30,11 @@ impl Recorder<'_> {
         let lane = self.lane_numbers(size);
         let beyond = self.constant(self.dtype(lane), u64::MAX >> (64 - self.dtype(lane).bits()));
         let lane = self.select(found, lane, beyond)?;
-        self.reduce(ReduceOp::Min, lane)
+        let least = self.reduce(ReduceOp::Min, lane)?;
+        // Of NaN alone, of any bits, the first one.
+        let is_none = self.same(Op::Eq, &[least, beyond])?;
+        let first = self.constant(self.dtype(least), 0);
+        self.select(is_none, first, least)
     }
 
     /// The mean of the squared distances from the mean, in two passes (S11); NaN for an empty array.

@@ -102,7 +102,9 @@ impl Tensor {
     }
 
     fn assigned(&self, mask: &Self, value: &Self) -> Result<Self> {
-        if value.shape().rank() == 1 && value.broadcast("[]=", self.shape()).is_err() {
+        // Of more axes, as many values as a row has would be rows.
+        let ranks = [self.shape().rank(), value.shape().rank()];
+        if ranks == [1, 1] && value.broadcast("[]=", self.shape()).is_err() {
             return self.filled_where(mask, value);
         }
         let value = value.as_entries("[]=", self.shape())?;
@@ -112,17 +114,14 @@ impl Tensor {
 
     /// The tensor with the values of a line where a mask is true, one after the other. The mask is evaluated.
     fn filled_where(&self, mask: &Self, values: &Self) -> Result<Self> {
-        let mask = mask.broadcast("[]=", self.shape())?.reshape(&[-1])?;
-        let numbers = mask.nonzero()?.swap_remove(0);
+        let numbers = mask.broadcast("[]=", self.shape())?.nonzero()?.swap_remove(0);
         let (n, got) = (numbers.size(), values.shape().n_entries());
         if n != got {
             let what = format!("[]=: got {got} values for {n} entries where the mask is true");
             let remedy = "values are as many as the mask is true, or have the shape of the mask";
             return Err(Error::Forms { what, remedy: Some(remedy) });
         }
-        let extents: Vec<i64> = self.shape().extents().iter().map(|n| n.cast_signed()).collect();
-        let place = AxisIndex::Numbers(Self::from(&numbers));
-        self.reshape(&[-1])?.with_at(&[place], values)?.reshape(&extents)
+        self.with_at(&[AxisIndex::Numbers(Self::from(&numbers))], values)
     }
 
     /// A mask of the entries along an axis, as one that broadcasts to all.

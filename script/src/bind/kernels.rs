@@ -21,8 +21,9 @@ use crate::value::text_kernel::{CALL, KernelRef};
 use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, scalar, type_name};
 
-/// Arguments of a kernel that reach it as they are; more come in a list, up to those that a kernel is called with.
+/// Arguments of a kernel that reach it as they are; more come in a list.
 const FEWER_THAN_A_LIST: usize = MOST_ARGUMENTS - 1;
+/// The most with which a kernel is called.
 const MOST_PARAMETERS: usize = 64;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -337,8 +338,8 @@ fn documented(registry: &mut Registry<'_>) {
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
          idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, int with unsigned \
-         has 64 bits. A literal has the type of what it meets, 1e-9 beside a float is a float; L and LL are 64 bits, (double)1e-9 is a double. Where i is to end before the largest \
-         array does, take a number, int n, and guard by if (i < n). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
+         has 64 bits. A literal has the type of what it meets, 0.1 beside an int or a float is a float; u is unsigned, L and LL are 64 bits, (double)0.1 is a double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest \
+         array does, take a number, int n, and guard by if (i < n); more lanes than any array has come with one of them, int lane of Int32C::arange(m). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",

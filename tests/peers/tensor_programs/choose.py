@@ -37,7 +37,7 @@ class Choose(Lines):
                 self.add(same.argmax(-1).astype(np.uint32), f"unique_inverse({a})[1]")
 
     def do_fill(self):
-        a, x = self.pick(ALL, fits=lambda x: x.size > 0)
+        a, x = self.pick(ALL, [1], lambda x: x.size > 0)
         b, mask = self.fresh(["m"], x.shape)
         n = int(mask.sum())
         if n < 2 or n in (x.shape[-1], 1):

@@ -35,7 +35,7 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         let shown = kernels::explained(&context, &kernel).map_err(|error| told(&error))?;
         context.host.print(shown.trim_end());
     }
-    for kernel in kernel.before().chain([kernel.clone()]) {
+    for kernel in kernel.others().chain([kernel.clone()]) {
         let name = kernel.name().to_string();
         define(interpreter, &name, kernels::function(kernel).into());
     }
