@@ -118,8 +118,12 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         }
         Whole::Median => vec![median(x, dtype)],
         Whole::Var | Whole::Std => {
-            let wide = dtype.widened();
-            let variance = variance(&converted(&converted(x, dtype), wide));
+            // f32 has not all integers of 32 bits.
+            let wide = match x.dtype {
+                DType::I32 | DType::U32 => DType::F64,
+                _ => dtype.widened(),
+            };
+            let variance = variance(&converted(x, wide));
             let root = apply_bits(Op::Sqrt, wide, wide, [variance, 0, 0]);
             vec![cast(dtype, wide, if whole == Whole::Std { root } else { variance })]
         }
