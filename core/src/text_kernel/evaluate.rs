@@ -52,7 +52,14 @@ impl Recorder<'_> {
             }
             Term::Local(local, indices) => self.local_value(local, indices),
             Term::Apply(op, parts) => {
-                let operands = parts.iter().map(|part| self.value(part));
+                // Beside other operands that are written as bits a literal is bits too, whatever its suffix.
+                let is_bits = matches!(op, Op::And | Op::Or | Op::Xor);
+                let operands = parts.iter().map(|part| match part.kind {
+                    Term::Number(number, Some(DType::U32 | DType::U64)) if is_bits => {
+                        Ok(Item::Number(number, None))
+                    }
+                    _ => self.value(part),
+                });
                 let operands = operands.collect::<Result<Vec<_>, _>>()?;
                 if *op == Op::Div && operands.iter().all(Item::is_integer) {
                     let what = "/: got two integers";
@@ -189,8 +196,8 @@ impl Recorder<'_> {
         Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
     }
 
-    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet known bits that are, or that they
-    /// have not: `x ^ 0x80000000`, as C has it.
+    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet bits that they have not:
+    /// `x ^ 0x80000000`, as C has it.
     fn unsigned<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
         let signed = match items {
             [Item::Number(number, None), other] | [other, Item::Number(number, None)] => {
@@ -200,11 +207,6 @@ impl Recorder<'_> {
                 own.filter(|dtype| {
                     dtype.encode(*number).is_err() && dtype.unsigned().encode(*number).is_ok()
                 })
-            }
-            [Item::Number(_, Some(own)), other] | [other, Item::Number(_, Some(own))] => {
-                let is_signed = other.own_dtype().is_some_and(|it| it.is_int() && it.is_signed());
-                let is_as_wide = other.own_dtype().is_some_and(|it| it.bytes() <= own.bytes());
-                (own.is_int() && !own.is_signed() && is_signed && is_as_wide).then_some(*own)
             }
             _ => None,
         };
