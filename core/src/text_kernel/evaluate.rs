@@ -52,7 +52,7 @@ impl Recorder<'_> {
             }
             Term::Local(local, indices) => self.local_value(local, indices),
             Term::Apply(op, parts) => {
-                // Beside other operands that are written as bits a literal is bits too, whatever its suffix.
+                // Of bits a literal has the type of what it meets, whatever its suffix.
                 let is_bits = matches!(op, Op::And | Op::Or | Op::Xor);
                 let operands = parts.iter().map(|part| match part.kind {
                     Term::Number(number, Some(DType::U32 | DType::U64)) if is_bits => {
@@ -83,15 +83,14 @@ impl Recorder<'_> {
             }
             Term::Bits(type_name, part) => {
                 let item = self.value(part)?;
-                let own = self.dtype(type_name).or(item.dtype()).unwrap_or(DType::F32);
+                let dtype = self.dtype(type_name).or(item.dtype()).unwrap_or(DType::F32);
                 // Bits that are written as a number are as many as they become.
                 let bits = match item {
                     Item::Number(number @ (Scalar::Int(0..) | Scalar::UInt(_)), None) => {
-                        self.session.full(own.unsigned(), number, 1)?
+                        self.session.full(dtype.unsigned(), number, 1)?
                     }
                     item => item.array(self.session)?,
                 };
-                let dtype = own;
                 if dtype.bytes() != bits.dtype().bytes() {
                     let (from, to) = (bits.dtype().numpy_name(), dtype.numpy_name());
                     let what = format!("bit_cast: {from} and {to} have different numbers of bits");

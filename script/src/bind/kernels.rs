@@ -23,8 +23,8 @@ use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 /// Arguments of a kernel that reach it as they are; more come in a list.
 const FEWER_THAN_A_LIST: usize = MOST_ARGUMENTS - 1;
-/// The most with which a kernel is called.
-const MOST_PARAMETERS: usize = 64;
+/// The most with which a kernel is called. Each number more is read at each start, which takes as long as its square.
+const MOST_PARAMETERS: usize = 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
