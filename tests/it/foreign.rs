@@ -1,6 +1,7 @@
 //! Memory of others as arrays: read where it lies, never written, given back.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ndarray::{ArcArray, arr2};
 use porcini_core::ir::op::{Op, ScatterOp};
@@ -46,6 +47,15 @@ fn uses(x: &Array) -> Vec<Vec<u8>> {
     results.iter().map(|result| result.read_bytes(0..result.size()).unwrap()).collect()
 }
 
+/// Whether nobody else holds it, soon: a thread may just find that a kernel of it needs no help.
+fn is_given_back<T>(lanes: &Arc<T>) -> bool {
+    let start = Instant::now();
+    while Arc::strong_count(lanes) > 1 && start.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    Arc::strong_count(lanes) == 1
+}
+
 fn check<T: Element>() {
     for session in sessions() {
         for (size, shift) in SIZES.iter().flat_map(|&size| (0..4).map(move |shift| (size, shift))) {
@@ -63,7 +73,7 @@ fn check<T: Element>() {
             assert_eq!(before, after, "{what} was written");
             assert_eq!(Arc::strong_count(&lanes), 1 + usize::from(stays), "{what}");
             drop(array);
-            assert_eq!(Arc::strong_count(&lanes), 1, "{what} was kept");
+            assert!(is_given_back(&lanes), "{what} was kept");
         }
     }
 }

@@ -20,7 +20,8 @@ impl Session {
     /// An array over the memory that `owner` holds: a `Vec`, a `Box` or an `Arc` of a slice …
     ///
     /// Without a copy if the device reads the host's memory and the elements start at a multiple of 4 bytes;
-    /// `owner` is then dropped with the last array that needs it.
+    /// `owner` is then dropped with the last array that needs it, or by the last thread that looked whether it could
+    /// still help with a kernel of it.
     ///
     /// # Errors
     /// `OutOfMemory` where a copy is made.
