@@ -119,7 +119,7 @@ impl Recorder<'_> {
     }
 
     /// The numbers of the lanes.
-    fn lane(&self) -> Result<Item, Trouble> {
+    pub(super) fn lane(&self) -> Result<Item, Trouble> {
         // Signed, so that i - 1 is below 0.
         let dtype = if self.n <= 1 << 31 { DType::I32 } else { DType::I64 };
         let stop = Scalar::Int(exactly(self.n));

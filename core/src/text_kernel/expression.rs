@@ -4,7 +4,7 @@ use super::dialect::{COUNT, LANE, Launch};
 use super::lexer::Token;
 use super::parse::{BUILT_IN, Parser};
 use super::program::Captured;
-use super::tree::{ATOMIC, CPP_MIN, Expression, Gives, SIZE_OF, Term};
+use super::tree::{ATOMIC, CPP_MIN, Expression, Gives, Parameter, SIZE_OF, Term};
 use super::trouble::{Span, Trouble};
 use super::types::TypeName;
 use super::{dialect, library};
@@ -273,10 +273,25 @@ impl Parser<'_> {
             let what = format!("`{name}` is no type");
             return Err(Trouble::new(at, what));
         }
+        let explicit = self.explicit_type()?;
         if self.takes("(") {
-            return self.call(name, at);
+            return self.call(name, explicit.as_ref(), at);
         }
         self.named(name, at)
+    }
+
+    /// The type that a call of a template says: `sq<float>(x)`.
+    fn explicit_type(&mut self) -> Result<Option<TypeName>, Trouble> {
+        let back = self.place();
+        if self.takes("<")
+            && let Some(type_name) = self.type_name()?
+            && self.takes(">")
+            && self.is("(")
+        {
+            return Ok(Some(type_name));
+        }
+        self.go_back(back);
+        Ok(None)
     }
 
     /// What begins with a type: a conversion, or one of its limits.
@@ -316,7 +331,12 @@ impl Parser<'_> {
         Ok(Expression { at, kind: Term::Limit(of_type, SIZE_OF.into()) })
     }
 
-    fn call(&mut self, name: &str, at: Span) -> Result<Expression, Trouble> {
+    fn call(
+        &mut self,
+        name: &str,
+        explicit: Option<&TypeName>,
+        at: Span,
+    ) -> Result<Expression, Trouble> {
         let mut args = Vec::new();
         while !self.takes(")") {
             if !args.is_empty() {
@@ -340,7 +360,20 @@ impl Parser<'_> {
                 return Err(Trouble::new(at, what));
             }
         }
-        let results = self.results_of(name, args.len());
+        let parameters = self.parameters_of(name);
+        if let Some(type_name) = explicit {
+            for (number, arg) in args.iter_mut().enumerate() {
+                if parameters
+                    .as_ref()
+                    .is_none_or(|known| known.get(number).is_some_and(Parameter::is_of_letter))
+                {
+                    let kind = Term::Cast(type_name.clone(), arg.clone().into());
+                    *arg = Expression { at: arg.at, kind };
+                }
+            }
+        }
+        let mut results: Vec<_> = parameters.iter().flatten().map(Gives::of).collect();
+        results.resize(args.len(), None);
         let places = || args.iter().zip(&results).filter(|(_, result)| result.is_some());
         for (place, result) in places() {
             self.check_place(place)?;
@@ -356,19 +389,16 @@ impl Parser<'_> {
         Ok(Expression { at, kind: Term::Call(name.into(), args, results) })
     }
 
-    /// What goes to each argument of a call.
-    fn results_of(&self, name: &str, n: usize) -> Vec<Option<Gives>> {
+    /// What a function of the text or the script takes.
+    fn parameters_of(&self, name: &str) -> Option<Vec<Parameter>> {
         let own = self.functions.iter().rfind(|known| known.name == name);
-        let mut results = match (own, self.captured.iter().find(|(known, _)| known == name)) {
-            (Some(own), _) => own.results.clone(),
+        match (own, self.captured.iter().find(|(known, _)| known == name)) {
+            (Some(own), _) => Some(own.parameters.clone()),
             (None, Some((_, Captured::Kernel(kernel)))) => {
-                let parameters = kernel.program.kernel().parameters.iter();
-                parameters.map(Gives::of).collect()
+                Some(kernel.program.kernel().parameters.clone())
             }
-            _ => Vec::new(),
-        };
-        results.resize(n, None);
-        results
+            _ => None,
+        }
     }
 
     /// The error of a name that is called and is no function.

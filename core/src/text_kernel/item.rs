@@ -66,6 +66,15 @@ impl Item {
         }
     }
 
+    /// A known integer.
+    pub(super) fn whole(&self) -> Option<i64> {
+        match self {
+            Self::Number(Scalar::Int(number), _) => Some(*number),
+            Self::Number(Scalar::UInt(number), _) => i64::try_from(*number).ok(),
+            _ => None,
+        }
+    }
+
     /// As an array.
     pub(super) fn array(&self, session: &Session) -> Result<Array, Trouble> {
         match self {

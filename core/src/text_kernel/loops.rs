@@ -1,16 +1,53 @@
 //! Loops: unrolled where their turns are known and few, else regions of the kernel.
 
+use super::dialect::LANE;
 use super::item::Item;
 use super::record::{Flow, Jumps, Recorder, Slot};
-use super::tree::{Effects, Expression, Loop, Step, Term};
+use super::tree::{Effects, Expression, Loop, Statement, Step, Term};
 use super::trouble::{Span, Trouble};
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::DType;
+use crate::ir::op::Op;
+use crate::session::flags::RECORD_LOOPS;
 
 /// Turns up to which a loop is unrolled.
 const MOST_UNROLLED: usize = 16;
 /// Statements up to which it is, with those of loops inside it.
 const MOST_UNROLLED_STEPS: usize = 20_000;
+
+/// How many turns a loop has at most, and how many of them all lanes take.
+#[derive(Clone, Copy)]
+struct Turns {
+    n: usize,
+    n_of_all: usize,
+}
+
+/// `while (counter < end) { body; counter += stride; }`, in either spelling.
+struct Strided<'l> {
+    counter: &'l str,
+    end: &'l Expression,
+    stride: &'l Expression,
+    body: &'l [Statement],
+}
+
+impl<'l> Strided<'l> {
+    fn of(inner: &'l Loop) -> Option<Self> {
+        let Term::Apply(Op::Lt, compared) = &inner.condition.as_ref()?.kind else { return None };
+        let (update, body) = match &inner.update[..] {
+            [update] => (update, &inner.body[..]),
+            [] if !Effects::of(&inner.body).continues => inner.body.split_last()?,
+            _ => return None,
+        };
+        let Step::Do(update) = &update.kind else { return None };
+        let Term::Assign(Some(Op::Add), added) = &update.kind else { return None };
+        let ([counter, end], [place, stride]) = (&compared[..], &**added) else { return None };
+        let (Term::Name(counter), Term::Name(place)) = (&counter.kind, &place.kind) else {
+            return None;
+        };
+        (counter == place && !inner.is_do).then_some(Self { counter, end, stride, body })
+    }
+}
 
 impl Recorder<'_> {
     /// Takes a loop, which stands there.
@@ -20,11 +57,17 @@ impl Recorder<'_> {
         self.frame.level += 1;
         let start = self.run_open(&inner.start);
         self.frame.loops.push(Jumps::default());
-        let flow = start.and_then(|_| match self.n_turns(inner)? {
-            Some(n_turns) if !self.frame.program.is_long(at) => {
-                self.unroll_if_short(inner, n_turns, at)
+        let flow = start.and_then(|_| {
+            let turns = match self.n_turns(inner)? {
+                Some(n_turns) => Some(Turns { n: n_turns, n_of_all: n_turns }),
+                None => self.strides(inner)?,
+            };
+            match turns {
+                Some(turns) if !self.frame.program.is_long(at) => {
+                    self.unroll_if_short(inner, turns, at)
+                }
+                _ => self.region(inner, at),
             }
-            _ => self.region(inner, at),
         });
         self.frame.loops.pop();
         self.frame.level -= 1;
@@ -39,21 +82,7 @@ impl Recorder<'_> {
     fn n_turns(&mut self, inner: &Loop) -> Result<Option<usize>, Trouble> {
         let Some(condition) = &inner.condition else { return Ok(None) };
         let body = Effects::of(&inner.body);
-        let passed = body.passed.iter().filter(|passed| self.frame.program.writes(passed));
-        let passed: Vec<&str> = passed.map(|passed| passed.name.as_str()).collect();
-        let is_known = |name: &str| match self.find(name) {
-            Some(at) => matches!(self.frame.variables[at].item, Item::Number(..)),
-            None => name != "i",
-        };
-        let stays = |expression: &Expression| {
-            names(expression).is_some_and(|names| {
-                names.iter().all(|name| {
-                    is_known(name)
-                        && !body.assigned.contains(name)
-                        && !passed.contains(&name.as_str())
-                })
-            })
-        };
+        let stays = |expression: &Expression| self.stays(expression, &body);
         let updates = inner.update.iter().map(|statement| match &statement.kind {
             Step::Do(expression) => Some(expression),
             _ => None,
@@ -82,15 +111,72 @@ impl Recorder<'_> {
         Ok(n_turns.filter(|&n| n <= MOST_UNROLLED))
     }
 
+    /// Whether an expression is of known numbers that a body leaves alone.
+    fn stays(&self, expression: &Expression, body: &Effects) -> bool {
+        let is_known = |name: &str| match self.find(name) {
+            Some(at) => matches!(self.frame.variables[at].item, Item::Number(..)),
+            None => name != "i" && name != LANE,
+        };
+        let is_passed = |name: &str| {
+            let mut passed = body.passed.iter().filter(|passed| passed.name == name);
+            passed.any(|passed| self.frame.program.writes(passed))
+        };
+        let stays =
+            |name: &String| is_known(name) && !body.assigned.contains(name) && !is_passed(name);
+        names(expression).is_some_and(|names| names.iter().all(stays))
+    }
+
+    /// The turns of `for (int j = i; j < end; j += stride)`, if both numbers are known and the turns are few: CUDA's loop
+    /// over more elements than threads, of which there is one turn where every element has a lane.
+    fn strides(&mut self, inner: &Loop) -> Result<Option<Turns>, Trouble> {
+        let Some(Strided { counter: name, end, stride, body }) = Strided::of(inner) else {
+            return Ok(None);
+        };
+        let Some(Item::Array(counter)) =
+            self.find(name).map(|at| self.frame.variables[at].item.clone())
+        else {
+            return Ok(None);
+        };
+        let Item::Array(lane) = self.lane()? else { return Ok(None) };
+        let most = match counter.dtype() {
+            DType::I32 => i32::MAX.into(),
+            DType::U32 => u32::MAX.into(),
+            DType::I64 | DType::U64 => i64::MAX,
+            _ => return Ok(None),
+        };
+        let body = Effects::of(body);
+        let begins = lane.cast(counter.dtype())?.id() == counter.id();
+        if !begins || body.assigned.iter().any(|assigned| assigned == name) {
+            return Ok(None);
+        }
+        if !self.stays(end, &body) || !self.stays(stride, &body) {
+            return Ok(None);
+        }
+        let (Some(end), Some(stride)) = (self.value(end)?.whole(), self.value(stride)?.whole())
+        else {
+            return Ok(None);
+        };
+        let lanes = exactly::<i64>(self.n);
+        // No counter comes round.
+        let fits =
+            stride > 0 && end.max(lanes).checked_add(stride).is_some_and(|last| last <= most);
+        if !fits || end > stride.saturating_mul(exactly(MOST_UNROLLED)) {
+            return Ok(None);
+        }
+        let turns_below =
+            |end: i64| exactly(end.max(0).cast_unsigned().div_ceil(stride.cast_unsigned()));
+        Ok(Some(Turns { n: turns_below(end), n_of_all: turns_below(end - lanes + 1) }))
+    }
+
     /// Unrolls a loop; one that is long by the loops inside it becomes a region, in which those are unrolled.
-    fn unroll_if_short(&mut self, inner: &Loop, n_turns: usize, at: Span) -> Result<Flow, Trouble> {
+    fn unroll_if_short(&mut self, inner: &Loop, turns: Turns, at: Span) -> Result<Flow, Trouble> {
         if self.unrolled_to.is_some() {
-            return self.unroll(inner, n_turns);
+            return self.unroll(inner, turns);
         }
         let (frame, arrays, n_steps) = (self.frame.clone(), self.arrays.clone(), self.n_steps);
         let most = n_steps + MOST_UNROLLED_STEPS;
         self.unrolled_to = Some(most);
-        let flow = self.unroll(inner, n_turns);
+        let flow = self.unroll(inner, turns);
         self.unrolled_to = None;
         if flow.is_ok() || self.n_steps <= most {
             return flow;
@@ -100,21 +186,33 @@ impl Recorder<'_> {
         self.region(inner, at)
     }
 
-    fn unroll(&mut self, inner: &Loop, n_turns: usize) -> Result<Flow, Trouble> {
+    fn unroll(&mut self, inner: &Loop, turns: Turns) -> Result<Flow, Trouble> {
         let effects = Effects::of(&inner.body);
         let leaving = Effects { continues: false, ..effects.clone() };
         let outer = self.frame.active.clone();
-        for _ in 0..n_turns {
+        let level = self.frame.level;
+        for turn in 0..turns.n {
+            let mut lanes = outer.clone();
+            if turn >= turns.n_of_all
+                && let Some(condition) = &inner.condition
+            {
+                let holds = self.value(condition)?.mask(self.session)?;
+                lanes = Some(self.and(lanes.as_ref(), &holds)?);
+                self.frame.active = self.live(lanes.as_ref(), &leaving)?;
+                self.frame.level = level + 1;
+            }
             self.frame.level += 1;
             let flow = self.run(&inner.body)?;
             self.frame.level -= 1;
-            self.frame.active = self.live(outer.as_ref(), &leaving)?;
-            if flow == Flow::Ends && !effects.continues {
+            self.frame.active = self.live(lanes.as_ref(), &leaving)?;
+            if flow == Flow::Ends && !effects.continues && turn < turns.n_of_all {
                 // All lanes have left; those that returned are gone.
                 return Ok(if effects.breaks { Flow::Goes } else { Flow::Ends });
             }
             self.innermost().continued = None;
             self.run_open(&inner.update)?;
+            self.frame.level = level;
+            self.frame.active = self.live(outer.as_ref(), &leaving)?;
         }
         Ok(Flow::Goes)
     }
@@ -130,6 +228,15 @@ impl Recorder<'_> {
             let what = "the loop has no end: its condition stays true, and nothing in it breaks or returns";
             let remedy = "leave it where it is done: if (x > 9) break;";
             return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
+        let is_read = |name: &&String| turn.read.contains(name) && self.raw(name).is_ok();
+        let is_recorded = self.session.flag_is_set(RECORD_LOOPS);
+        if let Some(name) = turn.assigned.iter().find(is_read).filter(|_| is_recorded) {
+            let what = format!("the loop writes `{name}` and reads it too");
+            let remedy = format!(
+                "hold the element in a variable while it turns: float v = {name}[i]; … {name}[i] = v;"
+            );
+            return Err(Trouble::new(at, what).with(Some(remedy)));
         }
         let leaving = Effects { continues: false, ..turn.clone() };
         let slots = self.slots(&leaving);

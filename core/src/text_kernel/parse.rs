@@ -6,7 +6,9 @@ use super::library;
 use super::prelude;
 use super::preprocess::tokens;
 use super::program::Captured;
-use super::tree::{Case, Expression, Function, Gives, Header, Local, Loop, Statement, Step, Term};
+use super::tree::{
+    Case, Expression, Function, Header, Local, Loop, Parameter, Statement, Step, Term,
+};
 use super::trouble::{Span, Trouble};
 use super::types::{self, TypeName, known};
 use crate::dtype::Scalar;
@@ -68,8 +70,7 @@ pub(super) fn expression(
 /// A function that may be called.
 pub(super) struct Known {
     pub(super) name: String,
-    /// What goes to the arguments.
-    pub(super) results: Vec<Option<Gives>>,
+    pub(super) parameters: Vec<Parameter>,
 }
 
 pub(super) struct Parser<'t> {

@@ -3,7 +3,7 @@
 use super::dialect::{self, KERNEL, OF_POINTERS, QUALIFIERS};
 use super::lexer::Token;
 use super::parse::{Known, Parser};
-use super::tree::{Function, Gives, Header, Parameter, Statement};
+use super::tree::{Function, Header, Parameter, Statement};
 use super::trouble::{Span, Trouble};
 use super::types::{self, TypeName, is_letter};
 
@@ -151,9 +151,8 @@ impl Parser<'_> {
     fn function(&mut self, n_constants: usize) -> Result<Option<Function>, Trouble> {
         let (mut header, at) = self.header()?;
         self.join_declared(&mut header, at)?;
-        let results = header.parameters.iter().map(Gives::of).collect();
         // It may not call itself.
-        let known = Known { name: header.name.clone(), results };
+        let known = Known { name: header.name.clone(), parameters: header.parameters.clone() };
         if self.takes(";") {
             self.functions.push(known);
             self.declared.push((header, at));

@@ -312,6 +312,11 @@ impl Effects {
 }
 
 impl Parameter {
+    /// Whether it is a value whose type calls bind.
+    pub(super) fn is_of_letter(&self) -> bool {
+        matches!(self.type_name, TypeName::Letter(_)) && !self.is_raw && !self.is_out
+    }
+
     /// Whether it is one value a lane that the function gives.
     pub(super) fn is_result(&self) -> bool {
         self.is_out && !self.is_raw

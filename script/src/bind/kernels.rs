@@ -17,14 +17,12 @@ use crate::context::Context;
 use crate::fault::{IntoFault, Result, behind_arguments, fault, fault_with_hint, of_argument};
 use crate::language::tokens::{self, registered};
 use crate::value::names::Sight;
-use crate::value::text_kernel::{CALL, KernelRef};
+use crate::value::text_kernel::{CALL, KernelRef, MOST_PARAMETERS};
 use crate::value::to_core::lend;
 use crate::value::{Arg, ArrayRef, scalar, type_name};
 
 /// Arguments of a kernel that reach it as they are; more come in a list.
 const FEWER_THAN_A_LIST: usize = MOST_ARGUMENTS - 1;
-/// The most with which a kernel is called. Each number more is read at each start, which takes as long as its square.
-const MOST_PARAMETERS: usize = 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
@@ -334,7 +332,7 @@ fn documented(registry: &mut Registry<'_>) {
          i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has). Several results are out parameters: void f(T x, out T s, out T c). \
          A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
          y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
-         template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
+         template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
          they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
          idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, int with unsigned \

@@ -18,6 +18,7 @@ use crate::fault::{Fault, Stop};
 use crate::language::tokens::{PREFIX, typed};
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
+use crate::value::text_kernel::{CALL, MOST_PARAMETERS};
 use crate::value::{Form, GENERATOR};
 use porcini_core::spelling::similar;
 
@@ -296,6 +297,13 @@ impl Diagnosis<'_> {
         {
             self.hints.push(format!("write {word}"));
             return format!("no function `{name}`");
+        }
+        if name == CALL {
+            let hint =
+                "numbers that belong together are one array, read by index: raw T p, p[0], p[1]";
+            self.hints.push(hint.into());
+            let n = arguments.split(", ").count() - 1;
+            return format!("a kernel got {n} arguments, expected up to {MOST_PARAMETERS}");
         }
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());

@@ -7,6 +7,9 @@ use super::standing::standing_for;
 
 /// The function that calls a kernel, which is its first argument.
 pub(crate) const CALL: &str = "call_kernel";
+/// The most arguments with which a kernel is called. Each number more is read at each start, which takes as long as its
+/// square.
+pub(crate) const MOST_PARAMETERS: usize = 20;
 
 /// A kernel or a reduction; copies are the same one.
 #[derive(Clone, Debug)]

@@ -46,7 +46,8 @@ impl Maker {
                 statements.push(Statement::If(condition, then, otherwise));
             }
             14 | 15 if self.n_loops < MOST_LOOPS => {
-                let repeated = self.for_loop();
+                let is_strided = self.random.one_in(5);
+                let repeated = if is_strided { self.strided() } else { self.for_loop() };
                 statements.push(repeated);
             }
             16 if self.n_loops < MOST_LOOPS => self.counted(statements),
@@ -233,6 +234,25 @@ impl Maker {
             let next = Expr::Op(step, vec![counter, Expr::Number(number(by))]);
             Statement::Assign(variable, None, next)
         };
+        let body = self.body();
+        self.scope.truncate(n_known);
+        self.block = around;
+        Statement::For(Box::new([start, update]), condition, body)
+    }
+
+    /// CUDA's loop over more elements than lanes: `for (int j = i; j < end; j += n)`.
+    fn strided(&mut self) -> Statement {
+        let n_known = self.scope.len();
+        let dtype = self.random.pick(&[DType::I32, DType::U32, DType::I64, DType::U64]);
+        let spelled = self.spelled(dtype);
+        let around = std::mem::replace(&mut self.block, n_known);
+        let variable = self.variable(dtype, false, true);
+        let start = Statement::Declare { variable, spelled, first: Some(Expr::Lane) };
+        let (op, most) = if self.random.one_in(2) { (Op::Mul, 4) } else { (Op::Add, 40) };
+        let other = i64::try_from(self.random.below(most)).unwrap_or(0);
+        let end = Expr::Op(op, vec![Expr::Count, Expr::Number(Scalar::Int(other))]);
+        let condition = Expr::Op(Op::Lt, vec![Expr::Variable(variable), end]);
+        let update = Statement::Assign(variable, Some(Op::Add), Expr::Count);
         let body = self.body();
         self.scope.truncate(n_known);
         self.block = around;
