@@ -16,10 +16,9 @@ use crate::convert::exactly;
 
 /// How long an idle worker looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-/// The same where the last work came soon, for many threads that each have a processor: others would take one away.
+/// The same where the last work came soon, for threads that each have a processor, others would take one away: waking one
+/// takes 5 to 150 microseconds.
 const LONG_SPIN: Duration = Duration::from_micros(300);
-/// Threads from which on waking them costs more than to let them look.
-const MANY: usize = 4;
 /// Workers that whoever has work wakes, and each of them again: waking one takes some microseconds.
 const WOKEN_AT_ONCE: usize = 4;
 
@@ -35,6 +34,11 @@ pub trait Background: Send + Sync {
 thread_local! {
     /// The number of a worker; 0 of other threads.
     static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of a worker; 0 of other threads.
+pub fn number() -> usize {
+    NUMBER.get()
 }
 
 /// Chunks of a job that threads claim, in parts: a thread begins with its own part, so that it finds the lanes of a launch
@@ -193,8 +197,7 @@ impl Pool {
     /// A pool of `threads` threads in all, the caller included (at least one).
     pub fn new(threads: usize) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let is_long = (MANY..=processors).contains(&threads);
-        let longest_spin = if is_long { LONG_SPIN } else { SPIN };
+        let longest_spin = if threads <= processors { LONG_SPIN } else { SPIN };
         let shared = Arc::new(Shared { longest_spin, ..Shared::default() });
         Self { threads: threads.max(1), shared, workers: OnceLock::new() }
     }

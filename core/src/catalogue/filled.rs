@@ -2,6 +2,7 @@
 
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::Op;
@@ -23,6 +24,39 @@ table! {
         Argument::Number(number) => finite_number(c, *number).map(Answer::from),
         x => x.each(c.op, |x| finite(c, x)).map(Answer::from),
     };
+    /// x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in
+    /// the type of x. Integers have no decimals.
+    ///
+    /// >> round(FloatC([1.234, 5.678]), 2)
+    /// [1.23, 5.68]
+    /// >> round(1234.5, -2)
+    /// 1200
+    round(x: Operand, decimals: Integer) = |c| match c.args[0] {
+        Argument::Number(number) => {
+            let rounded = rounded(c, &c.session.full(DType::F64, *number, 1)?)?.item(0)?;
+            Ok(Answer::from(rounded))
+        }
+        x => x.each(c.op, |x| rounded(c, x)).map(Answer::from),
+    };
+}
+
+fn rounded(c: &Call<'_, '_>, x: &Array) -> Result<Array> {
+    let decimals: i64 = c.integer(1)?;
+    if !x.dtype().is_float() {
+        return if decimals < 0 { Err(c.unexpected(0, "floats")) } else { Ok(x.clone()) };
+    }
+    let most = i64::from(f32::MAX_10_EXP) * 10;
+    let scale = 10.0_f64.powi(exactly(decimals.clamp(-most, most).abs()));
+    let (to, back) = if decimals < 0 { (Op::Div, Op::Mul) } else { (Op::Mul, Op::Div) };
+    if scale > x.dtype().largest_float() {
+        // Smaller than any decimal, or larger than any number.
+        return if decimals < 0 { x.apply(Op::Mul, &[0.0.into()]) } else { Ok(x.clone()) };
+    }
+    let scaled = x.apply(to, &[scale.into()])?;
+    let rounded = scaled.apply(Op::Round, &[])?.apply(back, &[scale.into()])?;
+    // What is too large to be scaled has no decimals.
+    let operands = [Operand::Array(&scaled.isfinite()?), (&rounded).into(), x.into()];
+    c.session.apply(Op::Select, &operands)
 }
 
 /// What stands for NaN and the infinities of a type.

@@ -299,6 +299,14 @@ table! {
     /// >> trapezoid(FloatC([0, 1, 4]), FloatC([0, 1, 3]))
     /// [5.5]
     trapezoid(y: Tensor; x: Operand, axis: Integer) = |c| trapezoid(c);
+    /// The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that
+    /// broadcasts, or one weight for each place along a single axis; 1 unless given.
+    ///
+    /// >> average(FloatC([1, 2, 6]), FloatC([1, 1, 2]))
+    /// [3.75]
+    /// >> average(TensorXfC([[1, 2], [3, 4]]), FloatC([3, 1]), 0)
+    /// [1.5, 2.5]
+    average(t: Tensor; weights: Operand, axes: Axes, keepdims: Bool("as keepdims")) = |c| average(c);
     /// Sums of products of an array and another that is turned around and moved along it: full (the default) wherever
     /// they meet, same as many as the longer one has, valid where the shorter one lies in the longer one.
     ///
@@ -461,6 +469,29 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
     }
 }
 
+fn average(c: &Call<'_, '_>) -> Result<Value> {
+    let (axes, keeps) = (c.axes(2)?, c.truth(3)?);
+    let t = c.tensor(0)?;
+    let t = t.each(|part| part.cast(part.dtype().quotient()))?;
+    let sum = |of: &Tensor| of.reduce(ReduceOp::Sum, axes.as_deref(), keeps);
+    let weights = match (c.args.get(1), axes.as_deref()) {
+        (None, _) => return number_or_tensor(t.mean(axes.as_deref(), keeps)?),
+        (Some(_), Some(&[axis])) => beside(&c.tensor(1)?, t.shape(), t.shape().axis(c.op, axis)?)?,
+        (Some(_), _) => c.tensor(1)?,
+    };
+    let Value::Tensor(weighted) = Value::from(t).try_mul(&Value::from(weights.clone()))? else {
+        return Err(c.unexpected(1, "weights"));
+    };
+    let weights = weights.broadcast_to(weighted.shape().extents())?;
+    number_or_tensor(sum(&weighted)?)?.try_div(&number_or_tensor(sum(&weights)?)?)
+}
+
+/// A line of numbers as one that lies along an axis of a shape; what is no line stays.
+fn beside(line: &Tensor, shape: &Shape, place: usize) -> Result<Tensor> {
+    let behind = if line.shape().rank() == 1 { shape.rank() - 1 - place } else { 0 };
+    (0..behind).try_fold(line.clone(), |line, _| line.expand(-1))
+}
+
 fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
     let (y, axis) = (c.tensor(0)?, if c.args.len() > 2 { c.integer(2)? } else { -1 });
     let y = y.each(|part| part.cast(part.dtype().quotient()))?;
@@ -477,8 +508,7 @@ fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
             // Places in an array are those of each line along the axis.
             let is_line = x.shape().rank() == 1;
             let along = if is_line { 0 } else { axis };
-            let behind = if is_line { y.shape().rank() - 1 - place } else { 0 };
-            let x = (0..behind).try_fold(x, |x, _| x.expand(-1))?;
+            let x = beside(&x, y.shape(), place)?;
             let given = x.shape().extents()[x.shape().axis(c.op, along)?];
             let expected = y.shape().extents()[place];
             if given != expected {

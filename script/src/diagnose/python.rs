@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 183] = [
+const WORDS: [(&str, &str); 182] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -100,7 +100,6 @@ const WORDS: [(&str, &str); 183] = [
     ("lower", "text.to_lower()"),
     ("strip", "text.trim()"),
     ("length", "len(x)"),
-    ("average", "hmean(x)"),
     (
         "standard deviation",
         "std(x), of the lanes themselves; with n - 1 std(x) * sqrt(n / (n - 1.0))",

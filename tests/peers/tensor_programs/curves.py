@@ -51,6 +51,21 @@ class Curves(Lines):
         area = ((y + np.roll(y, 1, axis)) * (dx / 2)).take(range(1, x.shape[axis]), axis).sum(axis)
         self.near(area, f"trapezoid({a}, {dx}, {axis})", np.full(area.shape, 200.0 * dx * x.shape[axis]), dtype, 2)
 
+    @differs("quotients", "lone-lanes")
+    def do_average(self):
+        a, x = self.pick(REAL, fits=lambda x: is_tame(x) and x.ndim > 0 and x.size > 0)
+        axis = self.axis(x)
+        weights = [self.random.randint(1, 4) for _ in range(x.shape[axis])]
+        dtype = quotient_type(x.dtype)
+        value = np.average(wide(cast(x, dtype)), axis=axis, weights=weights)
+        listed = ", ".join(map(str, weights))
+        self.near(value, f"average({a}, [{listed}], {axis})", np.full(np.shape(value), 100.0), dtype, 4)
+
+    def do_decimals(self):
+        a, x = self.pick(["f", "d"], fits=is_tame)
+        decimals = self.random.randint(-2, 3)
+        self.add(np.round(x, decimals), f"round({a}, {decimals})")
+
     @differs("vector-products", "lone-lanes")
     def do_slide(self):
         a, x = self.pick(NUMBERS, [1], lambda x: is_tame(x) and x.size > 1)

@@ -1,6 +1,7 @@
 //! Products by tiles, each held in registers while its terms go by, so many at once that the panels stay in the caches. A
 //! sum that is put down and taken up again goes on where it was.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -9,6 +10,7 @@ use super::matrices::Matrices;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::lanes::Lanes;
 use crate::backend::primitive::pieces::{Workers, lock};
+use crate::backend::thread_pool::{self, wait_until};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::Product;
@@ -20,6 +22,9 @@ const TERMS: usize = 256;
 const MOST_ROWS: usize = 240;
 /// Terms of a task that copies rows of the right factor.
 const PACKED_TERMS: usize = 64;
+/// Bytes of a right matrix that each thread copies for itself: memory that another one had takes longer to come than the
+/// copy, and nobody waits.
+const MOST_COPIED: usize = 1 << 19;
 
 /// The fastest kernel of an instruction set.
 fn kernel<T: Lane>(isa: Isa) -> Kernel<T> {
@@ -58,6 +63,8 @@ fn add_products<T: Lane>(tile: Tile<'_, T>) {
 #[derive(Clone, Copy)]
 struct Panels<T> {
     lanes: Lanes<T>,
+    /// Where the first one begins.
+    first: usize,
     /// Columns of a panel.
     width: usize,
     /// Panels of a matrix.
@@ -67,10 +74,15 @@ struct Panels<T> {
 }
 
 impl<T: Lane> Panels<T> {
+    /// Lanes of a matrix.
+    fn len(self) -> usize {
+        self.n * self.width * self.n_terms
+    }
+
     /// Some terms of a panel.
     fn range(self, matrix: usize, number: usize, terms: Range<usize>) -> Range<usize> {
-        let start = (matrix * self.n + number) * self.n_terms;
-        (start + terms.start) * self.width..(start + terms.end) * self.width
+        let start = self.first + matrix * self.len() + number * self.n_terms * self.width;
+        start + terms.start * self.width..start + terms.end * self.width
     }
 
     fn terms<'a>(self, matrix: usize, number: usize, terms: Range<usize>) -> &'a [T] {
@@ -82,63 +94,100 @@ impl<T: Lane> Panels<T> {
         let range = self.range(matrix, number, terms);
         self.lanes.slice_mut(range.start, range.end)
     }
+
+    /// In how many tasks a right matrix is copied.
+    fn n_tasks(self, matrices: &Matrices<T>) -> usize {
+        let is_turned = matrices.right.across != 1;
+        if is_turned { self.n } else { self.n_terms.div_ceil(PACKED_TERMS) }
+    }
+
+    /// A task of copying a right matrix: a panel, or terms of all of them.
+    fn copy(self, matrices: &Matrices<T>, matrix: usize, task: usize) {
+        let Matrices { right, columns, .. } = *matrices;
+        let width = self.width;
+        if right.across != 1 {
+            let outer = task * width..columns.min((task + 1) * width);
+            let to = self.terms_mut(matrix, task, 0..self.n_terms);
+            return right.pack(to, width, matrix, outer, 0..self.n_terms);
+        }
+        let terms = task * PACKED_TERMS..self.n_terms.min((task + 1) * PACKED_TERMS);
+        let to = |number| self.terms_mut(matrix, number, terms.clone());
+        let mut to: Vec<&mut [T]> = (0..self.n).map(to).collect();
+        right.pack_rows(&mut to, width, matrix, columns, terms);
+    }
+}
+
+/// Memory of one thread at a time, where it finds in its cache what it left there in a product before.
+struct Place {
+    number: usize,
+    /// Whether the right matrix has been copied to it.
+    has_right: bool,
+}
+
+/// The places that nobody has.
+struct Places(Mutex<Vec<Place>>);
+
+impl Places {
+    /// This thread's, or another.
+    fn take(&self) -> Place {
+        let taken = Cell::new(None);
+        // Threads that wait for something else may help, so that there are more than places.
+        wait_until(|| {
+            let mut free = lock(&self.0);
+            let own = free.iter().position(|place| place.number == thread_pool::number());
+            let at = own.or_else(|| free.len().checked_sub(1));
+            taken.set(at.map(|at| free.swap_remove(at)));
+            at.is_some()
+        });
+        taken.take().expect("internal error: no place")
+    }
 }
 
 pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) -> Result<()> {
     let kernel = kernel::<T>(workers.isa);
+    let threads = workers.pool.threads();
     let n_right = if matrices.is_shared { 1 } else { matrices.n };
-    let (width, n, n_terms) =
-        (kernel.columns, matrices.columns.div_ceil(kernel.columns), matrices.n_terms());
-    let packed = workers.scratch::<T>(n_right * n * width * n_terms)?;
-    let panels = Panels { lanes: packed.lanes, width, n, n_terms };
-    pack_right(workers, matrices, panels, n_right)?;
+    let (width, n_terms) = (kernel.columns, matrices.n_terms());
+    let n = matrices.columns.div_ceil(width);
+    let length = n * width * n_terms;
+    let is_worth = matrices.is_worth_a_thread();
+    let has_copies = n_right == 1 && is_worth && length * size_of::<T>() <= MOST_COPIED;
+    let n_copies = if has_copies { threads } else { n_right };
+    let packed = workers.scratch::<T>(n_copies * length)?;
+    let panels = Panels { lanes: packed.lanes, first: 0, width, n, n_terms };
+    if !has_copies {
+        let n_tasks = panels.n_tasks(&matrices);
+        workers.tasks(n_right * n_tasks, is_worth, move |task, _| {
+            panels.copy(&matrices, task / n_tasks, task % n_tasks);
+        })?;
+    }
     // Rows in units of tiles, as many blocks a thread as all have.
     let n_units = matrices.rows.div_ceil(kernel.rows);
-    let threads = workers.pool.threads();
     let n_blocks = matrices.rows.div_ceil(MOST_ROWS).max(2 * threads).next_multiple_of(threads);
     let n_blocks =
         if matrices.n >= 4 * threads { matrices.rows.div_ceil(MOST_ROWS) } else { n_blocks };
     let n_blocks = n_blocks.min(n_units);
     // Each thread packs left rows into a place of its own, kept from call to call by the allocator of blocks.
     let most_rows = n_units.div_ceil(n_blocks) * kernel.rows;
-    let place = most_rows * TERMS.min(n_terms);
-    let places = workers.scratch::<T>(threads * place)?;
-    let (places, free) = (places.lanes, Mutex::new((0..threads).collect::<Vec<usize>>()));
-    workers.tasks(matrices.n * n_blocks, matrices.is_worth_a_thread(), move |task, goes_on| {
+    let per_place = most_rows * TERMS.min(n_terms);
+    let lefts = workers.scratch::<T>(threads * per_place)?;
+    let lefts = lefts.lanes;
+    let places = (0..threads).map(|number| Place { number, has_right: !has_copies }).collect();
+    let places = Places(Mutex::new(places));
+    workers.tasks(matrices.n * n_blocks, is_worth, move |task, goes_on| {
         let (matrix, number) = (task / n_blocks, task % n_blocks);
         let [start, end] = [number, number + 1].map(|i| i * n_units / n_blocks * kernel.rows);
         let rows = start..end.min(matrices.rows);
-        let own = lock(&free).pop().expect("internal error: more tasks at once than threads");
-        let packed = places.slice_mut(own * place, (own + 1) * place);
+        let mut place = places.take();
+        let first = if has_copies { place.number * length } else { 0 };
+        let panels = Panels { first, ..panels };
+        if !place.has_right {
+            (0..panels.n_tasks(&matrices)).for_each(|task| panels.copy(&matrices, 0, task));
+            place.has_right = true;
+        }
+        let packed = lefts.slice_mut(place.number * per_place, (place.number + 1) * per_place);
         Block { kernel, matrices, panels, matrix, rows }.multiply(packed, goes_on);
-        lock(&free).push(own);
-    })
-}
-
-/// Copies right matrices into their panels.
-fn pack_right<T: Lane>(
-    workers: &Workers<'_>,
-    matrices: Matrices<T>,
-    panels: Panels<T>,
-    n_right: usize,
-) -> Result<()> {
-    let (right, columns, width) = (matrices.right, matrices.columns, panels.width);
-    let is_worth = matrices.is_worth_a_thread();
-    if right.across != 1 {
-        return workers.tasks(n_right * panels.n, is_worth, move |task, _| {
-            let (matrix, number) = (task / panels.n, task % panels.n);
-            let outer = number * width..columns.min((number + 1) * width);
-            let to = panels.terms_mut(matrix, number, 0..panels.n_terms);
-            right.pack(to, width, matrix, outer, 0..panels.n_terms);
-        });
-    }
-    let n_strips = panels.n_terms.div_ceil(PACKED_TERMS);
-    workers.tasks(n_right * n_strips, is_worth, move |task, _| {
-        let (matrix, strip) = (task / n_strips, task % n_strips);
-        let terms = strip * PACKED_TERMS..panels.n_terms.min((strip + 1) * PACKED_TERMS);
-        let to = |number| panels.terms_mut(matrix, number, terms.clone());
-        let mut to: Vec<&mut [T]> = (0..panels.n).map(to).collect();
-        right.pack_rows(&mut to, width, matrix, columns, terms);
+        lock(&places.0).push(place);
     })
 }
 
