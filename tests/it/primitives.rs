@@ -477,6 +477,33 @@ fn duplicates_are_found_if_asked_for() {
     assert_eq!(x.to_vec::<f32>().unwrap(), [0.0, 7.0, 0.0, 7.0]);
 }
 
+/// Whoever waits helps: more threads may meet in a product than a session has.
+#[test]
+fn products_of_several_threads_agree() {
+    let product = || {
+        let session = session(2);
+        let factor = |turned: f32| {
+            let lanes: Vec<f32> = (0..30_000).map(|i| (i as f32 * turned).sin()).collect();
+            session.array(&lanes).unwrap()
+        };
+        let left = Tensor::new(&factor(0.7), &[300, 100]).unwrap();
+        let products = (0..30).map(|i| {
+            let right = Tensor::new(&factor(0.1 * i as f32), &[100, 300]).unwrap();
+            left.matmul(&right).unwrap().entries().unwrap().swap_remove(0)
+        });
+        let products: Vec<Array> = products.collect();
+        session.eval(&products.iter().collect::<Vec<_>>()).unwrap();
+        products.iter().map(|product| product.to_vec::<f32>().unwrap()).collect::<Vec<_>>()
+    };
+    let alone = product();
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (0..6).map(|_| scope.spawn(product)).collect();
+        for other in others {
+            assert!(other.join().unwrap() == alone);
+        }
+    });
+}
+
 /// What a library computes on a GPU is as near as its formats allow, however factors lie; on CPUs nothing changes.
 #[test]
 fn tensor_cores_round_as_stated() {
