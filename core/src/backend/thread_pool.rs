@@ -16,10 +16,10 @@ use crate::convert::exactly;
 
 /// How long an idle worker looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(30);
-/// The same where the last work came soon, for threads that each have a processor, others would take one away: waking one
-/// takes 5 to 150 microseconds.
+/// The same where the last work came soon and each thread has a processor, so that none is taken from another: one that
+/// sleeps comes 5 to 150 microseconds late.
 const LONG_SPIN: Duration = Duration::from_micros(300);
-/// Workers that whoever has work wakes, and each of them again: waking one takes some microseconds.
+/// Workers that whoever has work wakes, and each of them again: to wake one keeps its waker some microseconds.
 const WOKEN_AT_ONCE: usize = 4;
 
 /// The function of a job: called once by each thread that joins, which takes chunks until none is left.
@@ -36,8 +36,8 @@ thread_local! {
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The number of a worker; 0 of other threads.
-pub fn number() -> usize {
+/// The number of the worker that this thread is; 0 of other threads.
+pub fn worker_number() -> usize {
     NUMBER.get()
 }
 

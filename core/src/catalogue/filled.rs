@@ -8,6 +8,9 @@ use crate::error::Result;
 use crate::ir::op::Op;
 use crate::value::Argument;
 
+/// Decimals beyond those of any float.
+const MOST_DECIMALS: i64 = 400;
+
 table! {
     /// What replaces values lane by lane.
     pub FILLED;
@@ -32,31 +35,42 @@ table! {
     /// >> round(1234.5, -2)
     /// 1200
     round(x: Operand, decimals: Integer) = |c| match c.args[0] {
-        Argument::Number(number) => {
+        Argument::Number(number @ Scalar::Float(_)) => {
             let rounded = rounded(c, &c.session.full(DType::F64, *number, 1)?)?.item(0)?;
             Ok(Answer::from(rounded))
         }
+        Argument::Number(number) => whole(c).map(|()| Answer::from(*number)),
         x => x.each(c.op, |x| rounded(c, x)).map(Answer::from),
     };
 }
 
-fn rounded(c: &Call<'_, '_>, x: &Array) -> Result<Array> {
+/// Refuses to round integers to tens.
+fn whole(c: &Call<'_, '_>) -> Result<()> {
     let decimals: i64 = c.integer(1)?;
+    if decimals < 0 { Err(c.unexpected(0, "floats")) } else { Ok(()) }
+}
+
+fn rounded(c: &Call<'_, '_>, x: &Array) -> Result<Array> {
     if !x.dtype().is_float() {
-        return if decimals < 0 { Err(c.unexpected(0, "floats")) } else { Ok(x.clone()) };
+        return whole(c).map(|()| x.clone());
     }
-    let most = i64::from(f32::MAX_10_EXP) * 10;
-    let scale = 10.0_f64.powi(exactly(decimals.clamp(-most, most).abs()));
+    // A half times 100 may be too large for a half.
+    let wide = x.cast(x.dtype().widened())?;
+    let decimals: i64 = c.integer(1)?;
+    let scale = 10.0_f64.powi(exactly(decimals.clamp(-MOST_DECIMALS, MOST_DECIMALS).abs()));
     let (to, back) = if decimals < 0 { (Op::Div, Op::Mul) } else { (Op::Mul, Op::Div) };
-    if scale > x.dtype().largest_float() {
-        // Smaller than any decimal, or larger than any number.
-        return if decimals < 0 { x.apply(Op::Mul, &[0.0.into()]) } else { Ok(x.clone()) };
-    }
-    let scaled = x.apply(to, &[scale.into()])?;
-    let rounded = scaled.apply(Op::Round, &[])?.apply(back, &[scale.into()])?;
-    // What is too large to be scaled has no decimals.
-    let operands = [Operand::Array(&scaled.isfinite()?), (&rounded).into(), x.into()];
-    c.session.apply(Op::Select, &operands)
+    let rounded = if scale <= wide.dtype().largest_float() {
+        wide.apply(to, &[scale.into()])?.apply(Op::Round, &[])?.apply(back, &[scale.into()])?
+    } else if decimals < 0 {
+        // Numbers are smaller than half of a step.
+        wide.apply(Op::Mul, &[0.0.into()])?
+    } else {
+        return Ok(x.clone());
+    };
+    // What is too large to be scaled has no decimals, and infinities stay.
+    let is_kept = if decimals < 0 { &wide } else { &rounded }.isfinite()?.try_not()?;
+    let operands = [Operand::Array(&is_kept), (&wide).into(), (&rounded).into()];
+    c.session.apply(Op::Select, &operands)?.cast(x.dtype())
 }
 
 /// What stands for NaN and the infinities of a type.

@@ -470,20 +470,34 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
 }
 
 fn average(c: &Call<'_, '_>) -> Result<Value> {
-    let (axes, keeps) = (c.axes(2)?, c.truth(3)?);
-    let t = c.tensor(0)?;
-    let t = t.each(|part| part.cast(part.dtype().quotient()))?;
-    let sum = |of: &Tensor| of.reduce(ReduceOp::Sum, axes.as_deref(), keeps);
-    let weights = match (c.args.get(1), axes.as_deref()) {
-        (None, _) => return number_or_tensor(t.mean(axes.as_deref(), keeps)?),
-        (Some(_), Some(&[axis])) => beside(&c.tensor(1)?, t.shape(), t.shape().axis(c.op, axis)?)?,
-        (Some(_), _) => c.tensor(1)?,
+    let (t, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);
+    if c.args.len() < 2 {
+        return number_or_tensor(t.mean(axes.as_deref(), keeps)?);
+    }
+    // Halves and weights of integers are added in a wider type, and rounded once.
+    let own = t.dtype().quotient();
+    let wide = |t: &Tensor| t.each(|part| part.cast(own.widened()));
+    let weights = wide(&c.tensor(1)?)?;
+    let weights = match axes.as_deref() {
+        Some(&[axis]) if weights.shape().rank() == 1 => {
+            let place = t.shape().axis(c.op, axis)?;
+            let [given, expected] = [weights.shape().extents()[0], t.shape().extents()[place]];
+            if given != expected {
+                let what = format!("got {given} weights, expected {expected} along axis {axis}");
+                return Err(Error::Argument { op: c.op, what });
+            }
+            beside(&weights, t.shape(), place)?
+        }
+        _ => weights,
     };
-    let Value::Tensor(weighted) = Value::from(t).try_mul(&Value::from(weights.clone()))? else {
+    let weights = weights.broadcast_to(t.shape().extents())?;
+    let weighted = Value::from(wide(&t)?).try_mul(&Value::from(weights.clone()))?;
+    let Value::Tensor(weighted) = weighted else { return Err(c.unexpected(1, "weights")) };
+    let sum = |of: &Tensor| of.reduce(ReduceOp::Sum, axes.as_deref(), keeps).map(Value::from);
+    let Value::Tensor(average) = sum(&weighted)?.try_div(&sum(&weights)?)? else {
         return Err(c.unexpected(1, "weights"));
     };
-    let weights = weights.broadcast_to(weighted.shape().extents())?;
-    number_or_tensor(sum(&weighted)?)?.try_div(&number_or_tensor(sum(&weights)?)?)
+    number_or_tensor(average.each(|part| part.cast(own))?)
 }
 
 /// A line of numbers as one that lies along an axis of a shape; what is no line stays.

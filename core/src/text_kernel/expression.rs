@@ -273,25 +273,27 @@ impl Parser<'_> {
             let what = format!("`{name}` is no type");
             return Err(Trouble::new(at, what));
         }
-        let explicit = self.explicit_type()?;
+        let explicit = self.explicit_types()?;
         if self.takes("(") {
-            return self.call(name, explicit.as_ref(), at);
+            return self.call(name, &explicit, at);
         }
         self.named(name, at)
     }
 
-    /// The type that a call of a template says: `sq<float>(x)`.
-    fn explicit_type(&mut self) -> Result<Option<TypeName>, Trouble> {
+    /// The types that a call of a template says: `sq<float>(x)`.
+    fn explicit_types(&mut self) -> Result<Vec<TypeName>, Trouble> {
         let back = self.place();
-        if self.takes("<")
+        let mut types = Vec::new();
+        while self.takes(if types.is_empty() { "<" } else { "," })
             && let Some(type_name) = self.type_name()?
-            && self.takes(">")
-            && self.is("(")
         {
-            return Ok(Some(type_name));
+            types.push(type_name);
         }
-        self.go_back(back);
-        Ok(None)
+        if types.is_empty() || !self.takes(">") || !self.is("(") {
+            self.go_back(back);
+            types.clear();
+        }
+        Ok(types)
     }
 
     /// What begins with a type: a conversion, or one of its limits.
@@ -331,12 +333,7 @@ impl Parser<'_> {
         Ok(Expression { at, kind: Term::Limit(of_type, SIZE_OF.into()) })
     }
 
-    fn call(
-        &mut self,
-        name: &str,
-        explicit: Option<&TypeName>,
-        at: Span,
-    ) -> Result<Expression, Trouble> {
+    fn call(&mut self, name: &str, explicit: &[TypeName], at: Span) -> Result<Expression, Trouble> {
         let mut args = Vec::new();
         while !self.takes(")") {
             if !args.is_empty() {
@@ -361,16 +358,16 @@ impl Parser<'_> {
             }
         }
         let parameters = self.parameters_of(name);
-        if let Some(type_name) = explicit {
-            for (number, arg) in args.iter_mut().enumerate() {
-                if parameters
-                    .as_ref()
-                    .is_none_or(|known| known.get(number).is_some_and(Parameter::is_of_letter))
-                {
-                    let kind = Term::Cast(type_name.clone(), arg.clone().into());
-                    *arg = Expression { at: arg.at, kind };
-                }
-            }
+        if let Some(type_name) = explicit.first()
+            && !name.starts_with(ATOMIC)
+        {
+            self.convert(&mut args, parameters.as_deref(), type_name, explicit.len()).map_err(
+                |what| {
+                    let remedy =
+                        format!("leave the types away, or convert a value: {name}(int(x), y)");
+                    Trouble::new(at, format!("`{name}` {what}")).with(Some(remedy))
+                },
+            )?;
         }
         let mut results: Vec<_> = parameters.iter().flatten().map(Gives::of).collect();
         results.resize(args.len(), None);
@@ -387,6 +384,31 @@ impl Parser<'_> {
         }
         let results = results.iter().map(Option::is_some).collect();
         Ok(Expression { at, kind: Term::Call(name.into(), args, results) })
+    }
+
+    /// Converts what is given to the letter of a template.
+    fn convert(
+        &self,
+        args: &mut [Expression],
+        parameters: Option<&[Parameter]>,
+        type_name: &TypeName,
+        n_types: usize,
+    ) -> Result<(), &'static str> {
+        let letters = parameters.into_iter().flatten().map(|parameter| &parameter.type_name);
+        let mut letters = letters.filter(|name| matches!(name, TypeName::Letter(_)));
+        let first = letters.next();
+        if n_types > 1 || letters.any(|other| Some(other) != first) {
+            return Err("has several types, which are those of its arguments");
+        }
+        for (number, arg) in args.iter_mut().enumerate() {
+            let is_converted = parameters
+                .is_none_or(|known| known.get(number).is_some_and(Parameter::is_of_letter));
+            if is_converted {
+                let kind = Term::Cast(type_name.clone(), arg.clone().into());
+                *arg = Expression { at: arg.at, kind };
+            }
+        }
+        Ok(())
     }
 
     /// What a function of the text or the script takes.

@@ -27,25 +27,57 @@ struct Turns {
 struct Strided<'l> {
     counter: &'l str,
     end: &'l Expression,
+    /// Whether the end itself is counted, too.
+    has_end: bool,
     stride: &'l Expression,
     body: &'l [Statement],
 }
 
 impl<'l> Strided<'l> {
     fn of(inner: &'l Loop) -> Option<Self> {
-        let Term::Apply(Op::Lt, compared) = &inner.condition.as_ref()?.kind else { return None };
+        let Term::Apply(op, compared) = &inner.condition.as_ref()?.kind else { return None };
+        let [left, right] = &compared[..] else { return None };
+        let (counter, end) = match op {
+            Op::Lt | Op::Le => (left, right),
+            Op::Gt | Op::Ge => (right, left),
+            _ => return None,
+        };
         let (update, body) = match &inner.update[..] {
             [update] => (update, &inner.body[..]),
             [] if !Effects::of(&inner.body).continues => inner.body.split_last()?,
             _ => return None,
         };
-        let Step::Do(update) = &update.kind else { return None };
-        let Term::Assign(Some(Op::Add), added) = &update.kind else { return None };
-        let ([counter, end], [place, stride]) = (&compared[..], &**added) else { return None };
-        let (Term::Name(counter), Term::Name(place)) = (&counter.kind, &place.kind) else {
-            return None;
+        let (place, stride) = added(update)?;
+        let Term::Name(counter) = &counter.kind else { return None };
+        // What the body declares ends with it.
+        let declares = |statement: &Statement| match &statement.kind {
+            Step::Declare(_, variables) => variables.iter().any(|(name, _)| {
+                name == counter || names(stride).is_none_or(|of| of.contains(name))
+            }),
+            _ => false,
         };
-        (counter == place && !inner.is_do).then_some(Self { counter, end, stride, body })
+        let is_strided = place == counter && !inner.is_do && !body.iter().any(declares);
+        let has_end = matches!(op, Op::Le | Op::Ge);
+        is_strided.then_some(Self { counter, end, has_end, stride, body })
+    }
+}
+
+/// The variable that a statement adds to, and what: `j += s` or `j = j + s`.
+fn added(update: &Statement) -> Option<(&str, &Expression)> {
+    let Step::Do(Expression { kind: Term::Assign(op, parts), .. }) = &update.kind else {
+        return None;
+    };
+    let [place, value] = &**parts;
+    let Term::Name(name) = &place.kind else { return None };
+    match (op, &value.kind) {
+        (Some(Op::Add), _) => Some((name, value)),
+        (None, Term::Apply(Op::Add, sum)) => match &sum[..] {
+            [Expression { kind: Term::Name(first), .. }, stride] if first == name => {
+                Some((name, stride))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -129,7 +161,7 @@ impl Recorder<'_> {
     /// The turns of `for (int j = i; j < end; j += stride)`, if both numbers are known and the turns are few: CUDA's loop
     /// over more elements than threads, of which there is one turn where every element has a lane.
     fn strides(&mut self, inner: &Loop) -> Result<Option<Turns>, Trouble> {
-        let Some(Strided { counter: name, end, stride, body }) = Strided::of(inner) else {
+        let Some(Strided { counter: name, end, has_end, stride, body }) = Strided::of(inner) else {
             return Ok(None);
         };
         let Some(Item::Array(counter)) =
@@ -145,7 +177,11 @@ impl Recorder<'_> {
             _ => return Ok(None),
         };
         let body = Effects::of(body);
-        let begins = lane.cast(counter.dtype())?.id() == counter.id();
+        // Perhaps by way of another type that holds every lane.
+        let mut begins = false;
+        for via in [DType::I32, DType::U32, DType::I64, DType::U64] {
+            begins |= lane.cast(via)?.cast(counter.dtype())?.id() == counter.id();
+        }
         if !begins || body.assigned.iter().any(|assigned| assigned == name) {
             return Ok(None);
         }
@@ -156,7 +192,7 @@ impl Recorder<'_> {
         else {
             return Ok(None);
         };
-        let lanes = exactly::<i64>(self.n);
+        let (lanes, end) = (exactly::<i64>(self.n), end.saturating_add(has_end.into()));
         // No counter comes round.
         let fits =
             stride > 0 && end.max(lanes).checked_add(stride).is_some_and(|last| last <= most);
@@ -165,7 +201,10 @@ impl Recorder<'_> {
         }
         let turns_below =
             |end: i64| exactly(end.max(0).cast_unsigned().div_ceil(stride.cast_unsigned()));
-        Ok(Some(Turns { n: turns_below(end), n_of_all: turns_below(end - lanes + 1) }))
+        Ok(Some(Turns {
+            n: turns_below(end),
+            n_of_all: turns_below(end.saturating_sub(lanes - 1)),
+        }))
     }
 
     /// Unrolls a loop; one that is long by the loops inside it becomes a region, in which those are unrolled.
@@ -234,7 +273,9 @@ impl Recorder<'_> {
         if let Some(name) = turn.assigned.iter().find(is_read).filter(|_| is_recorded) {
             let what = format!("the loop writes `{name}` and reads it too");
             let remedy = format!(
-                "hold the element in a variable while it turns: float v = {name}[i]; … {name}[i] = v;"
+                "hold the element in a variable while it turns: float v = {name}[i]; … {name}[i] = v; or, \
+                 of other elements in each turn, give the kernel a lane for each, or for up to {MOST_UNROLLED}: \
+                 for (int j = i; j < m; j += n)"
             );
             return Err(Trouble::new(at, what).with(Some(remedy)));
         }

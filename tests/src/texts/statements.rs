@@ -240,7 +240,7 @@ impl Maker {
         Statement::For(Box::new([start, update]), condition, body)
     }
 
-    /// CUDA's loop over more elements than lanes: `for (int j = i; j < end; j += n)`.
+    /// CUDA's loop over more elements than lanes: `for (int j = i; j < end; j += n)`, in its spellings.
     fn strided(&mut self) -> Statement {
         let n_known = self.scope.len();
         let dtype = self.random.pick(&[DType::I32, DType::U32, DType::I64, DType::U64]);
@@ -251,8 +251,16 @@ impl Maker {
         let (op, most) = if self.random.one_in(2) { (Op::Mul, 4) } else { (Op::Add, 40) };
         let other = i64::try_from(self.random.below(most)).unwrap_or(0);
         let end = Expr::Op(op, vec![Expr::Count, Expr::Number(Scalar::Int(other))]);
-        let condition = Expr::Op(Op::Lt, vec![Expr::Variable(variable), end]);
-        let update = Statement::Assign(variable, Some(Op::Add), Expr::Count);
+        let counter = || Expr::Variable(variable);
+        let condition = match self.random.below(4) {
+            0 => Expr::Op(Op::Le, vec![counter(), end]),
+            1 => Expr::Op(Op::Gt, vec![end, counter()]),
+            _ => Expr::Op(Op::Lt, vec![counter(), end]),
+        };
+        let update = match self.random.below(3) {
+            0 => Statement::Assign(variable, None, Expr::Op(Op::Add, vec![counter(), Expr::Count])),
+            _ => Statement::Assign(variable, Some(Op::Add), Expr::Count),
+        };
         let body = self.body();
         self.scope.truncate(n_known);
         self.block = around;

@@ -7,11 +7,10 @@
 
 use std::array::from_fn;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use super::MemoryArray;
 use super::lanes::Lanes;
-use super::pieces::{WORTH_A_THREAD, Workers, lock};
+use super::pieces::{WORTH_A_THREAD, Workers};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::{ACCUMULATORS, CHUNK};
 use crate::convert::exactly;
@@ -148,12 +147,10 @@ impl<T: Lane> Step<T> {
         let is_run = n_chunks * n_widths == 1;
         // Each thread has accumulators of its own.
         let (threads, room) = (workers.pool.threads(), ACCUMULATORS * width);
-        let places = workers.scratch::<T>(threads * room)?;
-        let (places, free) = (places.lanes, Mutex::new((0..threads).collect::<Vec<usize>>()));
-        workers.tasks(n_blocks.div_ceil(at_once), is_worth, move |task, goes_on| {
+        let scratch = workers.scratch::<T>(threads * room)?;
+        let places = scratch.places(room);
+        let each = move |task: usize, accumulators: &mut [T], goes_on: &dyn Fn() -> bool| {
             let blocks = task * at_once..n_blocks.min((task + 1) * at_once);
-            let place = lock(&free).pop().expect("internal error: more tasks at once than threads");
-            let accumulators = places.slice_mut(place * room, (place + 1) * room);
             let mut reduce = |lanes: Range<usize>, results: Range<usize>, of: Range<usize>| {
                 let blocks = Blocks {
                     lanes: x.slice(lanes.start, lanes.end),
@@ -183,7 +180,9 @@ impl<T: Lane> Step<T> {
                 let start = chunk * inner + column;
                 reduce(at(first)..at(last) + columns, start..start + columns, first..last + 1);
             }
-            lock(&free).push(place);
+        };
+        workers.tasks(n_blocks.div_ceil(at_once), is_worth, move |task, goes_on| {
+            places.with(|_, place| each(task, place.slice_mut(0, room), goes_on));
         })?;
         if n_chunks == 1 {
             return Ok(());

@@ -1,12 +1,13 @@
 //! Work on many lanes in pieces, by several threads if that pays.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Room;
 use super::lanes::Lanes;
 use crate::backend::isa::Isa;
-use crate::backend::thread_pool::{Chunks, Claims, Pool};
+use crate::backend::thread_pool::{Chunks, Claims, Pool, wait_until, worker_number};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -49,13 +50,33 @@ impl<T: Copy> Scratch<T> {
 }
 
 impl<T: Copy> ScratchPool<T> {
-    /// Calls `work` with a place that no other thread has meanwhile.
-    pub(super) fn with<R>(&self, work: impl FnOnce(Lanes<T>) -> R) -> R {
-        let place = lock(&self.free).pop();
-        let place = place.expect("internal error: more threads at work than there are");
-        let result = work(self.lanes.range(place * self.length, self.length));
-        lock(&self.free).push(place);
-        result
+    /// Calls `work` with the number of a place and its lanes, which no other thread has meanwhile: the one that this thread
+    /// had in a call before, whose lanes are in its cache, or another. Threads that wait for something else may help, so
+    /// that there are more than places.
+    pub(super) fn with<R>(&self, work: impl FnOnce(usize, Lanes<T>) -> R) -> R {
+        let own = worker_number();
+        let taken = Cell::new(None);
+        wait_until(|| {
+            let mut free = lock(&self.free);
+            let at = free.iter().position(|&number| number == own);
+            taken.set(at.map(|at| free.swap_remove(at)).or_else(|| free.pop()));
+            taken.get().is_some()
+        });
+        let number = taken.get().expect("internal error: no place");
+        let _place = Place { free: &self.free, number };
+        work(number, self.lanes.range(number * self.length, self.length))
+    }
+}
+
+/// A place that is given back with this, also where a thread panics: others may wait for it.
+struct Place<'p> {
+    free: &'p Mutex<Vec<usize>>,
+    number: usize,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        lock(self.free).push(self.number);
     }
 }
 

@@ -155,7 +155,7 @@ fn in_rows<K: Copy + Send + Sync + 'static>(
     let at_once = (TASK / extent).max(1);
     let is_worth = n * extent >= WORTH_A_THREAD;
     workers.tasks(n.div_ceil(at_once), is_worth, move |task, goes_on| {
-        places.with(|place| {
+        places.with(|_, place| {
             let [keys, other] = [0, extent].map(|start| place.range(start, extent));
             let rows = task * at_once..n.min((task + 1) * at_once);
             rows.take_while(|_| goes_on()).for_each(|row| each(row, keys, other));

@@ -86,7 +86,7 @@ fn words<T: Copy + 'static>(
         }
     };
     workers.tasks(n_tiles.div_ceil(at_once), is_worth, move |task, goes_on| {
-        places.with(|near| {
+        places.with(|_, near| {
             let near = near.slice_mut(0, near.len()).as_chunks_mut().0;
             let tiles = task * at_once..n_tiles.min((task + 1) * at_once);
             tiles.take_while(|_| goes_on()).for_each(|tile| turn(tile, near));

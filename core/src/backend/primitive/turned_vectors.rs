@@ -60,7 +60,7 @@ pub(super) fn turn<K: VectorKey + Send + 'static, const N: usize>(
     };
     workers.tasks(n_parts, true, move |part, goes_on| {
         if goes_on() {
-            places.with(|held| turn(part, held));
+            places.with(|_, held| turn(part, held));
         }
     })
 }

@@ -1,16 +1,14 @@
 //! Products by tiles, each held in registers while its terms go by, so many at once that the panels stay in the caches. A
 //! sum that is put down and taken up again goes on where it was.
 
-use std::cell::Cell;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::kernels::{Kernel, Tile};
 use super::matrices::Matrices;
 use crate::backend::isa::Isa;
 use crate::backend::primitive::lanes::Lanes;
-use crate::backend::primitive::pieces::{Workers, lock};
-use crate::backend::thread_pool::{self, wait_until};
+use crate::backend::primitive::pieces::Workers;
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::Product;
@@ -63,8 +61,6 @@ fn add_products<T: Lane>(tile: Tile<'_, T>) {
 #[derive(Clone, Copy)]
 struct Panels<T> {
     lanes: Lanes<T>,
-    /// Where the first one begins.
-    first: usize,
     /// Columns of a panel.
     width: usize,
     /// Panels of a matrix.
@@ -74,14 +70,9 @@ struct Panels<T> {
 }
 
 impl<T: Lane> Panels<T> {
-    /// Lanes of a matrix.
-    fn len(self) -> usize {
-        self.n * self.width * self.n_terms
-    }
-
     /// Some terms of a panel.
     fn range(self, matrix: usize, number: usize, terms: Range<usize>) -> Range<usize> {
-        let start = self.first + matrix * self.len() + number * self.n_terms * self.width;
+        let start = (matrix * self.n + number) * self.n_terms * self.width;
         start + terms.start * self.width..start + terms.end * self.width
     }
 
@@ -117,77 +108,55 @@ impl<T: Lane> Panels<T> {
     }
 }
 
-/// Memory of one thread at a time, where it finds in its cache what it left there in a product before.
-struct Place {
-    number: usize,
-    /// Whether the right matrix has been copied to it.
-    has_right: bool,
-}
-
-/// The places that nobody has.
-struct Places(Mutex<Vec<Place>>);
-
-impl Places {
-    /// This thread's, or another.
-    fn take(&self) -> Place {
-        let taken = Cell::new(None);
-        // Threads that wait for something else may help, so that there are more than places.
-        wait_until(|| {
-            let mut free = lock(&self.0);
-            let own = free.iter().position(|place| place.number == thread_pool::number());
-            let at = own.or_else(|| free.len().checked_sub(1));
-            taken.set(at.map(|at| free.swap_remove(at)));
-            at.is_some()
-        });
-        taken.take().expect("internal error: no place")
-    }
-}
-
 pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) -> Result<()> {
     let kernel = kernel::<T>(workers.isa);
-    let threads = workers.pool.threads();
+    let is_worth = matrices.is_worth_a_thread();
+    let threads = if is_worth { workers.pool.threads() } else { 1 };
+    // Rows in units of tiles, as many blocks a thread as all have.
+    let n_units = matrices.rows.div_ceil(kernel.rows);
+    let n_blocks = matrices.rows.div_ceil(MOST_ROWS);
+    let is_many = matrices.n >= 4 * threads;
+    let n_blocks =
+        if is_many { n_blocks } else { n_blocks.max(2 * threads).next_multiple_of(threads) };
+    let n_blocks = n_blocks.min(n_units);
     let n_right = if matrices.is_shared { 1 } else { matrices.n };
     let (width, n_terms) = (kernel.columns, matrices.n_terms());
     let n = matrices.columns.div_ceil(width);
     let length = n * width * n_terms;
-    let is_worth = matrices.is_worth_a_thread();
-    let has_copies = n_right == 1 && is_worth && length * size_of::<T>() <= MOST_COPIED;
-    let n_copies = if has_copies { threads } else { n_right };
-    let packed = workers.scratch::<T>(n_copies * length)?;
-    let panels = Panels { lanes: packed.lanes, first: 0, width, n, n_terms };
+    // Each thread packs left rows, and small right matrices, into a place of its own, kept from call to call by the allocator
+    // of blocks.
+    let most_rows = n_units.div_ceil(n_blocks) * kernel.rows;
+    let left_length = most_rows * TERMS.min(n_terms);
+    let has_copies =
+        n_right == 1 && matrices.n * n_blocks >= threads && length * size_of::<T>() <= MOST_COPIED;
+    let [shared, own] = if has_copies { [0, length] } else { [n_right * length, 0] };
+    let packed = workers.scratch::<T>(shared)?;
+    let panels = Panels { lanes: packed.lanes, width, n, n_terms };
     if !has_copies {
         let n_tasks = panels.n_tasks(&matrices);
         workers.tasks(n_right * n_tasks, is_worth, move |task, _| {
             panels.copy(&matrices, task / n_tasks, task % n_tasks);
         })?;
     }
-    // Rows in units of tiles, as many blocks a thread as all have.
-    let n_units = matrices.rows.div_ceil(kernel.rows);
-    let n_blocks = matrices.rows.div_ceil(MOST_ROWS).max(2 * threads).next_multiple_of(threads);
-    let n_blocks =
-        if matrices.n >= 4 * threads { matrices.rows.div_ceil(MOST_ROWS) } else { n_blocks };
-    let n_blocks = n_blocks.min(n_units);
-    // Each thread packs left rows into a place of its own, kept from call to call by the allocator of blocks.
-    let most_rows = n_units.div_ceil(n_blocks) * kernel.rows;
-    let per_place = most_rows * TERMS.min(n_terms);
-    let lefts = workers.scratch::<T>(threads * per_place)?;
-    let lefts = lefts.lanes;
-    let places = (0..threads).map(|number| Place { number, has_right: !has_copies }).collect();
-    let places = Places(Mutex::new(places));
+    let scratch = workers.scratch::<T>(threads * (left_length + own))?;
+    let places = scratch.places(left_length + own);
+    let is_copied: Vec<_> = (0..threads).map(|_| AtomicBool::new(false)).collect();
     workers.tasks(matrices.n * n_blocks, is_worth, move |task, goes_on| {
         let (matrix, number) = (task / n_blocks, task % n_blocks);
         let [start, end] = [number, number + 1].map(|i| i * n_units / n_blocks * kernel.rows);
         let rows = start..end.min(matrices.rows);
-        let mut place = places.take();
-        let first = if has_copies { place.number * length } else { 0 };
-        let panels = Panels { first, ..panels };
-        if !place.has_right {
-            (0..panels.n_tasks(&matrices)).for_each(|task| panels.copy(&matrices, 0, task));
-            place.has_right = true;
-        }
-        let packed = lefts.slice_mut(place.number * per_place, (place.number + 1) * per_place);
-        Block { kernel, matrices, panels, matrix, rows }.multiply(packed, goes_on);
-        lock(&places.0).push(place);
+        places.with(|number, place| {
+            let mut panels = panels;
+            if has_copies {
+                panels.lanes = place.range(left_length, own);
+                // Nobody else has the place.
+                if !is_copied[number].swap(true, Ordering::Relaxed) {
+                    (0..panels.n_tasks(&matrices)).for_each(|task| panels.copy(&matrices, 0, task));
+                }
+            }
+            let packed = place.slice_mut(0, left_length);
+            Block { kernel, matrices, panels, matrix, rows }.multiply(packed, goes_on);
+        });
     })
 }
 
