@@ -15,7 +15,7 @@ use crate::diagnose::location::{
 use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
 use crate::diagnose::{matrices, python};
 use crate::fault::{Fault, Stop};
-use crate::language::tokens::{PREFIX, typed};
+use crate::language::tokens::{as_typed, typed};
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
 use crate::value::text_kernel::{CALL, MOST_PARAMETERS};
@@ -89,6 +89,7 @@ impl Error {
         let mut place = None;
         // Of an error without a place the call in which it happened.
         let mut call = None;
+        let mut caller = "";
         loop {
             let (function, source, inner, position) = match innermost {
                 EvalAltResult::ErrorInFunctionCall(function, source, inner, position) => {
@@ -107,9 +108,12 @@ impl Error {
             if !position.is_none() {
                 call = Some((*position, cell.clone()));
             }
+            // A module's function is called by the one that others call by its name.
+            let is_passed_on = caller != function && caller == typed(function);
+            caller = function;
             if source == LISTED {
                 place = Some(*position);
-            } else if !function.is_empty() {
+            } else if !function.is_empty() && !is_passed_on {
                 let place = format!("{}:{}", cell.0, line_of(*position));
                 calls.push((display_function(function), place));
                 if let Some(text) = (around.module_text)(source) {
@@ -168,7 +172,7 @@ impl Diagnosis<'_> {
         let message = match error {
             EvalAltResult::ErrorTerminated(token, _) => return stopped(token),
             EvalAltResult::ErrorParsing(parse, _) => {
-                return (ErrorKind::Syntax, self.syntax(parse).replace(PREFIX, ""));
+                return (ErrorKind::Syntax, as_typed(&self.syntax(parse)));
             }
             EvalAltResult::ErrorRuntime(value, _) => self.raised(value),
             EvalAltResult::ErrorFunctionNotFound(signature, _) => {

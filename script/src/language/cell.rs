@@ -13,6 +13,7 @@ use crate::language::called;
 use crate::language::calls;
 use crate::language::lexer::{Lexeme, Lexer};
 use crate::language::semicolons::{self, end_statement, place, position};
+use crate::language::tokens::Owner;
 use crate::language::words::n_lines;
 
 /// A text and what was read of it.
@@ -25,6 +26,8 @@ pub struct Cell {
     is_cut: bool,
     /// Variables that one piece may leave for another; `None` where no call can be marked.
     declared: OnceCell<Option<HashSet<String>>>,
+    /// The module that it is the text of.
+    owner: Option<Owner>,
 }
 
 /// A part of a cell that runs by itself: script, or a command with its script.
@@ -72,6 +75,11 @@ impl Cell {
         let end = cell.lex(start, |_, _| false);
         cell.add(start..end, None, 0..cell.lexemes.len());
         cell
+    }
+
+    /// The text of a module, which owns its functions.
+    pub(crate) fn of_module(text: &str, owner: Owner) -> Self {
+        Self { owner: Some(owner), ..Self::script(text) }
     }
 
     /// A script whose pieces are its statements: they end with lines, not within brackets.
@@ -138,6 +146,7 @@ impl Cell {
             pieces: Vec::new(),
             is_cut: false,
             declared: OnceCell::new(),
+            owner: None,
         }
     }
 
@@ -316,7 +325,15 @@ impl Cell {
         });
         let declared = declared.as_ref();
         let lexemes = &lexemes[first..end];
-        let program = semicolons::compile(engine, &self.text, lexemes, part, line, declared);
+        let program = semicolons::compile(
+            engine,
+            &self.text,
+            lexemes,
+            part,
+            line,
+            declared,
+            self.owner.as_ref(),
+        );
         program.map_err(|ParseError(what, at)| ParseError(what, piece.lines.place(at)))
     }
 }

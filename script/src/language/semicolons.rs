@@ -14,7 +14,7 @@ use crate::language::called::Scopes;
 use crate::language::calls;
 use crate::language::lexer::{LETTER, Lexeme};
 use crate::language::slices;
-use crate::language::tokens::{self, Told};
+use crate::language::tokens::{self, Owner, Told};
 use crate::language::unpack;
 use crate::language::words::n_lines;
 
@@ -36,6 +36,7 @@ pub(crate) fn compile(
     part: Range<usize>,
     line: usize,
     declared: Option<&HashSet<String>>,
+    owner: Option<&Owner>,
 ) -> Result<AST, ParseError> {
     let known = tokens::variables(engine).filter(|_| declared.is_some());
     let known = known.as_ref().map(|known| known.borrow());
@@ -44,7 +45,7 @@ pub(crate) fn compile(
             || declared.is_some_and(|declared| declared.contains(name))
     };
     let scopes = known.is_some().then(|| Scopes::new(text, &is_variable));
-    let mended = Mended::new(text, lexemes, part, line, scopes);
+    let mended = Mended::new(text, lexemes, part, line, scopes, declared, owner);
     if let Some(place) = mended.too_long {
         let most = Bytes(LONGEST_TOKEN as u64);
         let what = format!("a name, number or piece of text is longer than {most}");
@@ -73,7 +74,7 @@ pub(crate) fn place(line: usize, column: usize) -> Position {
 
 /// Whether a text is one expression.
 pub(crate) fn is_expression(engine: &Engine, text: &str, lexemes: &[Lexeme]) -> bool {
-    let told = Mended::new(text, lexemes, 0..text.len(), 1, None).told;
+    let told = Mended::new(text, lexemes, 0..text.len(), 1, None, None, None).told;
     tokens::start(engine, Told { signs: told.signs, ..Told::default() });
     engine.compile_expression(text).is_ok()
 }
@@ -113,6 +114,8 @@ impl Mended {
         part: Range<usize>,
         line: usize,
         mut scopes: Option<Scopes<'t>>,
+        declared: Option<&HashSet<String>>,
+        owner: Option<&Owner>,
     ) -> Self {
         let mut mended = Self::default();
         mended.add_blank(line - 1, &text[..part.start]);
@@ -161,6 +164,16 @@ impl Mended {
                 |next: &Lexeme| slices.contains(&next.start) && slices::is_variable(before, lexeme);
             let next = code.peek().copied().filter(|next| !end_statement(text, lexeme, next));
             let is_slice = next.is_some_and(is_sliced);
+            let is_path = before.is_some_and(|before| {
+                matches!(before.token, Token::Period | Token::Elvis | Token::DoubleColon)
+            });
+            let is_named = match next.map(|next| &next.token) {
+                Some(Token::LeftParen | Token::Unit) => true,
+                // A key of a map; what else is no variable is a function that is passed.
+                Some(Token::Colon) => false,
+                _ => declared.is_none_or(|known| !known.contains(&text[lexeme.start..lexeme.end])),
+            };
+            let owner = owner.filter(|_| is_named && !is_path);
             (before, end) = (Some(lexeme), lexeme.end);
             let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
@@ -170,7 +183,7 @@ impl Mended {
                 let first = code.clone().nth(1);
                 copied = mended.mark_call(text, copied, lexeme, bracket, first);
             } else if matches!(lexeme.token, Token::Identifier(_)) {
-                copied = mended.take_name(text, copied, lexeme);
+                copied = mended.take_name(text, copied, lexeme, owner);
             }
         }
         let rest = if part.end - end > LONGEST_TOKEN { end } else { part.end };
@@ -178,18 +191,27 @@ impl Mended {
         mended
     }
 
-    /// Puts letters that Rhai knows in place of a name with others; the byte up to which the text is copied.
-    fn take_name(&mut self, text: &str, copied: usize, name: &Lexeme) -> usize {
+    /// Puts letters that Rhai knows in place of a name with others, or of one that an owner has; the byte up to which the
+    /// text is copied.
+    fn take_name(
+        &mut self,
+        text: &str,
+        copied: usize,
+        name: &Lexeme,
+        owner: Option<&Owner>,
+    ) -> usize {
         let written = &text[name.start..name.end];
-        if written.is_ascii() {
+        let own = owner.and_then(|owner| owner.own(written));
+        let token = own.map_or(name.token.clone(), |own| Token::Identifier(Box::new(own.into())));
+        if written.is_ascii() && token == name.token {
             if is_stand_in(written) {
-                self.told.names.push(name.token.clone());
+                self.told.names.push(token);
             }
             return copied;
         }
         self.text.push_str(&text[copied..name.start]);
         self.text.extend(iter::repeat_n(LETTER, written.chars().count()));
-        self.told.names.push(name.token.clone());
+        self.told.names.push(token);
         name.end
     }
 

@@ -51,9 +51,37 @@ pub(crate) fn registered_method(name: &str) -> Option<&str> {
     (REMAPPED.contains(&name) && !SPECIAL_METHODS.contains(&name)).then_some(name)
 }
 
-/// The name that a person typed, from a registered one.
+/// The name that a person typed, from a registered one, or one of an [`Owner`].
 pub(crate) fn typed(name: &str) -> &str {
-    name.strip_prefix(PREFIX).unwrap_or(name)
+    let Some(name) = name.strip_prefix(PREFIX) else { return name };
+    let owned = name.strip_prefix(OWNED).and_then(|owned| owned.split_once('_'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+    owned.filter(|(number, _)| is_number(number)).map_or(name, |(_, name)| name)
+}
+
+/// A text with the names that people typed.
+pub(crate) fn as_typed(text: &str) -> String {
+    let mut parts = text.split(PREFIX);
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |told, part| told + typed(&format!("{PREFIX}{part}")))
+}
+
+/// What follows [`PREFIX`] in names of functions that a module owns, before its number.
+const OWNED: char = 'm';
+
+/// A module, whose own functions call each other by names that nobody else has: Rhai finds functions by name alone, and
+/// would call the module's for the script's, and the other way around.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    pub(crate) number: usize,
+    pub(crate) functions: HashSet<String>,
+}
+
+impl Owner {
+    /// The name that one of its functions has for the others.
+    pub(crate) fn own(&self, name: &str) -> Option<String> {
+        self.functions.contains(name).then(|| format!("{PREFIX}{OWNED}{}_{name}", self.number))
+    }
 }
 
 /// What names begin with that Rhai reserves, or has for something else.

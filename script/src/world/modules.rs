@@ -1,15 +1,20 @@
 //! `import "name" as m`: modules come from the host, so a sandbox decides what can be reached; where it has none of the
 //! name, from the library.
 
+use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use rhai::{Engine, EvalAltResult, Module, Position, Scope, Shared};
+use rhai::{
+    AST, Dynamic, Engine, EvalAltResult, FnAccess, FnNamespace, FuncRegistration, Module,
+    NativeCallContext, ParseError, Position, RhaiFunc, Scope, Shared,
+};
 
 use crate::fault::parse_fault;
 use crate::language::cell::Cell;
+use crate::language::tokens::Owner;
 use crate::world::host::Host;
 
 /// Modules that every script finds, written in the language itself.
@@ -32,6 +37,73 @@ impl Resolver {
     pub(crate) fn new(host: Rc<dyn Host>, texts: Texts) -> Self {
         Self { host, loaded: RefCell::default(), texts, loading: RefCell::default() }
     }
+}
+
+/// Arguments up to which a function is one of Rust's for others, of which Rhai tries every combination of types; one of
+/// more is a function of the module by the name that others know.
+const FEW: usize = 4;
+
+/// A function that others call.
+struct Passed {
+    name: String,
+    own: String,
+    parameters: Vec<String>,
+}
+
+/// The program of a module of a number, whose functions have names of its own, and those that others call.
+fn program(engine: &Engine, text: &str, number: usize) -> Result<(AST, Vec<Passed>), ParseError> {
+    let named = Cell::script(text).compile(engine)?;
+    let functions = || named.iter_functions().filter(|known| !known.name.starts_with("anon$"));
+    let owner = Owner { number, functions: functions().map(|known| known.name.into()).collect() };
+    if owner.functions.is_empty() {
+        return Ok((named, Vec::new()));
+    }
+    let passed = functions().filter(|known| known.access == FnAccess::Public);
+    let passed = passed.filter_map(|known| {
+        let parameters = known.params.iter().map(ToString::to_string).collect();
+        Some(Passed { name: known.name.into(), own: owner.own(known.name)?, parameters })
+    });
+    let passed: Vec<Passed> = passed.collect();
+    // Or is named by a text: Fn("f").
+    let in_script = |passed: &&Passed| {
+        passed.parameters.len() > FEW || text.contains(&format!("\"{}\"", passed.name))
+    };
+    let in_script = passed.iter().filter(in_script).map(|Passed { name, own, parameters }| {
+        let parameters = parameters.join(", ");
+        format!("fn {name}({parameters}) {{ {own}({parameters}) }}\n")
+    });
+    let in_script = Cell::script(&in_script.collect::<String>()).compile(engine)?;
+    let mut program = Cell::of_module(text, owner).compile(engine)?;
+    program.combine(in_script);
+    Ok((program, passed))
+}
+
+/// Makes functions of a module what others call. Each calls what is found under its own name alone.
+#[expect(deprecated, reason = "the only way to functions that are there; the version is pinned")]
+fn pass_on(module: &mut Module, passed: Vec<Passed>) {
+    // What functions are known by depends on names and parameters alone.
+    let mut same = Module::new();
+    let known =
+        module.iter_script_fn_info().map(|(.., function)| same.set_script_fn(function.clone()));
+    let known: Vec<u64> = known.collect();
+    for function in known {
+        module.update_fn_namespace(function, FnNamespace::Global);
+    }
+    for Passed { name, own, parameters } in passed {
+        let n = parameters.len();
+        if n > FEW {
+            continue;
+        }
+        let call = move |context: Option<NativeCallContext<'_>>, args: &mut [&mut Dynamic]| {
+            let context = context.expect("internal error: a call without a context");
+            context.call_fn_raw(&own, false, false, args)
+        };
+        let func = Shared::new(call);
+        let func = RhaiFunc::Pure { func, has_context: true, is_pure: false, is_volatile: true };
+        let types = vec![TypeId::of::<Dynamic>(); n];
+        FuncRegistration::new(name).set_into_module_raw(module, types, func);
+    }
+    module.build_index();
 }
 
 impl rhai::ModuleResolver for Resolver {
@@ -71,7 +143,8 @@ impl rhai::ModuleResolver for Resolver {
         let shown = path.to_string_lossy().into_owned();
         let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
         self.texts.borrow_mut().extend(named);
-        let mut ast = Cell::script(&text).compile(engine).map_err(|error| {
+        let number = self.loaded.borrow().len() + self.loading.borrow().len();
+        let (mut ast, passed) = program(engine, &text, number).map_err(|error| {
             let error = parse_fault(error);
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;
@@ -79,9 +152,10 @@ impl rhai::ModuleResolver for Resolver {
         self.loading.borrow_mut().push(path.clone());
         let module = Module::eval_ast_as_new(Scope::new(), &ast, engine);
         self.loading.borrow_mut().pop();
-        let module = module.map_err(|error| {
+        let mut module = module.map_err(|error| {
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
         })?;
+        pass_on(&mut module, passed);
         let module: Shared<Module> = module.into();
         self.loaded.borrow_mut().insert(path, (text, module.clone()));
         Ok(module)
