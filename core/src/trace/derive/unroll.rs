@@ -12,7 +12,7 @@ use super::{Of, Recorder};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::interrupt;
-use crate::ir::op::Op;
+use crate::ir::op::{Op, ScatterMode, ScatterOp};
 use crate::ir::scalar::apply_bits;
 use crate::ir::var::{Kind, VarId};
 use crate::trace::copy::Copy;
@@ -75,9 +75,17 @@ impl Recorder<'_> {
         self.turn_by_turn(&self.loop_of(region), turns).map(Some)
     }
 
-    /// How many turns a loop takes, if they are few and follow from numbers alone.
+    /// How many turns a loop takes, if they are few and follow from numbers alone; none of one in which lanes overwrite
+    /// what others wrote: all turns of a lane come before those of the next.
     pub(super) fn few_turns_of(&self, region: VarId) -> Option<Turns> {
         let shape = self.loop_of(region);
+        let overwrites = |&(_, end): &(VarId, VarId)| {
+            let Kind::Scatter { op, mode, .. } = self.var(end).kind else { return false };
+            op == ScatterOp::Set && mode != ScatterMode::Apart
+        };
+        if shape.values.iter().any(overwrites) {
+            return None;
+        }
         let turns = self.turns_told(&shape)?;
         (turns.most.saturating_mul(self.operations_of(&shape)) <= MOST).then_some(turns)
     }
