@@ -169,8 +169,10 @@ fn modules_run_on_a_gpu() {
     let halves = module.kernel("halves", None).unwrap();
     let x = session.full(DType::F16, 1.5, 32).unwrap();
     let y = session.zeros(DType::F16, 32).unwrap();
+    // They have no guard: as many threads as lanes.
+    let threads = |n: i64| Shape { block: Some(vec![n, 1, 1]), ..Shape::default() };
     let doubled =
-        halves.launch(&session, &[array(&x), array(&y)], &Shape::default()).unwrap().remove(0).1;
+        halves.launch(&session, &[array(&x), array(&y)], &threads(32)).unwrap().remove(0).1;
     assert_eq!(doubled.item(31).unwrap().to_f64(), 3.0);
     // Shared memory beyond 48 KiB.
     let reverse = module.kernel("reverse", None).unwrap();
@@ -190,7 +192,7 @@ fn modules_run_on_a_gpu() {
         let written = session.array::<f32>(&factors).unwrap();
         module.set(&session, "coefficients", &written).unwrap();
         let y = session.zeros(DType::F32, 4).unwrap();
-        let y = kernel.launch(&session, &[array(&x), array(&y)], &Shape::default()).unwrap();
+        let y = kernel.launch(&session, &[array(&x), array(&y)], &threads(4)).unwrap();
         assert_eq!(y[0].1.to_vec::<f32>().unwrap(), want, "{name}");
         let read = module.get(&session, "coefficients", DType::F32).unwrap();
         assert_eq!(read.to_vec::<f32>().unwrap(), factors);

@@ -361,15 +361,12 @@ impl Parser<'_> {
         if let Some(type_name) = explicit.first()
             && !name.starts_with(ATOMIC)
         {
-            self.convert(&mut args, parameters.as_deref(), type_name, explicit.len()).map_err(
-                |what| {
-                    let remedy =
-                        format!("leave the types away, or convert a value: {name}(int(x), y)");
-                    Trouble::new(at, format!("`{name}` {what}")).with(Some(remedy))
-                },
-            )?;
+            convert(&mut args, parameters, type_name, explicit.len()).map_err(|what| {
+                let remedy = format!("leave the types away, or convert a value: {name}(int(x), y)");
+                Trouble::new(at, format!("`{name}` {what}")).with(Some(remedy))
+            })?;
         }
-        let mut results: Vec<_> = parameters.iter().flatten().map(Gives::of).collect();
+        let mut results: Vec<_> = parameters.into_iter().flatten().map(Gives::of).collect();
         results.resize(args.len(), None);
         let places = || args.iter().zip(&results).filter(|(_, result)| result.is_some());
         for (place, result) in places() {
@@ -386,38 +383,13 @@ impl Parser<'_> {
         Ok(Expression { at, kind: Term::Call(name.into(), args, results) })
     }
 
-    /// Converts what is given to the letter of a template.
-    fn convert(
-        &self,
-        args: &mut [Expression],
-        parameters: Option<&[Parameter]>,
-        type_name: &TypeName,
-        n_types: usize,
-    ) -> Result<(), &'static str> {
-        let letters = parameters.into_iter().flatten().map(|parameter| &parameter.type_name);
-        let mut letters = letters.filter(|name| matches!(name, TypeName::Letter(_)));
-        let first = letters.next();
-        if n_types > 1 || letters.any(|other| Some(other) != first) {
-            return Err("has several types, which are those of its arguments");
-        }
-        for (number, arg) in args.iter_mut().enumerate() {
-            let is_converted = parameters
-                .is_none_or(|known| known.get(number).is_some_and(Parameter::is_of_letter));
-            if is_converted {
-                let kind = Term::Cast(type_name.clone(), arg.clone().into());
-                *arg = Expression { at: arg.at, kind };
-            }
-        }
-        Ok(())
-    }
-
     /// What a function of the text or the script takes.
-    fn parameters_of(&self, name: &str) -> Option<Vec<Parameter>> {
+    fn parameters_of(&self, name: &str) -> Option<&[Parameter]> {
         let own = self.functions.iter().rfind(|known| known.name == name);
         match (own, self.captured.iter().find(|(known, _)| known == name)) {
-            (Some(own), _) => Some(own.parameters.clone()),
+            (Some(own), _) => Some(&own.parameters),
             (None, Some((_, Captured::Kernel(kernel)))) => {
-                Some(kernel.program.kernel().parameters.clone())
+                Some(&kernel.program.kernel().parameters)
             }
             _ => None,
         }
@@ -508,3 +480,27 @@ fn array_around(name: &str, at: Span) -> Trouble {
 
 /// Operators of one level in a row.
 const MOST_OPERATORS: usize = 500;
+
+/// Converts what is given to the letter of a template.
+fn convert(
+    args: &mut [Expression],
+    parameters: Option<&[Parameter]>,
+    type_name: &TypeName,
+    n_types: usize,
+) -> Result<(), &'static str> {
+    let letters = parameters.into_iter().flatten().map(|parameter| &parameter.type_name);
+    let mut letters = letters.filter(|name| matches!(name, TypeName::Letter(_)));
+    let first = letters.next();
+    if n_types > 1 || letters.any(|other| Some(other) != first) {
+        return Err("has several types, which are those of its arguments");
+    }
+    for (number, arg) in args.iter_mut().enumerate() {
+        let is_converted =
+            parameters.is_none_or(|known| known.get(number).is_some_and(Parameter::is_of_letter));
+        if is_converted {
+            let kind = Term::Cast(type_name.clone(), arg.clone().into());
+            *arg = Expression { at: arg.at, kind };
+        }
+    }
+    Ok(())
+}

@@ -92,7 +92,7 @@ fn documented(registry: &mut Registry<'_>) {
         "(kernel, arguments, grid, block, shared)",
         "Launches a kernel of a CUDA module on a list of arrays and numbers, without waiting: launch([x, y, 3.0], [1, 1, 1], [10, 1, 1], 0). \
          Arrays behind pointers to const are read, others written; the arrays see it under every name, copies do not. \
-         Without grid and block there is a thread for each lane of the largest array. A map in their place names what is given: \
+         Without grid and block there is a thread for each lane of the largest array, and more up to a whole block: if (i < n) guards. A map in their place names what is given: \
          #{grid: .., block: .., shared: .., cooperative: true}. Number, types and limits are checked before; what the kernel \
          does with its pointers is not.\n\n\
          >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \

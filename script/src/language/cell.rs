@@ -77,9 +77,15 @@ impl Cell {
         cell
     }
 
-    /// The text of a module, which owns its functions.
-    pub(crate) fn of_module(text: &str, owner: Owner) -> Self {
-        Self { owner: Some(owner), ..Self::script(text) }
+    /// The text of the module of a number, which owns its functions.
+    pub(crate) fn of_module(text: &str, number: usize) -> Self {
+        let mut cell = Self::script(text);
+        let code = cell.lexemes.iter().filter(|lexeme| !lexeme.is_comment());
+        let names = code.clone().zip(code.skip(1)).filter_map(|(before, name)| {
+            (before.token == Token::Fn).then(|| cell.text[name.start..name.end].to_string())
+        });
+        cell.owner = Some(Owner { number, functions: names.collect() });
+        cell
     }
 
     /// A script whose pieces are its statements: they end with lines, not within brackets.

@@ -164,16 +164,19 @@ impl Mended {
                 |next: &Lexeme| slices.contains(&next.start) && slices::is_variable(before, lexeme);
             let next = code.peek().copied().filter(|next| !end_statement(text, lexeme, next));
             let is_slice = next.is_some_and(is_sliced);
-            let is_path = before.is_some_and(|before| {
-                matches!(before.token, Token::Period | Token::Elvis | Token::DoubleColon)
+            let own = owner.filter(|_| {
+                let is_variable =
+                    |known: &HashSet<String>| known.contains(&text[lexeme.start..lexeme.end]);
+                let is_path = before.is_some_and(|before| {
+                    matches!(before.token, Token::Period | Token::Elvis | Token::DoubleColon)
+                });
+                match next.map(|next| &next.token) {
+                    Some(Token::LeftParen | Token::Unit) => !is_path,
+                    // A key of a map; what else is no variable is a function that is passed.
+                    Some(Token::Colon) => false,
+                    _ => !is_path && !declared.is_some_and(is_variable),
+                }
             });
-            let is_named = match next.map(|next| &next.token) {
-                Some(Token::LeftParen | Token::Unit) => true,
-                // A key of a map; what else is no variable is a function that is passed.
-                Some(Token::Colon) => false,
-                _ => declared.is_none_or(|known| !known.contains(&text[lexeme.start..lexeme.end])),
-            };
-            let owner = owner.filter(|_| is_named && !is_path);
             (before, end) = (Some(lexeme), lexeme.end);
             let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
@@ -183,7 +186,7 @@ impl Mended {
                 let first = code.clone().nth(1);
                 copied = mended.mark_call(text, copied, lexeme, bracket, first);
             } else if matches!(lexeme.token, Token::Identifier(_)) {
-                copied = mended.take_name(text, copied, lexeme, owner);
+                copied = mended.take_name(text, copied, lexeme, own);
             }
         }
         let rest = if part.end - end > LONGEST_TOKEN { end } else { part.end };
@@ -202,16 +205,16 @@ impl Mended {
     ) -> usize {
         let written = &text[name.start..name.end];
         let own = owner.and_then(|owner| owner.own(written));
-        let token = own.map_or(name.token.clone(), |own| Token::Identifier(Box::new(own.into())));
-        if written.is_ascii() && token == name.token {
+        if written.is_ascii() && own.is_none() {
             if is_stand_in(written) {
-                self.told.names.push(token);
+                self.told.names.push(name.token.clone());
             }
             return copied;
         }
+        let token = own.map(|own| Token::Identifier(Box::new(own.into())));
         self.text.push_str(&text[copied..name.start]);
         self.text.extend(iter::repeat_n(LETTER, written.chars().count()));
-        self.told.names.push(token);
+        self.told.names.push(token.unwrap_or_else(|| name.token.clone()));
         name.end
     }
 

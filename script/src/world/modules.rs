@@ -2,7 +2,7 @@
 //! name, from the library.
 
 use std::any::TypeId;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -13,8 +13,8 @@ use rhai::{
 };
 
 use crate::fault::parse_fault;
-use crate::language::cell::Cell;
-use crate::language::tokens::Owner;
+use crate::language::cell::Cell as Text;
+use crate::language::tokens::typed;
 use crate::world::host::Host;
 
 /// Modules that every script finds, written in the language itself.
@@ -28,6 +28,8 @@ pub(crate) struct Resolver {
     host: Rc<dyn Host>,
     loaded: RefCell<HashMap<PathBuf, (String, Shared<Module>)>>,
     texts: Texts,
+    /// How many texts have been read as modules, which numbers them.
+    n_read: Cell<usize>,
     /// Modules that are being evaluated, outermost first.
     loading: RefCell<Vec<PathBuf>>,
 }
@@ -35,7 +37,13 @@ pub(crate) struct Resolver {
 impl Resolver {
     /// A resolver that keeps the texts it has read in `texts`.
     pub(crate) fn new(host: Rc<dyn Host>, texts: Texts) -> Self {
-        Self { host, loaded: RefCell::default(), texts, loading: RefCell::default() }
+        Self {
+            host,
+            loaded: RefCell::default(),
+            texts,
+            n_read: Cell::default(),
+            loading: RefCell::default(),
+        }
     }
 }
 
@@ -52,16 +60,11 @@ struct Passed {
 
 /// The program of a module of a number, whose functions have names of its own, and those that others call.
 fn program(engine: &Engine, text: &str, number: usize) -> Result<(AST, Vec<Passed>), ParseError> {
-    let named = Cell::script(text).compile(engine)?;
-    let functions = || named.iter_functions().filter(|known| !known.name.starts_with("anon$"));
-    let owner = Owner { number, functions: functions().map(|known| known.name.into()).collect() };
-    if owner.functions.is_empty() {
-        return Ok((named, Vec::new()));
-    }
-    let passed = functions().filter(|known| known.access == FnAccess::Public);
-    let passed = passed.filter_map(|known| {
+    let mut program = Text::of_module(text, number).compile(engine)?;
+    let passed = program.iter_functions().filter(|known| known.access == FnAccess::Public);
+    let passed = passed.filter(|known| typed(known.name) != known.name).map(|known| {
         let parameters = known.params.iter().map(ToString::to_string).collect();
-        Some(Passed { name: known.name.into(), own: owner.own(known.name)?, parameters })
+        Passed { name: typed(known.name).into(), own: known.name.into(), parameters }
     });
     let passed: Vec<Passed> = passed.collect();
     // Or is named by a text: Fn("f").
@@ -72,9 +75,7 @@ fn program(engine: &Engine, text: &str, number: usize) -> Result<(AST, Vec<Passe
         let parameters = parameters.join(", ");
         format!("fn {name}({parameters}) {{ {own}({parameters}) }}\n")
     });
-    let in_script = Cell::script(&in_script.collect::<String>()).compile(engine)?;
-    let mut program = Cell::of_module(text, owner).compile(engine)?;
-    program.combine(in_script);
+    program.combine(Text::script(&in_script.collect::<String>()).compile(engine)?);
     Ok((program, passed))
 }
 
@@ -143,7 +144,8 @@ impl rhai::ModuleResolver for Resolver {
         let shown = path.to_string_lossy().into_owned();
         let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
         self.texts.borrow_mut().extend(named);
-        let number = self.loaded.borrow().len() + self.loading.borrow().len();
+        let number = self.n_read.get();
+        self.n_read.set(number + 1);
         let (mut ast, passed) = program(engine, &text, number).map_err(|error| {
             let error = parse_fault(error);
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))

@@ -24,12 +24,21 @@ impl Recorder<'_> {
     /// What stands for the values behind a branch, by position.
     ///
     /// # Errors
-    /// `Argument` for a branch whose lanes read what others write.
+    /// `Argument` for a branch whose lanes read what others write, or overwrite it.
     pub(super) fn straight_line(&mut self, region: VarId) -> Result<Vec<VarId>> {
         if self.var(region).region().is_some_and(|region| region.fetches) {
             return Err(self.no_derivative(region));
         }
-        let Loop { scope, values, lanes, .. } = self.loop_of(region);
+        let shape = self.loop_of(region);
+        if self.order_shows(&shape, false) {
+            let what = format!(
+                "a branch (line {}) that writes an array twice has no derivative: a lane may overwrite what another one \
+                 wrote; write once in each of two branches",
+                self.var(region).line
+            );
+            return Err(Error::Argument { op: "backward", what });
+        }
+        let Loop { scope, values, lanes, .. } = shape;
         let mut copy = Copy::of_scope(scope);
         for &(state, _) in &values {
             let first = self.first_of(state);

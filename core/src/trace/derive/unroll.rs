@@ -79,15 +79,31 @@ impl Recorder<'_> {
     /// what others wrote: all turns of a lane come before those of the next.
     pub(super) fn few_turns_of(&self, region: VarId) -> Option<Turns> {
         let shape = self.loop_of(region);
-        let overwrites = |&(_, end): &(VarId, VarId)| {
-            let Kind::Scatter { op, mode, .. } = self.var(end).kind else { return false };
-            op == ScatterOp::Set && mode != ScatterMode::Apart
-        };
-        if shape.values.iter().any(overwrites) {
+        if self.order_shows(&shape, true) {
             return None;
         }
         let turns = self.turns_told(&shape)?;
         (turns.most.saturating_mul(self.operations_of(&shape)) <= MOST).then_some(turns)
+    }
+
+    /// Whether an array shows that each lane writes all that it writes before the next one does, though what a body
+    /// writes is recorded without it: one write after another, of all lanes. A body that is run once writes an array
+    /// several times for that.
+    pub(super) fn order_shows(&self, shape: &Loop, repeats: bool) -> bool {
+        shape.values.iter().filter(|&&(state, _)| self.is_written(state)).any(|&(state, end)| {
+            let (mut writes, mut id) = (Vec::new(), end);
+            while let Kind::Scatter { op, mode, .. } = self.var(id).kind
+                && id != state
+                && let Some(target) = self.var(id).operands[0]
+            {
+                writes.push((op, mode));
+                id = target;
+            }
+            let commute = |&(op, mode): &(ScatterOp, ScatterMode)| {
+                op == writes[0].0 && (op != ScatterOp::Set || mode == ScatterMode::Apart)
+            };
+            (repeats || writes.len() > 1) && !writes.iter().all(commute)
+        })
     }
 
     /// So many turns of a loop, one after another: the values behind them, by position.
