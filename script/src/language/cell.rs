@@ -81,9 +81,10 @@ impl Cell {
     pub(crate) fn of_module(text: &str, number: usize) -> Self {
         let mut cell = Self::script(text);
         let code = cell.lexemes.iter().filter(|lexeme| !lexeme.is_comment());
-        let names = code.clone().zip(code.skip(1)).filter_map(|(before, name)| {
-            (before.token == Token::Fn).then(|| cell.text[name.start..name.end].to_string())
-        });
+        let pairs = code.clone().zip(code.skip(1));
+        let names = pairs
+            .filter(|(before, _)| before.token == Token::Fn)
+            .map(|(_, name)| cell.text[name.start..name.end].to_string());
         cell.owner = Some(Owner { number, functions: names.collect() });
         cell
     }
