@@ -13,7 +13,8 @@ mod programs;
 use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, ONE_LANE, SHARED_DECLARATION, Sharing, Target, lower, lower_entry, lower_fold,
+    CHUNK, FOLDED, ONE_LANE, SHARED_DECLARATION, Sharing, Target, fold_of, lower, lower_entry,
+    lower_fold,
     lower_private, lower_step, lower_trap,
 };
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
@@ -81,7 +82,8 @@ fn every_access_and_reduction_assembles() {
     kernels.extend(programs::reductions());
     kernels.push(("wide".into(), programs::wide()));
     let of_all = &kernels.iter().find(|(name, _)| name == "reductions").expect("all of them").1;
-    check("accesses", |target| entries(&kernels, target) + &lower_fold(of_all, target, "fold"));
+    let fold = fold_of(of_all);
+    check("accesses", |target| entries(&kernels, target) + &lower_fold(&fold, target, "fold"));
 }
 
 #[test]
@@ -196,6 +198,8 @@ fn listings() {
         assert_eq!(verify(&kernel), Ok(()));
         compare_with_file(name, &lower(&kernel, mode, Target::default()));
     }
+    let fold = fold_of(&programs::chunk_example());
+    compare_with_file("fold", &lower_fold(&fold, Target::default(), "fold"));
 }
 
 /// Compares with the file beside this one; `UPDATE_EXPECT=1` rewrites it.

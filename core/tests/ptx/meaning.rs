@@ -3,8 +3,8 @@
 #![expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
 
 use porcini_core::backend::cuda::{
-    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, lower_entry, lower_fold, lower_private,
-    tree_size,
+    CHUNK, FOLDED, LANES_PER_WARP, Sharing, Target, fold_of, lower_entry, lower_fold,
+    lower_private, tree_size,
 };
 use porcini_core::dtype::DType;
 use porcini_core::ir::kernel::{
@@ -44,9 +44,10 @@ pub(super) fn check(
 ) {
     let launch = Launch::new(kernel, n, base, random);
     let text = lower_entry(kernel, mode, target, "entry");
-    let fold = lower_fold(kernel, target, "fold");
+    let fold = lower_fold(&fold_of(kernel), target, "fold");
     let mut computed = launch.memory.clone();
-    let (params, blocks, block_size) = launch.arguments(&mut computed);
+    let params = [&launch.block, &launch.fold_block()].map(|block| passed(block, &mut computed));
+    let (blocks, block_size) = launch.grid();
     if let Some(private) = lower_private(kernel, mode, target, "private") {
         // Order shows in sums of floats, as on a GPU.
         if !kernel.writes_in_order() {
@@ -62,7 +63,7 @@ impl Launch<'_> {
         &self,
         [text, fold]: [&str; 2],
         mut computed: Memory,
-        params: &[u8],
+        [params, fold_params]: &[Vec<u8>; 2],
         blocks: u64,
         block_size: u64,
     ) {
@@ -80,7 +81,7 @@ impl Launch<'_> {
             let fold = Program::parse(fold, &[("params", 0)]);
             // One warp to spare.
             let order: Vec<u64> = (0..=n_chunks.div_ceil(FOLDED)).rev().collect();
-            fold.launch(params, &mut computed, &order, LANES_PER_WARP);
+            fold.launch(fold_params, &mut computed, &order, LANES_PER_WARP);
         }
         Reference::run(launch, &mut expected);
         for memory in [&mut computed, &mut expected] {
@@ -176,23 +177,40 @@ impl<'k> Launch<'k> {
         Self { kernel, n, base, block, memory, floats, padding }
     }
 
-    /// Parameters, blocks and block size, with threads and warps to spare.
-    fn arguments(&self, memory: &mut Memory) -> (Vec<u8>, u64, u64) {
-        let mut params: Vec<u8> =
-            self.block.words().iter().flat_map(|word| word.to_le_bytes()).collect();
-        if params.len() > MAX_DIRECT_BYTES {
-            let address = allocate(memory, params.len() as u64);
-            for (i, word) in (0..).zip(self.block.words()) {
-                memory.write(address + 8 * i, 8, *word);
-            }
-            params = address.to_le_bytes().to_vec();
+    /// What the fold is launched with.
+    fn fold_block(&self) -> ParamBlock {
+        let words = self.block.words();
+        let results: Vec<(u64, u64)> = result_buffers(self.kernel)
+            .map(|buffer| (words[self.kernel.address_word(buffer)], 1))
+            .collect();
+        let mut block = ParamBlock::new(&fold_of(self.kernel), self.n, &results);
+        for word in [WORD_SCRATCH, WORD_CHUNKS] {
+            block.set(word, words[word]);
         }
+        block
+    }
+
+    /// Blocks and block size, with threads and warps to spare.
+    fn grid(&self) -> (u64, u64) {
         let threads = match Sharing::of(self.kernel) {
             Sharing::Chunks(_) => self.n.div_ceil(CHUNK) * LANES_PER_WARP,
             Sharing::Lanes(lanes) => self.n.div_ceil(lanes.into()),
         };
-        (params, threads.div_ceil(64) + 1, 64)
+        (threads.div_ceil(64) + 1, 64)
     }
+}
+
+/// The parameters that pass a block.
+fn passed(block: &ParamBlock, memory: &mut Memory) -> Vec<u8> {
+    let bytes: Vec<u8> = block.words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    if bytes.len() <= MAX_DIRECT_BYTES {
+        return bytes;
+    }
+    let address = allocate(memory, bytes.len() as u64);
+    for (i, word) in (0..).zip(block.words()) {
+        memory.write(address + 8 * i, 8, *word);
+    }
+    address.to_le_bytes().to_vec()
 }
 
 fn allocate(memory: &mut Memory, bytes: u64) -> u64 {

@@ -1,9 +1,7 @@
 //! Functions of one half float over many lanes: all 65 536 values are computed first, lanes look their results up. The
 //! bits are the same, and what takes many instructions a lane runs as fast as a copy.
 
-use std::sync::{Mutex, PoisonError};
-
-use super::gpu::{Function, Gpu, Grid, Module, Stream};
+use super::gpu::{Gpu, Grid, Stream};
 use super::launch::{Scratch, Shared};
 use super::ptx::{self, Step};
 use crate::convert::exactly;
@@ -27,12 +25,6 @@ pub(super) struct Halves {
     hash: KernelHash,
     /// Instructions a lane.
     cost: u64,
-}
-
-/// The entry that looks up, of a GPU.
-#[derive(Default)]
-pub(super) struct LookUp {
-    loaded: Mutex<Option<(Module, Function)>>,
 }
 
 /// The function whose results a table has: a kernel with its literals.
@@ -70,7 +62,9 @@ impl Halves {
         if !is_aligned || n.saturating_mul(self.cost - CHEAP) < WORTH {
             return Ok(false);
         }
-        let entry = shared.look_up.entry(shared)?;
+        let step = Step::LookedUp;
+        let entry = shared.steps.get(step, step.name(), |compiler| compiler.step(step))?;
+        shared.gpu.allow_shared(entry, ptx::TABLE_BYTES)?;
         let literals = params.words()[HEADER_WORDS + words.len()..].to_vec();
         let function = Some((self.hash, literals));
         shared.with_table(stream, |known, [values, table]| {
@@ -84,35 +78,12 @@ impl Halves {
             }
             let grid = Grid {
                 shared_bytes: ptx::TABLE_BYTES,
-                ..Grid::of(shared.gpu.multiprocessors, Step::LookedUp.threads())
+                ..Grid::of(shared.gpu.multiprocessors, step.threads())
             };
             let [source, result] = arrays.map(|array| array + 2 * start);
             shared.gpu.launch(stream, entry, grid, &[n, source, result, table])
         })?;
         Ok(true)
-    }
-}
-
-impl LookUp {
-    /// The entry, compiled when first needed.
-    fn entry(&self, shared: &Shared) -> Result<Function> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, entry)) = *loaded {
-            return Ok(entry);
-        }
-        let (gpu, step) = (&shared.gpu, Step::LookedUp);
-        let module = shared.compiler.load(&shared.compiler.step(step))?.module;
-        let entry = gpu.function(&module, step.name())?;
-        gpu.allow_shared(entry, ptx::TABLE_BYTES)?;
-        *loaded = Some((module, entry));
-        Ok(entry)
-    }
-
-    pub(super) fn unload(&mut self, gpu: &Gpu) {
-        let loaded = self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((module, _)) = loaded {
-            gpu.unload(&module);
-        }
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
+use super::entries::Entries;
 use super::errors::{ErrorWords, OfMembers, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
-use super::halves::{Halves, Known, LookUp, Table, VALUES};
+use super::halves::{Halves, Known, Table, VALUES};
 use super::order::{N_COMPUTE, Use};
-use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing};
+use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Step};
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -42,8 +43,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Shared {
     pub(super) gpu: Arc<Gpu>,
     pub(super) compiler: Arc<Compiler>,
+    /// What combines what the chunks of reductions leave, by its text.
+    folds: Entries<String>,
     /// What looks half floats up.
-    pub(super) look_up: LookUp,
+    pub(super) steps: Entries<Step>,
     /// Nonzero when loops should leave.
     abort: Signal,
     errors: ErrorWords,
@@ -82,8 +85,9 @@ impl Shared {
     pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>) -> Result<Self> {
         let abort = gpu.signal()?;
         Ok(Self {
+            folds: Entries::new(gpu.clone(), compiler.clone()),
+            steps: Entries::new(gpu.clone(), compiler.clone()),
             compiler,
-            look_up: LookUp::default(),
             abort,
             errors: ErrorWords::new(gpu.clone()),
             between: Mutex::default(),
@@ -178,7 +182,6 @@ impl Drop for Shared {
                 self.gpu.free(address);
             }
         }
-        self.look_up.unload(&self.gpu);
     }
 }
 
@@ -210,10 +213,12 @@ pub(super) struct Loaded {
     statistics: CodeStatistics,
 }
 
-/// An entry that combines what chunks leave.
+/// What combines what chunks leave.
 struct Fold {
     entry: Function,
-    n_results: usize,
+    kernel: Kernel,
+    /// Words of the addresses of its results in the parameter block of the reductions.
+    results: Vec<usize>,
 }
 
 /// An entry whose blocks add into elements of their own.
@@ -229,14 +234,21 @@ struct Private {
 impl Loaded {
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
         let gpu = &shared.gpu;
-        let Binary { module, bytes, origin } =
-            shared.compiler.load(&shared.compiler.source(kernel, mode))?;
+        let (binary, fold) = std::thread::scope(|scope| {
+            let fold = || Fold::of(shared, kernel).transpose();
+            // Compiled beside the kernel, unless the system refuses a thread.
+            let beside = || std::thread::Builder::new().spawn_scoped(scope, fold).ok();
+            let beside = kernel.reductions().next().and_then(|_| beside());
+            let binary = shared.compiler.load(&shared.compiler.source(kernel, mode));
+            let fold = match beside.map(std::thread::ScopedJoinHandle::join) {
+                Some(fold) => fold.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                None => fold(),
+            };
+            (binary, fold)
+        });
+        let Binary { module, bytes, origin } = binary?;
         let entry = gpu.function(&module, &ptx::entry_name(kernel))?;
         let sharing = Sharing::of(kernel);
-        let fold = match kernel.reductions().count() {
-            0 => None,
-            n_results => Some(Fold { entry: gpu.function(&module, ptx::FOLD_ENTRY)?, n_results }),
-        };
         let private = match ptx::private_target(kernel) {
             Some(target) => Some(Private::new(gpu, &module, kernel, target)?),
             None => None,
@@ -249,7 +261,7 @@ impl Loaded {
             module,
             entry,
             buffers: address_words(kernel),
-            fold,
+            fold: fold?,
             private,
             halves: Halves::of(kernel, gpu),
             sharing,
@@ -340,7 +352,7 @@ impl Loaded {
         if let Some(fold) = &self.fold {
             let n_chunks = n.div_ceil(CHUNK);
             params.set(WORD_CHUNKS, n_chunks);
-            shared.with_tree(stream, n_chunks, fold.n_results, |words| {
+            shared.with_tree(stream, n_chunks, fold.results.len(), |words| {
                 params.set(WORD_SCRATCH, words);
                 self.start(stream, &mut params, n, errors.as_ref())?;
                 if n_chunks > 1 { fold.launch(shared, stream, &params, n_chunks) } else { Ok(()) }
@@ -482,6 +494,14 @@ impl Shared {
 }
 
 impl Fold {
+    /// `None` of kernels without reductions.
+    fn of(shared: &Shared, kernel: &Kernel) -> Option<Result<Self>> {
+        let text = shared.compiler.fold(kernel)?;
+        let entry = shared.folds.get(text.clone(), ptx::FOLD_ENTRY, |_| text);
+        let results = kernel.reductions().map(|it| kernel.address_word(it.buffer)).collect();
+        Some(entry.map(|entry| Self { entry, kernel: ptx::fold_of(kernel), results }))
+    }
+
     /// Reduces the tree above `n_chunks` chunks, whose results are in scratch memory.
     fn launch(
         &self,
@@ -494,7 +514,13 @@ impl Fold {
         let blocks = threads.div_ceil(FOLD_THREADS.into());
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, FOLD_THREADS);
-        shared.launch(stream, self.entry, grid, params.words())
+        let words = params.words();
+        let results: Vec<(u64, u64)> = self.results.iter().map(|&word| (words[word], 1)).collect();
+        let mut fold = ParamBlock::new(&self.kernel, n_chunks, &results);
+        for word in [WORD_SCRATCH, WORD_CHUNKS] {
+            fold.set(word, words[word]);
+        }
+        shared.launch(stream, self.entry, grid, fold.words())
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `order.rs` | which stream work goes to, and what it waits for |
 //! | `launch.rs` | compiled kernels, and how they are launched |
 //! | `compiler.rs` | PTX into modules: from the disk, or by the driver's compiler |
+//! | `entries.rs` | modules that many launches share |
 //! | `driver.rs` | the driver's library, and the GPUs it knows |
 //! | `disk_cache.rs` | compiled kernels on disk |
 //! | `toolkit.rs` | programs that show machine code, and where libraries are |
@@ -30,6 +31,7 @@ mod cublas;
 mod cut;
 pub mod disk_cache;
 mod driver_library;
+mod entries;
 mod errors;
 mod gpu;
 mod halves;
@@ -62,7 +64,7 @@ use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
     AlongColumns, BATCH, CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts,
-    ProductSize, SHARED_DECLARATION, Sharing, Step, Target, lower, lower_entry, lower_fold,
+    ProductSize, SHARED_DECLARATION, Sharing, Step, Target, fold_of, lower, lower_entry, lower_fold,
     lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
@@ -258,11 +260,13 @@ impl Cuda {
     /// PTX of a kernel: of its parts if it is long, none if it runs on the host.
     fn texts(&self, kernel: &Kernel, mode: LiteralMode) -> Vec<String> {
         let text = |kernel: &Kernel| self.compiler.source(kernel, mode);
-        match cut::cut(kernel) {
-            _ if runs_on_host(kernel) => Vec::new(),
+        let mut texts: Vec<String> = match cut::cut(kernel) {
+            _ if runs_on_host(kernel) => return Vec::new(),
             Some(cut) => cut.parts.iter().map(|part| text(&part.kernel)).collect(),
             None => vec![text(kernel)],
-        }
+        };
+        texts.extend(self.compiler.fold(kernel));
+        texts
     }
 }
 

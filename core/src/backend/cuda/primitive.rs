@@ -1,11 +1,11 @@
 //! Primitives as launches, one after the other: nothing is waited for.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::cublas::Cublas;
-use super::gpu::{Function, Gpu, Grid, Module, Turn};
+use super::entries::Entries;
+use super::gpu::{Function, Gpu, Grid, Turn};
 use super::launch::Shared;
 use super::order::Use;
 use super::ptx::{
@@ -422,15 +422,15 @@ impl ToAndFro {
 /// The steps that a GPU has compiled.
 pub(super) struct Primitives {
     gpu: Arc<Gpu>,
-    compiler: Arc<Compiler>,
     toolkit: Toolkit,
-    loaded: Mutex<HashMap<Step, (Module, Function)>>,
+    steps: Entries<Step>,
     cublas: Mutex<Option<Cublas>>,
 }
 
 impl Primitives {
     pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>, toolkit: Toolkit) -> Self {
-        Self { gpu, compiler, toolkit, loaded: Mutex::default(), cublas: Mutex::default() }
+        let steps = Entries::new(gpu.clone(), compiler);
+        Self { gpu, toolkit, steps, cublas: Mutex::default() }
     }
 
     /// Runs a primitive; whether there is code for it.
@@ -493,21 +493,7 @@ impl Primitives {
 
     /// The entry of a step, compiled when first needed.
     fn entry(&self, step: Step) -> Result<Function> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, entry)) = loaded.get(&step) {
-            return Ok(*entry);
-        }
-        let module = self.compiler.load(&self.compiler.step(step))?.module;
-        let entry = self.gpu.function(&module, step.name())?;
-        loaded.insert(step, (module, entry));
-        Ok(entry)
-    }
-}
-
-impl Drop for Primitives {
-    fn drop(&mut self) {
-        let loaded = self.loaded.get_mut().unwrap_or_else(PoisonError::into_inner);
-        loaded.values().for_each(|(module, _)| self.gpu.unload(module));
+        self.steps.get(step, step.name(), |compiler| compiler.step(step))
     }
 }
 

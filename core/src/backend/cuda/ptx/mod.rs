@@ -71,7 +71,7 @@ pub(super) use self::primitive::TRAP_ENTRY;
 pub use self::primitive::{Step, lower_step, lower_trap};
 pub use self::private::private_target;
 pub use self::product::{Parts as ProductParts, Product as ProductCode, Size as ProductSize};
-pub use self::reduce::{FOLDED, lower_fold, tree_size};
+pub use self::reduce::{FOLDED, fold_of, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{BATCH, CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
 pub(super) use self::sort::{BUCKETS, DIGIT, TILE, raw};
@@ -100,7 +100,7 @@ pub(super) fn entry_name(kernel: &Kernel) -> String {
     format!("porcini_{}", &kernel.hash.to_string()[..16])
 }
 
-/// The kernel as a PTX module: its entry, and for reductions that of [`lower_fold`].
+/// The kernel as a PTX module; what the chunks of reductions leave, another combines ([`fold_of`]).
 ///
 /// The kernel must pass `ir::verify`: what that refuses comes out as PTX that `ptxas` refuses.
 pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
@@ -114,16 +114,11 @@ pub fn lower(kernel: &Kernel, mode: LiteralMode, target: Target) -> String {
         text.push('\n');
         text.push_str(&private);
     }
-    if matches!(Sharing::of(kernel), Sharing::Chunks(_)) {
-        text.push('\n');
-        text.push_str(&lower_fold(kernel, target, FOLD_ENTRY));
-    }
     text
 }
 
-/// Name of the entry that combines what the chunks of reductions leave.
+/// Name of the entry of [`lower_fold`]'s modules.
 pub(super) const FOLD_ENTRY: &str = "fold";
-
 /// Name of the entry whose blocks add into elements of their own.
 pub(super) const PRIVATE_ENTRY: &str = "private";
 /// Name of the shared memory whose size the launch chooses.

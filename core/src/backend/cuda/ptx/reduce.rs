@@ -4,8 +4,8 @@
 //!
 //! One warp runs one chunk of 4096 lanes. Thread t takes lanes t, t + 32, t + 64, … of the chunk in
 //! order, so its accumulator is number t of S11: lane j goes to accumulator j mod 32, in order of j.
-//! In a full chunk several of them are in flight. In the last one a thread goes on lane by lane, to the
-//! first lane beyond the launch: the missing lanes would hold the identity, and combining with an identity
+//! Several of them are in flight as long as there are so many, then one after the other to the first lane
+//! beyond the chunk or the launch: the missing lanes would hold the identity, and combining with an identity
 //! changes no bits, so leaving them out is the same.
 //!
 //! Then accumulator i takes accumulator i + 16, then i + 8, 4, 2, 1, by shuffles. Accumulators that
@@ -14,7 +14,7 @@
 //! # Between chunks
 //!
 //! Chunk c (by lane number, also of a split launch) writes the result of the r-th of R reductions to scratch
-//! word `c * R + r`; the only chunk of a launch writes the results themselves. The entry of [`lower_fold`],
+//! word `c * R + r`; the only chunk of a launch writes the results themselves. The kernel of [`fold_of`],
 //! launched behind it, reduces the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
 //! a node, neighbours first, leaves the result among the words of the next level, which follow, and counts
 //! itself at the counter of the node there. The last warp to count goes on with that node. Counters
@@ -30,7 +30,8 @@ use super::writer::{Class, Guard, Name, Writer, ptx, untyped};
 use super::{Lowering, Target};
 use crate::dtype::DType;
 use crate::ir::kernel::{
-    Kernel, LiteralMode, Reduction, Reg, WORD_CHUNKS, WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
+    BufferIndex, BufferParam, Code, Inst, Kernel, LiteralMode, Reduction, Reg, WORD_CHUNKS,
+    WORD_LANE_BASE, WORD_SCRATCH, WORD_SIZE,
 };
 use crate::ir::legal::legalise;
 use crate::ir::op::{Op, ReduceOp};
@@ -68,26 +69,13 @@ impl Lowering<'_> {
         }
         let base = self.word(WORD_LANE_BASE);
         let w = &mut self.writer;
-        let [lane, offset, end] = ["lane", "offset", "end"].map(|name| w.special(name));
+        let [lane, offset] = ["lane", "offset"].map(|name| w.special(name));
         ptx!(w, "add.u64 {lane}, {base}, {offset}");
         if self.lanes > 1 {
-            let (partial, rest) =
-                (self.writer.temporary(Class::Pred), self.writer.temporary(Class::B64));
-            let (one_by_one, done) = (self.writer.new_label(), self.writer.new_label());
-            let thread = self.writer.special("thread");
-            ptx!(self.writer, "sub.u64 {rest}, {end}, {offset}");
-            ptx!(self.writer, "add.u64 {rest}, {rest}, {thread}");
-            ptx!(self.writer, "setp.lt.u64 {partial}, {rest}, {CHUNK}");
-            ptx!(self.writer, "@{partial} bra {one_by_one}");
             self.rows();
-            ptx!(self.writer, "bra {done}");
-            self.writer.put_label(one_by_one);
             self.lanes = 1;
-            self.rows();
-            self.writer.put_label(done);
-        } else {
-            self.rows();
         }
+        self.rows();
         for reduction in &reductions {
             self.writer.release_temporaries();
             self.writer.combine_halves(reduction);
@@ -110,7 +98,7 @@ impl Lowering<'_> {
         ptx!(w, "min.u64 {end}, {end}, {n}");
     }
 
-    /// The lanes of a thread, `self.lanes` of them at a time.
+    /// The lanes of a thread that are left, `self.lanes` of them at a time as long as there are so many.
     fn rows(&mut self) {
         self.values.truncate(self.kernel.n_uniform);
         self.numbers.clear();
@@ -118,12 +106,18 @@ impl Lowering<'_> {
         let w = &mut self.writer;
         let [lane, offset, end] = ["lane", "offset", "end"].map(|name| w.special(name));
         let (again, done) = (w.new_label(), w.new_label());
+        let step = u64::from(self.lanes) * LANES_PER_WARP;
         w.put_label(again);
-        let beyond = w.temporary(Class::Pred);
-        ptx!(w, "setp.ge.u64 {beyond}, {offset}, {end}");
+        let (beyond, mut last) = (w.temporary(Class::Pred), offset);
+        if self.lanes > 1 {
+            // The compiler would take several times as long for several turns in one.
+            ptx!(w, ".pragma \"nounroll\"");
+            last = w.temporary(Class::B64);
+            ptx!(w, "add.u64 {last}, {offset}, {}", step - LANES_PER_WARP);
+        }
+        ptx!(w, "setp.ge.u64 {beyond}, {last}, {end}");
         ptx!(w, "@{beyond} bra {done}");
         self.lane_insts();
-        let step = u64::from(self.lanes) * LANES_PER_WARP;
         ptx!(self.writer, "add.u64 {offset}, {offset}, {step}");
         ptx!(self.writer, "add.u64 {lane}, {lane}, {step}");
         ptx!(self.writer, "bra {again}");
@@ -252,12 +246,46 @@ impl Lowering<'_> {
     }
 }
 
-/// An entry called `name` that combines what the chunks of a kernel left, launched with the same parameters and
-/// a warp for each [`FOLDED`] chunks, where there are several.
-pub fn lower_fold(kernel: &Kernel, target: Target, name: &str) -> String {
-    let kernel = &*legalise(kernel);
-    let sharing = Sharing::of_legal(kernel);
-    let lowering = Lowering::new(kernel, LiteralMode::Parameter, target, sharing, None);
+/// The kernel that combines what the chunks of another left: its buffers are the results, in the order of the
+/// reductions. It is the same for all that reduce alike.
+pub fn fold_of(kernel: &Kernel) -> Kernel {
+    let reductions = kernel.writes().filter_map(|(_, inst)| match inst.code {
+        Code::Reduce { op, .. } => Some((op, kernel.dtype(inst.arg(0)), inst.dtype)),
+        _ => None,
+    });
+    let reductions: Vec<(ReduceOp, DType, DType)> = reductions.collect();
+    let inst = |code, dtype, arg| Inst { code, dtype, args: [arg, None, None], serial: 0 };
+    let lanes = reductions.iter().map(|&(_, lane, _)| inst(Code::Constant(0), lane, None));
+    let write = |(number, &(op, _, stored)): (u32, &(ReduceOp, DType, DType))| {
+        let buffer = BufferIndex(number);
+        inst(Code::Reduce { op, buffer }, stored, Some(Reg(number)))
+    };
+    let buffer = |&(_, _, dtype): &(ReduceOp, DType, DType)| BufferParam {
+        dtype,
+        written: true,
+        length: None,
+        anywhere: false,
+    };
+    Kernel {
+        insts: lanes.chain((0..).zip(&reductions).map(write)).collect(),
+        n_uniform: 0,
+        first_write: reductions.len(),
+        buffers: reductions.iter().map(buffer).collect(),
+        literals: Vec::new(),
+        accesses: Vec::new(),
+        n_ops: 0,
+        fast_math: kernel.fast_math,
+        variant: 0,
+        hash: kernel.hash,
+    }
+}
+
+/// An entry called `name` with the code of [`fold_of`], launched with a warp for each [`FOLDED`] chunks, where there
+/// are several.
+pub fn lower_fold(fold: &Kernel, target: Target, name: &str) -> String {
+    let fold = &*legalise(fold);
+    let sharing = Sharing::of_legal(fold);
+    let lowering = Lowering::new(fold, LiteralMode::Parameter, target, sharing, None);
     lowering.entry(name, Lowering::reduce_tree)
 }
 
