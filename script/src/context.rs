@@ -233,13 +233,13 @@ impl Context {
         self.deferred.borrow_mut().push(host);
     }
 
-    /// Fills the deferred host arrays whose sources are evaluated by now. A bounds error met meanwhile
-    /// stays for the next read: `eval` never reports it (S13).
+    /// Fills the deferred host arrays whose sources are evaluated by now. Bounds errors met meanwhile
+    /// stay for the next read: `eval` never reports it (S13).
     fn fill_deferred(&self) -> Result<()> {
         if self.deferred.borrow().is_empty() {
             return Ok(());
         }
-        let pending = self.session.take_error();
+        let pending = self.session.take_errors();
         let mut result = Ok(());
         self.deferred.borrow_mut().retain(|host| {
             let Some(source) = host.source() else { return false };
@@ -253,9 +253,7 @@ impl Context {
             result = host.fill();
             result.is_err()
         });
-        if let Some(error) = pending {
-            self.session.put_error(error);
-        }
+        self.session.put_errors(pending);
         result
     }
 }

@@ -193,7 +193,7 @@ fn outcome(
 ) -> (Vec<Vec<u8>>, Option<String>) {
     let results = Graph::new(session, seed, contents, n).results();
     session.eval(&results.iter().collect::<Vec<_>>()).unwrap();
-    let error = session.take_error().map(|error| error.to_string());
+    let error = session.take_errors().first().map(|error| error.to_string());
     (results.iter().map(|result| result.read_bytes(0..result.size()).unwrap()).collect(), error)
 }
 

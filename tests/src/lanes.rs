@@ -479,7 +479,7 @@ pub fn run(
     }
     drop(scope);
     session.eval(&outputs.iter().collect::<Vec<_>>())?;
-    let error = session.take_error().map(|error| error.to_string());
+    let error = session.take_errors().first().map(|error| error.to_string());
     let bytes = outputs.iter().map(|output| output.read_bytes(0..output.size()));
     Ok((bytes.collect::<Result<_>>()?, error))
 }

@@ -108,7 +108,7 @@ pub fn run(
     interpreter.execute(&format!("{OUTPUTS} = 0;"), "end").map_err(|error| error.to_string())?;
     let all: Vec<&Array> = arrays.iter().collect();
     session.eval(&all).map_err(|error| error.to_string())?;
-    let error = late.or(session.take_error().map(|error| error.to_string()));
+    let error = late.or(session.take_errors().first().map(|error| error.to_string()));
     let outputs = arrays.iter().map(|array| array.read_bytes(0..array.size()));
     let outputs =
         outputs.collect::<porcini_core::Result<_>>().map_err(|error| error.to_string())?;

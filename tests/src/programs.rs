@@ -194,7 +194,7 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
             early = early.or(value.err().map(|error| error.to_string()));
             // What is recomputed for each reader would tell of its error for ever.
             session.eval(&values.iter().flatten().collect::<Vec<_>>())?;
-            drop(session.take_error());
+            drop(session.take_errors());
             value = record(node, session, n, &mut values);
         }
         let value = sized(value?, node, n)?;
@@ -209,7 +209,7 @@ pub fn run(program: &Program, session: &Session, n: usize, mode: Mode) -> Result
     }
     let all: Vec<&Array> = outputs.iter().collect();
     session.eval(&all)?;
-    let error = early.or(session.take_error().map(|error| error.to_string()));
+    let error = early.or(session.take_errors().first().map(|error| error.to_string()));
     let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
     Ok(Outcome { outputs: outputs.collect::<Result<_>>()?, error })
 }
@@ -264,11 +264,11 @@ pub fn run_recorded(program: &Program, session: &Session, n: usize) -> Result<Op
         Ok(outputs)
     };
     call(&others)?;
-    drop(session.take_error());
+    drop(session.take_errors());
     call(&own)?;
-    let error = session.take_error().map(|error| error.to_string());
+    let error = session.take_errors().first().map(|error| error.to_string());
     let outputs = call(&own)?;
-    let again = session.take_error().map(|error| error.to_string());
+    let again = session.take_errors().first().map(|error| error.to_string());
     assert_eq!(error, again, "a second call tells of another error");
     let outputs = outputs.iter().map(|output| output.read_bytes(0..output.size()));
     Ok(Some(Outcome { outputs: outputs.collect::<Result<_>>()?, error }))

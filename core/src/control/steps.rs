@@ -21,7 +21,7 @@ impl Session {
         condition: &mut Condition<'_, E>,
         body: &mut Body<'_, E>,
     ) -> Result<Vec<Array>, E> {
-        let earlier = self.take_error();
+        let mut errors = self.take_errors();
         let mut trouble = None;
         let mut results = self.entering(states, form);
         let passes = self.passes(form, None)?;
@@ -31,9 +31,8 @@ impl Session {
                 self.turns(op, states.clone(), entering, condition, body, &mut trouble)
             });
         }
-        if let Some(error) = earlier.or(trouble) {
-            self.put_error(error);
-        }
+        errors.extend(trouble);
+        self.put_errors(errors);
         results
     }
 
@@ -78,16 +77,16 @@ impl Session {
         }
     }
 
-    /// Moves a pending error into `trouble`, unless an access further up, or a lower lane, failed before.
+    /// Moves the first pending error into `trouble`, unless an access further up, or a lower lane, failed before.
     fn keep_first(&self, trouble: &mut Option<Error>) {
         let place = |error: &Error| match *error {
             Error::Bounds { line, lane, .. } => Some((line, lane)),
             _ => None,
         };
-        if let Some(error) = self.take_error()
-            && trouble.as_ref().is_none_or(|known| place(&error) < place(known))
-        {
-            *trouble = Some(error);
+        for error in self.take_errors() {
+            if trouble.as_ref().is_none_or(|known| place(&error) < place(known)) {
+                *trouble = Some(error);
+            }
         }
     }
 
@@ -215,9 +214,9 @@ impl Session {
         let mut lanes: Vec<u64> = (0..form.lanes).collect();
         for mask in self.limiting_mask().iter().chain(mask) {
             mask.eval()?;
-            let pending = self.take_error();
+            let pending = self.take_errors();
             let allowed = mask.to_vec::<bool>()?;
-            pending.into_iter().for_each(|error| self.put_error(error));
+            self.put_errors(pending);
             let all = allowed.len() == 1;
             let runs = |lane: u64| {
                 usize::try_from(lane).is_ok_and(|lane| allowed[if all { 0 } else { lane }])

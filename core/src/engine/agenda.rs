@@ -1,6 +1,6 @@
 //! What is done next: operations by operator and signature, those of the lowest mean depth first (S28).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
@@ -98,9 +98,12 @@ pub struct Agenda<P, O, E> {
     rows: Vec<Row<P>>,
     /// Where the row of an operator and signature is.
     places: HashMap<(P, String), usize>,
-    /// The first operation that has failed since somebody asked, and why.
-    failure: Option<(Number, E)>,
+    /// The first operations that have failed, and why, until that is told; not those that needed them.
+    failures: BTreeMap<Number, E>,
 }
+
+/// Failures that are kept until they are told.
+const MOST_UNTOLD: usize = 1000;
 
 #[derive(Debug)]
 struct Operation<P, O, E> {
@@ -110,6 +113,8 @@ struct Operation<P, O, E> {
     depth: u64,
     alive: Weak<()>,
     state: State<O, E>,
+    /// Where it has failed: the operation whose failure that is.
+    cause: Number,
 }
 
 #[derive(Debug)]
@@ -129,7 +134,7 @@ impl<P, O, E> Default for Agenda<P, O, E> {
             n_waiting: 0,
             rows: Vec::new(),
             places: HashMap::new(),
-            failure: None,
+            failures: BTreeMap::new(),
         }
     }
 }
@@ -137,7 +142,7 @@ impl<P, O, E> Default for Agenda<P, O, E> {
 /// Ready operations of one operator and signature.
 #[derive(Default)]
 struct Group {
-    numbers: Vec<Number>,
+    numbers: BTreeSet<Number>,
     depths: u64,
 }
 
@@ -173,7 +178,8 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         let inputs = inputs.collect();
         let state = State::Pending;
         let held = Arc::downgrade(&alive);
-        let operation = Operation { operator, inputs, line, depth, alive: held, state };
+        let operation =
+            Operation { operator, inputs, line, depth, alive: held, state, cause: number };
         self.operations.insert(number, operation);
         self.n_waiting += 1;
         Handle { number, alive, home: self.home.clone() }
@@ -289,7 +295,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             match signature {
                 Ok(signature) => {
                     let group = run.groups.entry((operator, signature)).or_default();
-                    group.numbers.push(number);
+                    group.numbers.insert(number);
                     group.depths += depth;
                 }
                 Err(error) => {
@@ -319,19 +325,40 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         Ok(Member { inputs, line: operation.line })
     }
 
-    /// Why the first operation failed of those that have failed since this was asked.
-    pub fn take_failure(&mut self) -> Option<E> {
-        self.failure.take().map(|(_, error)| error)
+    /// Why operations failed, as they were pushed: those whose failure was not told yet.
+    pub fn take_failures(&mut self) -> Vec<E> {
+        std::mem::take(&mut self.failures).into_values().collect()
+    }
+
+    /// The failure of an operation has been told.
+    pub fn told(&mut self, handle: &Handle) {
+        if let Some(operation) = self.operations.get(&handle.number) {
+            self.failures.remove(&operation.cause);
+        }
+    }
+
+    /// The failure that an operation has from what it needs.
+    fn inherited(&self, number: Number) -> Option<Number> {
+        self.operations.get(&number)?.sources().find_map(|before| {
+            let before = self.operations.get(&before)?;
+            matches!(before.state, State::Failed(_)).then_some(before.cause)
+        })
     }
 
     fn settle(&mut self, number: Number, result: Result<O, E>) {
-        if let Err(error) = &result
-            && self.failure.as_ref().is_none_or(|(first, _)| number < *first)
-        {
-            self.failure = Some((number, error.clone()));
+        let mut cause = number;
+        if let Err(error) = &result {
+            match self.inherited(number) {
+                Some(first) => cause = first,
+                None => drop(self.failures.insert(number, error.clone())),
+            }
+            if self.failures.len() > MOST_UNTOLD {
+                self.failures.pop_last();
+            }
         }
         if let Some(operation) = self.operations.get_mut(&number) {
             self.n_waiting -= 1;
+            operation.cause = cause;
             operation.state = result.map_or_else(State::Failed, State::Done);
             // What it took is of no further use.
             operation.inputs = Vec::new();
@@ -423,20 +450,20 @@ impl<P: Clone + Eq + Hash> Run<P> {
             // Fractions compare by their products.
             let (depths, others) =
                 (a.depths * b.numbers.len() as u64, b.depths * a.numbers.len() as u64);
-            depths.cmp(&others).then(a.numbers.cmp(&b.numbers))
+            depths.cmp(&others).then_with(|| a.numbers.first().cmp(&b.numbers.first()))
         };
         let first = self.groups.iter().min_by(|(_, a), (_, b)| order(a, b));
         let key = first.map(|(key, _)| key.clone())?;
-        let mut group = self.groups.remove(&key)?;
-        group.numbers.sort_unstable();
-        let later = group.numbers.split_off(group.numbers.len().min(most.max(1)));
-        if !later.is_empty() {
-            // As deep as those that go first, about: the depths are of use for an order only.
-            let depths = group.depths / (group.numbers.len() + later.len()) as u64;
-            let depths = depths * later.len() as u64;
-            self.groups.insert(key.clone(), Group { numbers: later, depths });
+        let group = self.groups.get_mut(&key)?;
+        let n = group.numbers.len() as u64;
+        let taken: Vec<Number> =
+            std::iter::from_fn(|| group.numbers.pop_first()).take(most.max(1)).collect();
+        // Those that are left are as deep, about: the depths are of use for an order only.
+        group.depths = group.depths / n * group.numbers.len() as u64;
+        if group.numbers.is_empty() {
+            self.groups.remove(&key);
         }
-        Some((key, group.numbers))
+        Some((key, taken))
     }
 }
 
@@ -540,6 +567,19 @@ mod tests {
         agenda.run(None, usize::MAX, &mut doer).unwrap();
         assert!(matches!(agenda.state(&after), State::Failed(why) if why == "line 3"));
         assert_eq!(value(&agenda, &other), 1);
+        assert_eq!(agenda.take_failures(), ["line 3"]);
+        assert!(agenda.take_failures().is_empty());
+    }
+
+    #[test]
+    fn a_failure_is_told_once() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let handles = [3, 4].map(|line| agenda.push("fail", Vec::new(), line, &doer));
+        let after = agenda.push("add", vec![Input::Handle(handles[1].clone())], 5, &doer);
+        agenda.run(None, usize::MAX, &mut doer).unwrap();
+        // Whoever reads it hears of the second one.
+        agenda.told(&after);
+        assert_eq!(agenda.take_failures(), ["line 3"]);
     }
 
     #[test]

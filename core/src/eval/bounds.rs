@@ -18,11 +18,16 @@ const MOST_NAMED: usize = 1 << 12;
 /// Results of failed launches that are remembered.
 const MOST_FAULTY: usize = 10_000;
 
-/// The first bounds error that was not told yet, and the launches that may have failed.
+/// Errors that are kept until they are told.
+const MOST_UNTOLD: usize = 32;
+
+/// The bounds errors that were not told yet, and the launches that may have failed.
 #[derive(Default)]
 pub struct Reports {
-    /// With the serial of who recorded the access.
-    first: Option<(u64, Error)>,
+    /// In recording order, one of each evaluation: its first.
+    untold: Vec<Untold>,
+    /// The number of the evaluation under way.
+    evaluation: u64,
     /// Serials of what failed launches wrote.
     faulty: BTreeSet<u64>,
     /// What texts of kernels say where accesses are, by the serials of who recorded them.
@@ -34,6 +39,14 @@ pub struct Reports {
 
 /// The words for a place in a text, made when they are asked for.
 pub type Named = Box<dyn Fn() -> String + Send>;
+
+/// An error that was not told yet.
+struct Untold {
+    /// Of who recorded the access.
+    serial: u64,
+    evaluation: u64,
+    error: Error,
+}
 
 /// A launch under way that checks indices.
 struct Checked {
@@ -48,6 +61,7 @@ struct Members {
     /// Serials of what is written, as many by each member.
     results: Vec<u64>,
     n_members: usize,
+    evaluation: u64,
 }
 
 /// What is known of a launch.
@@ -64,6 +78,11 @@ impl Running for Known {
 }
 
 impl Reports {
+    /// An evaluation begins: what fails in it has an error of its own.
+    pub(super) fn begin(&mut self) {
+        self.evaluation += 1;
+    }
+
     /// Takes note of a launch with accesses over buffers of the given addresses and lengths, which writes variables
     /// of these serials.
     pub(super) fn add(
@@ -77,7 +96,8 @@ impl Reports {
         let sized = of_each
             .map(|(&access, &check)| (access, check, buffers[access.buffer.index()].1))
             .collect();
-        let members = Members { accesses: sized, results, n_members: launch.n_members() };
+        let (n_members, evaluation) = (launch.n_members(), self.evaluation);
+        let members = Members { accesses: sized, results, n_members, evaluation };
         let running: Box<dyn Running> = match launched {
             // What was launched before is told first.
             Launched::Done { failures, .. } if self.running.is_empty() => {
@@ -141,16 +161,17 @@ impl Reports {
 
     /// The first error; it is then forgotten.
     pub fn take(&mut self) -> Option<Error> {
-        self.first.take().map(|(_, error)| error)
+        (!self.untold.is_empty()).then(|| self.untold.remove(0).error)
     }
 
-    /// Puts back an error that [`Reports::take`] gave, unless another one came meanwhile.
-    pub fn put(&mut self, error: Error) {
-        self.first.get_or_insert((0, error));
+    /// Puts back errors that [`Reports::take`] gave.
+    pub fn put(&mut self, errors: Vec<Error>) {
+        let errors = errors.into_iter();
+        self.untold.splice(0..0, errors.map(|error| Untold { serial: 0, evaluation: 0, error }));
     }
 
     fn tell(&mut self, failures: &Failures, members: &Members) {
-        let Members { accesses, results, n_members } = members;
+        let &Members { ref accesses, ref results, n_members, evaluation } = members;
         let n_accesses = accesses.len() / n_members;
         let failed = failures.iter().zip(accesses).enumerate();
         let failed: Vec<_> =
@@ -167,9 +188,12 @@ impl Reports {
         }
         let first = failed.into_iter().min_by_key(|&(_, _, &(_, check, _))| check.serial);
         if let Some((_, failure, &(access, check, size))) = first {
-            // Launches run in another order than they were recorded in.
-            if self.first.as_ref().is_some_and(|&(serial, _)| serial <= check.serial) {
-                return;
+            // Launches run in another order than they were recorded in, and may compute the same again.
+            let known = |it: &Untold| it.serial == check.serial || it.evaluation == evaluation;
+            match self.untold.iter().position(known) {
+                Some(place) if self.untold[place].serial <= check.serial => return,
+                Some(place) => drop(self.untold.remove(place)),
+                None => {}
             }
             let error = Error::Bounds {
                 op: self
@@ -182,7 +206,9 @@ impl Reports {
                 lane: failure.lane,
                 line: check.line,
             };
-            self.first = Some((check.serial, error));
+            let place = self.untold.partition_point(|it| it.serial <= check.serial);
+            self.untold.insert(place, Untold { serial: check.serial, evaluation, error });
+            self.untold.truncate(MOST_UNTOLD);
         }
     }
 }

@@ -101,6 +101,7 @@ impl Evaluator<'_> {
     /// # Errors
     /// `OutOfMemory`, `Interrupted`, `Poisoned`, or what the device's compiler says.
     pub fn evaluate(&mut self, roots: &[VarId]) -> Result<()> {
+        lock(self.reports).begin();
         match self.attempt(roots, Keep::Held) {
             // What is kept only to spare work later must not make the evaluation fail.
             Err(Error::OutOfMemory { .. }) => {

@@ -283,12 +283,13 @@ impl Session {
     /// # Errors
     /// As [`Session::eval`].
     pub fn eval_all(&self) -> Result<()> {
-        self.family().iter().try_for_each(Self::eval_held)
+        self.family().iter().try_for_each(|session| session.eval_held(|_| true))
     }
 
-    fn eval_held(&self) -> Result<()> {
+    fn eval_held(&self, is_wanted: impl Fn(&Kind) -> bool) -> Result<()> {
         let ids = self.with_table(|table| {
-            let ids = table.held_unevaluated();
+            let mut ids = table.held_unevaluated();
+            ids.retain(|&id| is_wanted(&table.get(id).kind));
             // Another thread may drop its handle before the evaluation begins.
             ids.iter().for_each(|&id| table.inc_external(id));
             ids

@@ -6,7 +6,11 @@ use super::runtime::Device;
 use super::{Session, lock};
 use crate::array::Array;
 use crate::error::{Error, Result};
-use crate::ir::var::VarId;
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId};
+
+/// Errors that are taken at once.
+const MOST_ERRORS: usize = 64;
 
 impl Session {
     /// Waits for its devices, then reports the first bounds error since the last report.
@@ -31,6 +35,22 @@ impl Session {
     /// Fails with what [`Session::take_error`] gives, if anything; what was read has been waited for.
     pub(crate) fn report(&self) -> Result<()> {
         self.take_error().map_or(Ok(()), Err)
+    }
+
+    /// Evaluates writes into arrays that have handles: they are due though nobody looks.
+    ///
+    /// # Errors
+    /// As [`Session::eval_all`].
+    pub fn eval_writes(&self) -> Result<()> {
+        self.family().iter().try_for_each(|session| session.eval_held(is_write))
+    }
+
+    /// Whether there is one that is due.
+    pub fn has_writes(&self) -> bool {
+        let in_table = |table: &mut Table| {
+            table.held_unevaluated().iter().any(|&id| is_write(&table.get(id).kind))
+        };
+        self.family().iter().any(|session| session.with_table(in_table))
     }
 
     fn wait_for(&self, array: &Array) -> Result<()> {
@@ -64,10 +84,16 @@ impl Session {
         self.family().iter().for_each(|session| drop(session.wait()));
     }
 
-    /// The first bounds error that was not reported yet; it is then forgotten. Waits for the device if a
-    /// launch under way may have failed.
+    /// The first bounds error that was not reported yet, one of each evaluation; it is then forgotten. Waits for the
+    /// device if a launch under way may have failed.
     pub fn take_error(&self) -> Option<Error> {
         self.find_in_family(Self::take_error_here)
+    }
+
+    /// All of them, in recording order.
+    pub fn take_errors(&self) -> Vec<Error> {
+        // A device that goes on failing ends it.
+        std::iter::from_fn(|| self.take_error()).take(MOST_ERRORS).collect()
     }
 
     fn take_error_here(&self) -> Option<Error> {
@@ -93,8 +119,13 @@ impl Session {
         self.0.runtime.opened().filter(|device| !device.is_lost())
     }
 
-    /// Puts an error back that [`Session::take_error`] gave, unless another one came meanwhile.
-    pub fn put_error(&self, error: Error) {
-        lock(&self.0.reports).put(error);
+    /// Puts errors back that [`Session::take_errors`] gave.
+    pub fn put_errors(&self, errors: Vec<Error>) {
+        lock(&self.0.reports).put(errors);
     }
+}
+
+/// Whether a variable is an array that was written to.
+const fn is_write(kind: &Kind) -> bool {
+    matches!(kind, Kind::Scatter { .. })
 }

@@ -20,3 +20,26 @@ fn engines_end_what_waits() {
         "3\n1\n"
     );
 }
+
+/// What nobody looked at is told at the end: failures, and writes that are due.
+#[test]
+fn failures_are_told_at_the_end() {
+    let push = "let e = engine(#{mode: \"biphasic\"}); let bad = operator(#{name: \"bad\", exec: |x| throw `no ${x}`}); \
+                let hs = [1, 2, 3].map(|x| e.push(bad, x)); e.flush(); ";
+    let read = "try { hs[0].get() } catch (error) { print(error) }";
+    let (code, out, err) = run(&["-e", &format!("{push} {read} ()")]);
+    let told = "error: at the end: bad: no 2 (and one more failed)\n";
+    assert_eq!((code, out.as_str(), err.as_str()), (1, "bad: no 1\n", told));
+    let write = "let y = FloatC([1, 2, 3]); scatter_add(y, FloatC(5), UInt32C([0, 7]));";
+    let told = "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
+    let (code, out, err) = run(&["-e", write]);
+    assert_eq!((code, out.as_str(), err.as_str()), (1, "", told));
+}
+
+/// An operation that ends the script is not done again at the end.
+#[test]
+fn an_operation_may_end_the_script() {
+    let push = "let e = engine(); let leave = operator(#{name: \"leave\", effects: true, exec: |x| { print(x); exit(5) }}); ";
+    let (code, out, err) = run(&["-e", &format!("{push} e.push(leave, 1); e.flush(); print(2)")]);
+    assert_eq!((code, out.as_str(), err.as_str()), (5, "1\n", ""));
+}

@@ -2,20 +2,18 @@
 
 use std::any::TypeId;
 use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-use porcini_core::engine::{Agenda, Doer, Handle, Input, Member, Row, State};
-use porcini_core::{Array, interrupt};
-use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
+use porcini_core::engine::{Agenda, Handle, Input, Row, State};
+use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext, Position};
 
-use super::custom::Arguments;
-use super::engine::{MOST_PUSHED, call_function, check_function, nearest};
+use super::engine::{MOST_PUSHED, check_function, nearest};
+use super::engine_closures::{Closures, Described, Op, busy, own};
 use super::registry::Registry;
 use crate::context::{Context, Ending};
-use crate::fault::{Fault, Result, check_interrupt, fault, fault_with_hint};
-use crate::value::custom::{Custom, CustomRef};
-use crate::value::{ArrayRef, Node, type_name};
+use crate::fault::{Fault, IntoFault, Result, check_interrupt, fault, fault_with_hint};
+use crate::value::custom::Custom;
+use crate::value::type_name;
 
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
@@ -29,59 +27,9 @@ const KEYS: [&str; 8] =
 /// Keys of the options of an engine.
 const OPTIONS: [&str; 3] = ["threads", "mode", "cap"];
 
-/// An operator that a script made.
-#[derive(Debug)]
-struct Described {
-    name: ImmutableString,
-    exec: FnPtr,
-    batched: Option<FnPtr>,
-    signature: Option<FnPtr>,
-    shape: Option<FnPtr>,
-    has_effects: bool,
-    /// The function with its derivative, if that was told.
-    derivative: Option<CustomRef>,
-}
-
 /// The same as scripts hold it.
 #[derive(Clone, Debug)]
 struct OperatorRef(Rc<Described>);
-
-/// What an engine does: a function by its name, or an operator of the script.
-#[derive(Clone, Debug)]
-enum Op {
-    Named(ImmutableString),
-    Own(Rc<Described>),
-}
-
-impl PartialEq for Op {
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Named(one), Self::Named(other)) => one == other,
-            (Self::Own(one), Self::Own(other)) => Rc::ptr_eq(one, other),
-            (Self::Named(_), Self::Own(_)) | (Self::Own(_), Self::Named(_)) => false,
-        }
-    }
-}
-
-impl Eq for Op {}
-
-impl Hash for Op {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        match self {
-            Self::Named(name) => name.hash(state),
-            Self::Own(own) => Rc::as_ptr(own).hash(state),
-        }
-    }
-}
-
-impl Op {
-    fn name(&self) -> &str {
-        match self {
-            Self::Named(name) => name,
-            Self::Own(own) => &own.name,
-        }
-    }
-}
 
 /// An engine.
 struct Engine {
@@ -111,7 +59,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
-        context.take_endings().into_iter().try_for_each(|ending| ending.end(&context, &call))
+        let written = context.session.eval_writes().and_then(|()| context.session.sync());
+        context.take_endings().into_iter().try_for_each(|ending| ending.end(&context, &call))?;
+        written.or_fault()
     });
     registry.any("operator", 1, |context, _, args| {
         operator(context, args[0]).map(|own| OperatorRef(Rc::new(own)))
@@ -181,7 +131,8 @@ fn documented(registry: &mut Registry<'_>) {
         "engine",
         "(options)",
         "An engine: e.push(op, inputs..) takes an operator, or the name of a function, and gives a handle at once; inputs may be \
-         handles. e.get(h) gives its value, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs. \
+         handles. e.get(h) gives its value, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs; \
+         what fails is told where it is read, or at the end. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
          engine_stats(e) tells how many in how many batches. Options: mode, \"online\" (65 536 operations that wait are done without \
          being asked) or \"biphasic\" (only at flush and get); cap, the most operations of a batch; threads are those of the shell \
@@ -315,7 +266,7 @@ fn push(
     let inputs = inputs.collect::<Result<Vec<_>>>()?;
     let line = context.line(call.call_position());
     let name = ImmutableString::from(op.name());
-    let doer = Closures { context, call, results: Vec::new() };
+    let doer = Closures::new(context, call);
     let mut agenda = engine.0.borrow_mut("push")?;
     let handle = agenda.push(op, inputs, line, &doer);
     let is_full = agenda.n_waiting() >= engine.0.full;
@@ -337,21 +288,20 @@ impl Engine {
 }
 
 impl Ending for Engine {
-    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that fails.
+    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has failed
+    /// and was not told.
     fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
         let engine = EngineRef(self);
-        engine.0.borrow_mut("flush")?.take_failure();
         engine.run(context, call, None)?;
-        let failure = engine.0.borrow_mut("flush")?.take_failure();
-        failure.map_or(Ok(()), |fault| Err(Fault::raised(fault)))
+        let mut failures = engine.0.borrow_mut("flush")?.take_failures().into_iter();
+        let Some(mut first) = failures.next() else { return Ok(()) };
+        match failures.len() {
+            0 => {}
+            1 => first.message.push_str(" (and one more failed)"),
+            more => first.message.push_str(&format!(" (and {more} more failed)")),
+        }
+        Err(first.raised())
     }
-}
-
-fn busy(op: &str) -> Box<EvalAltResult> {
-    fault_with_hint(
-        format!("{op}: the engine is at work"),
-        "an operator may not push to its own engine or read from it; it may use another one, or call functions",
-    )
 }
 
 impl EngineRef {
@@ -376,10 +326,13 @@ impl EngineRef {
         call: &NativeCallContext<'_>,
         wanted: Option<&[Handle]>,
     ) -> Result<()> {
-        let mut doer = Closures { context, call, results: Vec::new() };
+        let mut doer = Closures::new(context, call);
         let done = self.0.borrow_mut("flush")?.run(wanted, self.0.most, &mut doer);
         // What stops it is told as what stops any script.
-        done.or_else(|_| check_interrupt())?;
+        done.or_else(|_| match doer.stop.take() {
+            Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
+            None => check_interrupt(),
+        })?;
         context.eval(&doer.results)
     }
 }
@@ -387,9 +340,13 @@ impl EngineRef {
 impl HandleRef {
     fn get(&self, context: &Context, call: &NativeCallContext<'_>) -> Result<Dynamic> {
         self.engine.run(context, call, Some(std::slice::from_ref(&self.handle)))?;
-        match self.engine.state("get", &self.handle)? {
+        let mut agenda = self.engine.0.borrow_mut("get")?;
+        match agenda.state(&self.handle) {
             State::Done(value) => Ok(own(&value)),
-            State::Failed(fault) => Err(Fault::raised(fault)),
+            State::Failed(fault) => {
+                agenda.told(&self.handle);
+                Err(fault.raised())
+            }
             State::Pending => Err(fault("get: the operation waits")),
         }
     }
@@ -405,214 +362,6 @@ impl std::fmt::Display for HandleRef {
         };
         write!(f, "handle of {}, {state}", self.name)
     }
-}
-
-/// The inputs of an operation, and the function that knows its derivative.
-struct Derived {
-    function: CustomRef,
-    arguments: Arguments,
-}
-
-/// Does operations by their closures, and functions by their names.
-struct Closures<'c> {
-    context: &'c Context,
-    call: &'c NativeCallContext<'c>,
-    /// The arrays that were made.
-    results: Vec<ArrayRef>,
-}
-
-impl Closures<'_> {
-    fn call_closure(&self, function: &FnPtr, args: Vec<Dynamic>) -> Result<Dynamic> {
-        function.call_within_context(self.call, args).map_err(|error| match error.unwrap_inner() {
-            // Rhai lends the engine to the method that runs this.
-            EvalAltResult::ErrorDataRace(of, _) => {
-                let is_of = |op: &&&str| of.ends_with(&format!("of function '{op}'"));
-                let op = ["push", "get", "flush"].iter().find(is_of).map(|op| busy(op));
-                // It does not say what a shared variable is lent to.
-                op.or_else(|| of.is_empty().then(|| busy("exec"))).unwrap_or(error)
-            }
-            _ => error,
-        })
-    }
-
-    fn one(&self, op: &Op, inputs: &[Dynamic]) -> Result<Dynamic> {
-        match op {
-            Op::Own(own) => self.call_closure(&own.exec, inputs.to_vec()),
-            Op::Named(name) => call_function(self.call, name, inputs.to_vec()),
-        }
-    }
-
-    /// The inputs of operations whose operator tells its derivative, where some are tracked.
-    fn derived(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Derived>>> {
-        let derivative = match op {
-            Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
-            Op::Own(_) | Op::Named(_) => None,
-        };
-        let told = |member: &Member<Dynamic>| {
-            let Some(function) = derivative else { return Ok(None) };
-            let arguments = Arguments::new("operator", member.inputs.iter())?;
-            let function = function.clone();
-            Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
-        };
-        members.iter().map(told).collect()
-    }
-
-    fn batch(&self, own: &Described, members: &[&[Dynamic]]) -> Option<Result<rhai::Array>> {
-        let batched = own.batched.as_ref()?;
-        let inputs: rhai::Array =
-            members.iter().map(|inputs| Dynamic::from_array(inputs.to_vec())).collect();
-        let results = self.call_closure(batched, vec![Dynamic::from_array(inputs)]);
-        Some(results.and_then(|results| {
-            let list = results.read_lock::<rhai::Array>().map(|list| list.clone());
-            match list {
-                Some(list) if list.len() == members.len() => Ok(list),
-                Some(list) => {
-                    let (got, expected) = (list.len(), members.len());
-                    Err(fault(format!("batched gave {got} results for {expected} operations")))
-                }
-                None => {
-                    Err(fault(format!("batched gave {}, expected a list", type_name(&results))))
-                }
-            }
-        }))
-    }
-
-    /// Checks a result's kind where the operator says it.
-    fn check(&self, op: &Op, member: &Member<Dynamic>, result: &Dynamic) -> Result<()> {
-        let Op::Own(own) = op else { return Ok(()) };
-        let Some(shape) = &own.shape else { return Ok(()) };
-        let expected = self.call_closure(shape, member.inputs.clone())?.to_string();
-        let got = kind(result);
-        match got == expected {
-            true => Ok(()),
-            false => Err(fault(format!("the result is {got}, its shape says {expected}"))),
-        }
-    }
-}
-
-impl Doer<Op, Dynamic, Fault> for Closures<'_> {
-    fn signature(
-        &mut self,
-        op: &Op,
-        member: &Member<Dynamic>,
-    ) -> std::result::Result<String, Fault> {
-        if let Op::Own(own) = op
-            && let Some(signature) = &own.signature
-        {
-            let said = self.call_closure(signature, member.inputs.clone());
-            return said
-                .map(|said| said.to_string())
-                .map_err(|error| named(op, member.line, &error));
-        }
-        Ok(member.inputs.iter().map(kind).collect::<Vec<_>>().join(", "))
-    }
-
-    fn run(
-        &mut self,
-        op: &Op,
-        members: &[Member<Dynamic>],
-    ) -> Vec<std::result::Result<Dynamic, Fault>> {
-        let told = match self.derived(op, members) {
-            Ok(told) => told,
-            Err(error) => {
-                return members.iter().map(|member| Err(named(op, member.line, &error))).collect();
-            }
-        };
-        let inputs: Vec<&[Dynamic]> = members
-            .iter()
-            .zip(&told)
-            .map(|(member, told)| match told {
-                Some(told) => &told.arguments.untracked[..],
-                None => &member.inputs[..],
-            })
-            .collect();
-        let batch = match op {
-            Op::Own(own) => self.batch(own, &inputs),
-            Op::Named(_) => None,
-        };
-        let mut settled = Vec::with_capacity(members.len());
-        let mut batch = batch.map(|batch| {
-            batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))
-        });
-        for ((member, inputs), told) in members.iter().zip(inputs).zip(&told) {
-            let result = match &mut batch {
-                Some(Ok(results)) => Ok(results.next().unwrap_or_default()),
-                Some(Err(fault)) => Err(fault.clone().raised()),
-                None => self.one(op, inputs),
-            };
-            let result = result.and_then(|result| {
-                self.check(op, member, &result)?;
-                match told {
-                    Some(Derived { function, arguments }) => {
-                        arguments.result(self.context, function.clone(), &result)
-                    }
-                    None => Ok(result),
-                }
-            });
-            if interrupt::is_requested() {
-                // Not a failure of its own: it waits, and those behind it.
-                break;
-            }
-            if let Ok(result) = &result
-                && let Some(array) = result.read_lock::<ArrayRef>()
-            {
-                self.results.push(array.clone());
-            }
-            settled.push(result.map_err(|error| named(op, member.line, &error)));
-        }
-        settled
-    }
-
-    fn stops(&self) -> Option<Fault> {
-        interrupt::is_requested().then(Fault::interrupted)
-    }
-
-    fn has_effects(&self, op: &Op) -> bool {
-        matches!(op, Op::Own(own) if own.has_effects)
-    }
-}
-
-/// A value that no later write to an array of the script changes.
-fn own(value: &Dynamic) -> Dynamic {
-    match value.read_lock::<ArrayRef>() {
-        Some(array) => Dynamic::from(array.copy()),
-        None => value.clone(),
-    }
-}
-
-/// The failure of an operation, with the line that pushed it.
-fn named(op: &Op, line: u32, error: &EvalAltResult) -> Fault {
-    let mut fault = Fault::of(error);
-    if fault.line.is_none() {
-        fault.message = format!("{}: {}", op.name(), fault.message);
-        fault.line = Some(line).filter(|&line| line > 0);
-        fault.is_late = true;
-    }
-    fault
-}
-
-/// Type and size of a value, and the name that a map gives to its type.
-fn kind(value: &Dynamic) -> String {
-    if let Some(array) = value.read_lock::<ArrayRef>() {
-        let name = array.type_name();
-        return match &*array.node() {
-            Node::Tensor(tensor) => format!("{name} {}", tensor.shape()),
-            Node::Leaf(_) | Node::Nested(..) => {
-                let leaves = array.leaves();
-                let lanes = leaves.iter().map(Array::size).max().unwrap_or(0);
-                format!("{name} [{lanes}]")
-            }
-        };
-    }
-    if let Some(map) = value.read_lock::<Map>()
-        && let Some(name) = map.get("type")
-    {
-        let parts = map.iter().filter(|(key, _)| *key != "type");
-        let parts: Vec<String> =
-            parts.map(|(key, value)| format!("{key} {}", kind(value))).collect();
-        return format!("{name} ({})", parts.join(", "));
-    }
-    type_name(value)
 }
 
 fn row(row: &Row<Op>) -> Dynamic {

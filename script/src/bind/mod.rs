@@ -19,6 +19,7 @@ mod devices;
 mod differentiated;
 pub(crate) mod doc;
 mod engine;
+mod engine_closures;
 pub(crate) mod engine_operators;
 mod entries;
 mod files;

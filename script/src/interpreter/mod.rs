@@ -210,19 +210,16 @@ impl Interpreter {
                 *error != porcini_core::Error::Interrupted
                     || interrupt::cause() != Some(Cause::Short)
             }),
-            Err(_) => self.context.session.take_error(),
+            Err(_) => None,
         };
-        let value = match (result, pending) {
-            (Ok(value), None) => value,
-            (Ok(_), Some(error)) => {
-                return Err(Box::new(self.diagnose(&late_fault(&error), cell, name)));
-            }
-            (Err(mut error), pending) => {
-                error.hints.extend(pending.map(|pending| format!("before that: {pending}")));
-                return Err(error);
-            }
+        let others = self.context.session.take_errors();
+        let (mut error, when) = match (result, pending) {
+            (Ok(value), None) => return self.shown(value, cell, piece, name),
+            (Ok(_), Some(error)) => (self.diagnose(&late_fault(&error), cell, name), "then"),
+            (Err(error), _) => (*error, "before that"),
         };
-        self.shown(value, cell, piece, name)
+        error.hints.extend(others.iter().map(|other| format!("{when}: {other}")));
+        Err(Box::new(error))
     }
 
     fn value_of(
@@ -470,12 +467,12 @@ impl Interpreter {
         self.scope.iter_raw().map(|(name, ..)| name.to_string()).collect()
     }
 
-    /// Does what is still to be done before the session ends: what waits in engines.
+    /// Does what is still to be done before the session ends: writes into arrays, and what waits in engines.
     ///
     /// # Errors
     /// As [`Interpreter::run`].
     pub fn end(&mut self) -> Result<(), Box<Error>> {
-        if !self.context.has_endings() {
+        if !self.context.has_endings() && !self.context.session.has_writes() {
             return Ok(());
         }
         self.evaluate(&format!("{END}()"), "<end>").map(drop).map_err(|mut error| {

@@ -34,6 +34,30 @@ fn the_lowest_lane_of_the_first_failing_access_is_reported() {
 }
 
 #[test]
+fn each_evaluation_has_an_error_of_its_own() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10);
+    let i = lanes(&session, DType::U32, 10);
+    let [first, second, third] = [5, 6, 7].map(|by| a.gather(&(&i + by), None).unwrap());
+    // Another order than that of recording, in which they are told.
+    for array in [&third, &first, &second, &third] {
+        array.eval().unwrap();
+    }
+    let lane = |error: Error| match error {
+        Error::Bounds { lane, .. } => lane,
+        other => panic!("{other}"),
+    };
+    assert_eq!(first.to_vec::<f32>().map_err(lane), Err(5));
+    assert_eq!(session.sync().map_err(lane), Err(4));
+    // What is put back comes first.
+    let last = session.take_errors();
+    second.gather(&(&i + 9), None).unwrap().eval().unwrap();
+    session.put_errors(last);
+    assert_eq!(session.take_errors().into_iter().map(lane).collect::<Vec<_>>(), [3, 1]);
+    assert!(session.sync().is_ok());
+}
+
+#[test]
 fn a_scatter_out_of_bounds_is_dropped() {
     let session = session();
     let mut a = session.array(&[1_i32; 10]).unwrap();

@@ -131,7 +131,7 @@ impl Interpreter {
         let result = measure(self, &program);
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
-        let late = self.context.session.take_error();
+        let late = self.context.session.take_errors().into_iter().next();
         match (result, late) {
             (Ok(_), Some(error)) => {
                 let error = crate::fault::late_fault(&error);

@@ -1,0 +1,297 @@
+//! How operations of engines are done: operators of scripts by their closures, functions by their names.
+
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+use porcini_core::engine::{Doer, Member};
+use porcini_core::{Array, interrupt};
+use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
+
+use super::custom::Arguments;
+use super::engine::call_function;
+use crate::context::Context;
+use crate::fault::{Fault, Result, fault, fault_with_hint};
+use crate::value::custom::CustomRef;
+use crate::value::{ArrayRef, Node, type_name};
+
+/// An operator that a script made.
+#[derive(Debug)]
+pub(super) struct Described {
+    pub(super) name: ImmutableString,
+    pub(super) exec: FnPtr,
+    pub(super) batched: Option<FnPtr>,
+    pub(super) signature: Option<FnPtr>,
+    pub(super) shape: Option<FnPtr>,
+    pub(super) has_effects: bool,
+    /// The function with its derivative, if that was told.
+    pub(super) derivative: Option<CustomRef>,
+}
+
+/// What an engine does: a function by its name, or an operator of the script.
+#[derive(Clone, Debug)]
+pub(super) enum Op {
+    Named(ImmutableString),
+    Own(Rc<Described>),
+}
+
+impl PartialEq for Op {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Named(one), Self::Named(other)) => one == other,
+            (Self::Own(one), Self::Own(other)) => Rc::ptr_eq(one, other),
+            (Self::Named(_), Self::Own(_)) | (Self::Own(_), Self::Named(_)) => false,
+        }
+    }
+}
+
+impl Eq for Op {}
+
+impl Hash for Op {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Named(name) => name.hash(state),
+            Self::Own(own) => Rc::as_ptr(own).hash(state),
+        }
+    }
+}
+
+impl Op {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Named(name) => name,
+            Self::Own(own) => &own.name,
+        }
+    }
+}
+
+/// The inputs of an operation, and the function that knows its derivative.
+struct Derived {
+    function: CustomRef,
+    arguments: Arguments,
+}
+
+/// Does operations by their closures, and functions by their names.
+pub(super) struct Closures<'c> {
+    context: &'c Context,
+    call: &'c NativeCallContext<'c>,
+    /// The arrays that were made.
+    pub(super) results: Vec<ArrayRef>,
+    /// What ended the script, `exit()` for one.
+    pub(super) stop: RefCell<Option<Dynamic>>,
+}
+
+impl<'c> Closures<'c> {
+    pub(super) fn new(context: &'c Context, call: &'c NativeCallContext<'c>) -> Self {
+        Self { context, call, results: Vec::new(), stop: RefCell::default() }
+    }
+
+    fn call_closure(&self, function: &FnPtr, args: Vec<Dynamic>) -> Result<Dynamic> {
+        function.call_within_context(self.call, args).map_err(|error| match error.unwrap_inner() {
+            EvalAltResult::ErrorTerminated(why, _) => {
+                self.stop.replace(Some(why.clone()));
+                error
+            }
+            // Rhai lends the engine to the method that runs this.
+            EvalAltResult::ErrorDataRace(of, _) => {
+                let is_of = |op: &&&str| of.ends_with(&format!("of function '{op}'"));
+                let op = ["push", "get", "flush"].iter().find(is_of).map(|op| busy(op));
+                // It does not say what a shared variable is lent to.
+                op.or_else(|| of.is_empty().then(|| busy("exec"))).unwrap_or(error)
+            }
+            _ => error,
+        })
+    }
+
+    fn one(&self, op: &Op, inputs: &[Dynamic]) -> Result<Dynamic> {
+        match op {
+            Op::Own(own) => self.call_closure(&own.exec, inputs.to_vec()),
+            Op::Named(name) => call_function(self.call, name, inputs.to_vec()),
+        }
+    }
+
+    /// The inputs of operations whose operator tells its derivative, where some are tracked.
+    fn derived(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Derived>>> {
+        let derivative = match op {
+            Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
+            Op::Own(_) | Op::Named(_) => None,
+        };
+        let told = |member: &Member<Dynamic>| {
+            let Some(function) = derivative else { return Ok(None) };
+            let arguments = Arguments::new("operator", member.inputs.iter())?;
+            let function = function.clone();
+            Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
+        };
+        members.iter().map(told).collect()
+    }
+
+    fn batch(&self, own: &Described, members: &[&[Dynamic]]) -> Option<Result<rhai::Array>> {
+        let batched = own.batched.as_ref()?;
+        let inputs: rhai::Array =
+            members.iter().map(|inputs| Dynamic::from_array(inputs.to_vec())).collect();
+        let results = self.call_closure(batched, vec![Dynamic::from_array(inputs)]);
+        Some(results.and_then(|results| {
+            let list = results.read_lock::<rhai::Array>().map(|list| list.clone());
+            match list {
+                Some(list) if list.len() == members.len() => Ok(list),
+                Some(list) => {
+                    let (got, expected) = (list.len(), members.len());
+                    Err(fault(format!("batched gave {got} results for {expected} operations")))
+                }
+                None => {
+                    Err(fault(format!("batched gave {}, expected a list", type_name(&results))))
+                }
+            }
+        }))
+    }
+
+    /// Checks a result's kind where the operator says it.
+    fn check(&self, op: &Op, member: &Member<Dynamic>, result: &Dynamic) -> Result<()> {
+        let Op::Own(own) = op else { return Ok(()) };
+        let Some(shape) = &own.shape else { return Ok(()) };
+        let expected = self.call_closure(shape, member.inputs.clone())?.to_string();
+        let got = kind(result);
+        match got == expected {
+            true => Ok(()),
+            false => Err(fault(format!("the result is {got}, its shape says {expected}"))),
+        }
+    }
+}
+
+impl Doer<Op, Dynamic, Fault> for Closures<'_> {
+    fn signature(
+        &mut self,
+        op: &Op,
+        member: &Member<Dynamic>,
+    ) -> std::result::Result<String, Fault> {
+        if let Op::Own(own) = op
+            && let Some(signature) = &own.signature
+        {
+            let said = self.call_closure(signature, member.inputs.clone());
+            return said
+                .map(|said| said.to_string())
+                .map_err(|error| named(op, member.line, &error));
+        }
+        Ok(member.inputs.iter().map(kind).collect::<Vec<_>>().join(", "))
+    }
+
+    fn run(
+        &mut self,
+        op: &Op,
+        members: &[Member<Dynamic>],
+    ) -> Vec<std::result::Result<Dynamic, Fault>> {
+        let told = match self.derived(op, members) {
+            Ok(told) => told,
+            Err(error) => {
+                return members.iter().map(|member| Err(named(op, member.line, &error))).collect();
+            }
+        };
+        let inputs: Vec<&[Dynamic]> = members
+            .iter()
+            .zip(&told)
+            .map(|(member, told)| match told {
+                Some(told) => &told.arguments.untracked[..],
+                None => &member.inputs[..],
+            })
+            .collect();
+        let batch = match op {
+            Op::Own(own) => self.batch(own, &inputs),
+            Op::Named(_) => None,
+        };
+        let mut settled = Vec::with_capacity(members.len());
+        let mut batch = batch.map(|batch| {
+            batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))
+        });
+        for ((member, inputs), told) in members.iter().zip(inputs).zip(&told) {
+            let result = match &mut batch {
+                Some(Ok(results)) => Ok(results.next().unwrap_or_default()),
+                Some(Err(fault)) => Err(fault.clone().raised()),
+                None => self.one(op, inputs),
+            };
+            let result = result.and_then(|result| {
+                self.check(op, member, &result)?;
+                match told {
+                    Some(Derived { function, arguments }) => {
+                        arguments.result(self.context, function.clone(), &result)
+                    }
+                    None => Ok(result),
+                }
+            });
+            if self.stop.borrow().is_some() {
+                // It has ended the script, and is not done again at the end.
+                settled.push(Ok(Dynamic::UNIT));
+                break;
+            }
+            if interrupt::is_requested() {
+                // Not a failure of its own: it waits, and those behind it.
+                break;
+            }
+            if let Ok(result) = &result
+                && let Some(array) = result.read_lock::<ArrayRef>()
+            {
+                self.results.push(array.clone());
+            }
+            settled.push(result.map_err(|error| named(op, member.line, &error)));
+        }
+        settled
+    }
+
+    fn stops(&self) -> Option<Fault> {
+        (interrupt::is_requested() || self.stop.borrow().is_some()).then(Fault::interrupted)
+    }
+
+    fn has_effects(&self, op: &Op) -> bool {
+        matches!(op, Op::Own(own) if own.has_effects)
+    }
+}
+
+/// A value that no later write to an array of the script changes.
+pub(super) fn own(value: &Dynamic) -> Dynamic {
+    match value.read_lock::<ArrayRef>() {
+        Some(array) => Dynamic::from(array.copy()),
+        None => value.clone(),
+    }
+}
+
+/// The failure of an operation, with the line that pushed it.
+fn named(op: &Op, line: u32, error: &EvalAltResult) -> Fault {
+    let mut fault = Fault::of(error);
+    if fault.line.is_none() {
+        fault.message = format!("{}: {}", op.name(), fault.message);
+        fault.line = Some(line).filter(|&line| line > 0);
+        fault.is_late = true;
+    }
+    fault
+}
+
+/// Type and size of a value, and the name that a map gives to its type.
+fn kind(value: &Dynamic) -> String {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        let name = array.type_name();
+        return match &*array.node() {
+            Node::Tensor(tensor) => format!("{name} {}", tensor.shape()),
+            Node::Leaf(_) | Node::Nested(..) => {
+                let leaves = array.leaves();
+                let lanes = leaves.iter().map(Array::size).max().unwrap_or(0);
+                format!("{name} [{lanes}]")
+            }
+        };
+    }
+    if let Some(map) = value.read_lock::<Map>()
+        && let Some(name) = map.get("type")
+    {
+        let parts = map.iter().filter(|(key, _)| *key != "type");
+        let parts: Vec<String> =
+            parts.map(|(key, value)| format!("{key} {}", kind(value))).collect();
+        return format!("{name} ({})", parts.join(", "));
+    }
+    type_name(value)
+}
+
+/// An engine is asked for something by an operation that it does.
+pub(super) fn busy(op: &str) -> Box<EvalAltResult> {
+    fault_with_hint(
+        format!("{op}: the engine is at work"),
+        "an operator may not push to its own engine or read from it; it may use another one, or call functions",
+    )
+}
