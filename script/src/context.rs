@@ -6,7 +6,6 @@ use std::rc::{Rc, Weak};
 
 use porcini_core::cuda_module::ModuleKernel;
 use porcini_core::random::SplitMix64;
-use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
@@ -21,6 +20,7 @@ use crate::show::writer::written;
 use crate::value::custom::Customs;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
+use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, Node};
 use crate::world::bounds::Bounds;
 use crate::world::host::Host;
@@ -80,7 +80,7 @@ pub(crate) struct Context {
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
     /// Kernels that were written as text.
-    pub(crate) kernels: RefCell<Recent<TextKernel>>,
+    pub(crate) kernels: RefCell<Recent<KernelRef>>,
     /// Kernels of CUDA modules.
     pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
     /// Functions whose derivatives scripts have written.

@@ -6,9 +6,11 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `entries` | the kernels that PTX or machine code has |
 //! | `prototype` | what kernels take: of a signature, or of the source |
 //! | `launch` | arguments, limits, and the arrays that were written |
 
+mod entries;
 mod launch;
 mod prototype;
 
@@ -29,7 +31,8 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::runtime::Device;
-use prototype::{Declared, Parameter, declared, find, parameters, signature_of};
+use entries::{entries, is_compiled, is_text};
+use prototype::{Declared, Parameter, agree, declared, find, parameters, signature_of};
 
 /// The processor whose PTX is shown where there is no GPU.
 const USUAL_CAPABILITY: u32 = 80;
@@ -57,6 +60,8 @@ struct Inner {
     text: Text,
     options: Options,
     declared: Vec<Declared>,
+    /// The kernels of compiled code, where they can be seen.
+    entries: Option<Vec<String>>,
     /// The kernels that are compiled together, and so share the module's variables.
     together: Vec<String>,
     compiled: Mutex<BTreeMap<Wanted, Arc<Code>>>,
@@ -128,7 +133,7 @@ impl Session {
     pub fn cuda_module(&self, source: &str, options: Options) -> Result<CudaModule> {
         let is_ptx = source.lines().any(|line| line.trim_start().starts_with(".version "));
         if is_ptx {
-            return Ok(self.cuda_binary(&[source.as_bytes(), &[0]].concat()));
+            return self.cuda_binary(&[source.as_bytes(), &[0]].concat());
         }
         let declared = declared(source);
         let plain = declared.iter().filter(|declared| declared.template.is_empty());
@@ -145,16 +150,28 @@ impl Session {
     }
 
     /// A module of PTX, with a zero at its end, or of machine code, as a file holds them.
-    pub fn cuda_binary(&self, code: &[u8]) -> CudaModule {
+    ///
+    /// # Errors
+    /// `Kernel` for what is none of them.
+    pub fn cuda_binary(&self, code: &[u8]) -> Result<CudaModule> {
+        if !is_compiled(code) {
+            let what = "the module is neither PTX (.version ..) nor machine code".into();
+            let remedy = Some("nvcc -ptx, -cubin or -fatbin makes one of a source".into());
+            return Err(Error::Kernel { what, remedy });
+        }
         let text = Text::Compiled(code.to_vec());
-        CudaModule::new(text, Options::default(), Vec::new(), Vec::new())
+        Ok(CudaModule::new(text, Options::default(), Vec::new(), Vec::new()))
     }
 }
 
 impl CudaModule {
     fn new(text: Text, options: Options, declared: Vec<Declared>, together: Vec<String>) -> Self {
         let (compiled, loaded) = (Mutex::default(), Mutex::default());
-        let inner = Inner { text, options, declared, together, compiled, loaded };
+        let entries = match &text {
+            Text::Cpp(_) => None,
+            Text::Compiled(code) => entries(code),
+        };
+        let inner = Inner { text, options, declared, entries, together, compiled, loaded };
         Self { inner: Arc::new(inner) }
     }
 
@@ -166,13 +183,16 @@ impl CudaModule {
         }
     }
 
-    /// Names and signatures of the kernels that the source declares, templates with the names of their types.
+    /// Names and signatures of the kernels that the source declares, templates with the names of their types; of compiled code
+    /// the names alone.
     pub fn kernels(&self) -> Vec<(String, String)> {
         let name = |one: &Declared| match one.template.is_empty() {
             true => one.name.clone(),
             false => format!("{}<{}>", one.name, one.template.join(", ")),
         };
-        self.inner.declared.iter().map(|one| (name(one), one.signature.clone())).collect()
+        let seen = self.inner.entries.iter().flatten().map(|name| (name.clone(), "..".into()));
+        let declared = self.inner.declared.iter().map(|one| (name(one), one.signature.clone()));
+        seen.chain(declared).collect()
     }
 
     /// A kernel by its name, templates with their types: `axpy<float>`. Its signature may be left out where the source
@@ -196,12 +216,38 @@ impl CudaModule {
             };
             return Err(Error::Kernel { what, remedy: Some(remedy) });
         }
+        if let Some(Declared { template, .. }) = declared.filter(|it| !it.template.is_empty())
+            && types.is_empty()
+        {
+            let what = format!("kernel `{plain}` is a template of {}", template.join(", "));
+            let remedy = format!("say the types: m.kernel(\"{plain}<float>\")");
+            return Err(Error::Kernel { what, remedy: Some(remedy) });
+        }
+        if let Some(entries) = &inner.entries
+            && !entries.iter().any(|known| known == name)
+        {
+            let what = format!("the module has no kernel `{name}`");
+            let remedy = (!entries.is_empty()).then(|| format!("it has {}", entries.join(", ")));
+            return Err(Error::Kernel { what, remedy });
+        }
         let is_declared = signature.is_none();
-        let signature = signature.map(Into::into).or(found).ok_or_else(|| Error::Kernel {
-            what: format!("kernel `{name}`: the module does not say what it takes"),
-            remedy: Some("give its signature: m.kernel(name, \"const float *x, float *y\")".into()),
-        })?;
+        let in_source = found.as_ref().and_then(|found| Some((found, parameters(found).ok()?)));
+        let signature =
+            signature.map(Into::into).or(found.clone()).ok_or_else(|| Error::Kernel {
+                what: format!("kernel `{name}`: the module does not say what it takes"),
+                remedy: Some(
+                    "give its signature: m.kernel(name, \"const float *x, float *y\")".into(),
+                ),
+            })?;
         let parameters = parameters(&signature)?;
+        if let Some((source, own)) = in_source
+            && !agree(&parameters, &own)
+        {
+            let what =
+                format!("kernel `{name}` takes ({source}), the signature says ({signature})");
+            let remedy = format!("leave it out: m.kernel(\"{name}\")");
+            return Err(Error::Kernel { what, remedy: Some(remedy) });
+        }
         let inner = KernelInner {
             module: self.clone(),
             name: declared.map_or(name.into(), |declared| format!("{}{types}", declared.name)),
@@ -217,9 +263,13 @@ impl CudaModule {
     /// The PTX of the module, for the processor of the session, or one of capability 8.0 without a GPU.
     ///
     /// # Errors
-    /// As [`Session::cuda_module`].
+    /// As [`Session::cuda_module`]; `Kernel` for machine code.
     pub fn ptx(&self, session: &Session) -> Result<String> {
         let code = self.code_for(session, &self.inner.together, false)?;
+        if !is_text(&code.bytes) {
+            let what = "the module is machine code, which has no PTX".into();
+            return Err(Error::Kernel { what, remedy: Some("m.sass shows it".into()) });
+        }
         Ok(String::from_utf8_lossy(&code.bytes).trim_end_matches('\0').into())
     }
 

@@ -35,6 +35,15 @@ pub(super) fn parameters(signature: &str) -> Result<Vec<Parameter>> {
     signature.split(',').map(parameter).collect()
 }
 
+/// Whether a signature may stand for another one: what that writes it must not call const.
+pub(super) fn agree(signature: &[Parameter], other: &[Parameter]) -> bool {
+    let same = |(one, other): (&Parameter, &Parameter)| {
+        let is_hidden = one.is_pointer && one.is_const && !other.is_const;
+        one.dtype == other.dtype && one.is_pointer == other.is_pointer && !is_hidden
+    };
+    signature.len() == other.len() && signature.iter().zip(other).all(same)
+}
+
 fn parameter(text: &str) -> Result<Parameter> {
     let text = text.trim();
     let invalid = || Error::Kernel {

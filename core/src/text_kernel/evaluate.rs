@@ -573,12 +573,18 @@ impl Function {
         mut items: Vec<Option<Item>>,
         recorder: &mut Recorder<'_>,
     ) -> Result<Vec<Option<Item>>, Trouble> {
-        for (item, parameter) in items.iter_mut().zip(&self.parameters) {
+        // They may use the types of those that were given.
+        let letters = Letters::of(&self.parameters, &items, &recorder.arrays)?;
+        let around = std::mem::replace(&mut recorder.frame.letters, letters);
+        let pairs = items.iter_mut().zip(&self.parameters);
+        let filled = pairs.into_iter().try_for_each(|(item, parameter)| {
             if let (None, Some(default)) = (&item, &parameter.default) {
                 *item = Some(recorder.value(default)?);
             }
-        }
-        Ok(items)
+            Ok(())
+        });
+        recorder.frame.letters = around;
+        filled.map(|()| items)
     }
 }
 

@@ -12,6 +12,7 @@ use super::program::{Captured, Program, TextKernel};
 use super::record::Recorder;
 use super::recordings::Recordings;
 use super::sample::{sampled, samples};
+use super::stats::Stats;
 use super::tree::{Header, Parameter};
 use super::trouble::Trouble;
 use super::types::{Letters, TypeName, accumulation};
@@ -106,18 +107,27 @@ impl TextReduction {
                 parts.identity.len()
             )));
         }
-        let n_post = if parts.post.is_empty() { n_states } else { parts.post.len() };
+        let of_out = |out: &&str| (out.to_string(), format!("a.{out}"));
+        let is_part = |out: &&str| parts.map.iter().any(|(name, _)| name == out);
+        let mut finals = parts.post.clone();
+        if finals.is_empty() && outs.len() == results.len() && outs.iter().all(is_part) {
+            // What else the state has is not asked for.
+            finals = outs.iter().map(of_out).collect();
+        }
+        let n_post = if finals.is_empty() { n_states } else { finals.len() };
         if n_post != results.len() {
             let n = results.len();
-            return Err(wrong(format!("got {n_post} final values for {n} results")));
+            let what =
+                format!("got {n_post} final values for {n} results; post says them: \"a.x\"");
+            return Err(wrong(what));
         }
         let in_order = |part, texts: &[(String, String)]| {
             let names: Vec<&str> = texts.iter().map(|(name, _)| name.as_str()).collect();
             in_order(part, &names, &outs, results.len() > outs.len()).map_err(&wrong)
         };
-        let has_post = !parts.post.is_empty();
+        let has_post = !finals.is_empty();
         let order = if has_post { Vec::new() } else { in_order("map", &parts.map)? };
-        let post_order = in_order("post", &parts.post)?;
+        let post_order = in_order("post", &finals)?;
         let mut letters: Vec<String> = Vec::new();
         letters.extend(
             parameters.iter().filter_map(|parameter| parameter.type_name.letter()).map(Into::into),
@@ -155,7 +165,7 @@ impl TextReduction {
         let reduce = parts.reduce.iter().map(|text| program("reduce", text, &both));
         let reduce = reduce.collect::<Result<Vec<_>>>()?;
         let of_state = [states("a"), vec!["n".into()]].concat();
-        let post = post_order.iter().map(|&i| program("post", &parts.post[i].1, &of_state));
+        let post = post_order.iter().map(|&i| program("post", &finals[i].1, &of_state));
         let post = post.collect::<Result<Vec<_>>>()?;
         let identity = parts.identity.iter().map(|text| program("identity", text, &[]));
         let identity = identity.collect::<Result<Vec<_>>>()?;
@@ -204,9 +214,10 @@ impl TextReduction {
         format!("{}({})", self.inner.name, parameters.join(", "))
     }
 
-    /// What its lanes become, as kernels: one for each part of the state.
-    pub fn maps(&self) -> impl Iterator<Item = &TextKernel> {
-        self.inner.maps.iter()
+    /// Its calls by the types of the arguments.
+    pub fn stats(&self) -> Vec<(String, Stats)> {
+        // The first part of the state counts for all.
+        self.inner.maps[0].stats()
     }
 
     /// What it gives for arrays of 8 lanes, as [`TextKernel::sample`].
@@ -218,7 +229,7 @@ impl TextReduction {
         let known = given.map(|parameter| parameter.type_name.dtype(&Letters::default()));
         let arrays = samples(session, known.collect(), types)?;
         let args = sampled(&arrays);
-        self.call(session, &args.iter().collect::<Vec<_>>(), &Over::default())
+        self.inner.recorded(session, &args.iter().collect::<Vec<_>>(), &Over::default())
     }
 
     /// Records a call: over all lanes, axes of a tensor, or segments; vectors component by component. Values are
@@ -242,13 +253,14 @@ impl TextReduction {
             let what = format!("kernel `{}`: got {n} arguments, expected {takes}", inner.name);
             return Err(Error::Kernel { what, remedy: None });
         }
+        let start = Instant::now();
         let Some(arrays) = in_memory(session, args, over) else {
-            return inner.recorded(session, args, over);
+            let values = inner.recorded(session, args, over)?;
+            inner.maps[0].count(args, start);
+            return Ok(values);
         };
-        let (start, mut is_again) = (Instant::now(), true);
         let name = if inner.is_scan { "scan" } else { "reduction" };
         let results = inner.recordings.call(name, session, &arrays, &mut |arrays| {
-            is_again = false;
             let args: Vec<Argument<'_>> = arrays.iter().map(Argument::from).collect();
             let values = inner.recorded(session, &args.iter().collect::<Vec<_>>(), over)?;
             let array = |value| match value {
@@ -257,9 +269,7 @@ impl TextReduction {
             };
             Ok(values.into_iter().map(array).collect())
         })?;
-        if is_again {
-            inner.maps.iter().for_each(|map| map.count(args, start));
-        }
+        inner.maps[0].count(args, start);
         Ok(results.into_iter().map(Value::Array).collect())
     }
 }
@@ -283,7 +293,7 @@ impl Inner {
         args: &[&Argument<'_>],
         over: &Over<'_>,
     ) -> Result<Vec<Value>> {
-        let states = self.maps.iter().map(|map| map.call(session, args)?.value());
+        let states = self.maps.iter().map(|map| map.recorded(session, args)?.value());
         let states = states.collect::<Result<Vec<Value>>>()?;
         let work = Work { inner: self, session, letters: self.letters(args)?, over };
         work.values(&states)

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::value::Argument;
 
@@ -15,6 +15,11 @@ pub(super) fn samples(
     parameters: Vec<Option<DType>>,
     types: &[Option<DType>],
 ) -> Result<Vec<Option<Array>>> {
+    let (n, most) = (types.len(), parameters.len());
+    if n > most {
+        let what = format!("got {n} types of arguments, expected at most {most}");
+        return Err(Error::Kernel { what, remedy: None });
+    }
     let mut said = types.iter();
     let arrays = parameters.into_iter().map(|known| {
         let dtype = match said.next() {

@@ -96,8 +96,12 @@ fn stored(
     let mut new = match store {
         Store::Into => result.clone(),
         Store::AddTo => {
-            let sum = [Operand::Array(&target.cast(accumulation(dtype))?), Operand::Array(result)];
-            session.apply(Op::Add, &sum)?
+            let (target, mut result) = (target.cast(accumulation(dtype))?, result.clone());
+            if result.dtype() == DType::Mask {
+                // A truth value is added as 0 or 1.
+                result = result.cast(target.dtype())?;
+            }
+            session.apply(Op::Add, &[(&target).into(), (&result).into()])?
         }
     };
     let size = target.size();

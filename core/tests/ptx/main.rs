@@ -14,8 +14,7 @@ use std::fmt::Write as _;
 
 use porcini_core::backend::cuda::{
     CHUNK, FOLDED, ONE_LANE, SHARED_DECLARATION, Sharing, Target, fold_of, lower, lower_entry,
-    lower_fold,
-    lower_private, lower_step, lower_trap,
+    lower_fold, lower_private, lower_step, lower_trap,
 };
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_core::ir::verify::verify;

@@ -31,7 +31,8 @@ fn failures_are_told_at_the_end() {
     let told = "error: at the end: bad: no 2 (and one more failed)\n";
     assert_eq!((code, out.as_str(), err.as_str()), (1, "bad: no 1\n", told));
     let write = "let y = FloatC([1, 2, 3]); scatter_add(y, FloatC(5), UInt32C([0, 7]));";
-    let told = "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
+    let told =
+        "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
     let (code, out, err) = run(&["-e", write]);
     assert_eq!((code, out.as_str(), err.as_str()), (1, "", told));
 }

@@ -16,7 +16,9 @@ use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::{ArrayRef, Node, scalar, type_name};
 
 /// Names of files that hold a module end so.
-const FILES: [&str; 4] = [".cu", ".ptx", ".cubin", ".fatbin"];
+const FILES: [&str; 4] = [CPP, ".ptx", ".cubin", ".fatbin"];
+/// Of these, those of sources.
+const CPP: &str = ".cu";
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<ModuleRef>("cuda_module");
@@ -144,15 +146,20 @@ fn texts(key: &str, value: &Dynamic) -> Result<Vec<String>> {
 
 fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef> {
     if let Some(code) = source.read_lock::<rhai::Blob>() {
-        return Ok(ModuleRef(context.session.cuda_binary(&code)));
+        return context.session.cuda_binary(&code).map(ModuleRef).or_fault();
     }
     let mut source = text("cuda_module", "a source in CUDA C++", source)?;
     let is_file = |end: &&str| source.ends_with(*end) && !source.contains('\n');
     if FILES.iter().any(is_file) {
         let code = files::contents(context, "cuda_module", source.trim())?;
         match std::str::from_utf8(&code) {
-            Ok(text) => source = text.into(),
-            Err(_) => return Ok(ModuleRef(context.session.cuda_binary(&code))),
+            Ok(text) if source.ends_with(CPP) => source = text.into(),
+            Ok(text) => {
+                // PTX ends with a zero.
+                let code = [text.trim_end_matches('\0').as_bytes(), &[0]].concat();
+                return context.session.cuda_binary(&code).map(ModuleRef).or_fault();
+            }
+            Err(_) => return context.session.cuda_binary(&code).map(ModuleRef).or_fault(),
         }
     }
     let mut options = Options::default();

@@ -7,13 +7,13 @@ use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::history::LaunchRecord;
 use porcini_core::eval::launches::Step;
 use porcini_core::ir::kernel::KernelHash;
-use porcini_core::text_kernel::TextKernel;
 use porcini_core::{Array, Value};
 use rhai::{Dynamic, Map};
 
 use super::kernels::lane_type;
 use super::registry::Registry;
 use crate::context::Context;
+use crate::value::text_kernel::KernelRef;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
@@ -68,7 +68,7 @@ fn microseconds(time: Duration) -> Dynamic {
 }
 
 /// The calls of a text by types; and what the history knows of the kernel that the text alone is.
-fn text_rows(context: &Context, kernel: &TextKernel, history: &[LaunchRecord]) -> Vec<Dynamic> {
+fn text_rows(context: &Context, kernel: &KernelRef, history: &[LaunchRecord]) -> Vec<Dynamic> {
     let rows = kernel.stats().into_iter().map(|(types, stats)| {
         let hash = hash_of(context, kernel, &types);
         let launches: Vec<_> = history.iter().filter(|launch| Some(launch.hash) == hash).collect();
@@ -94,8 +94,9 @@ fn text_rows(context: &Context, kernel: &TextKernel, history: &[LaunchRecord]) -
     rows.collect()
 }
 
-/// The kernel that a text alone is for arrays of such types and numbers; `None` if it is several, or for others.
-fn hash_of(context: &Context, kernel: &TextKernel, types: &str) -> Option<KernelHash> {
+/// The kernel that a text alone is for arrays of such types and numbers, of a reduction the one that goes over the lanes;
+/// `None` if it is several, or for others.
+fn hash_of(context: &Context, kernel: &KernelRef, types: &str) -> Option<KernelHash> {
     let types = types.split(", ").filter(|word| !word.is_empty()).map(|word| match word {
         "number" => Some(None),
         word => lane_type("", word).ok().map(Some),
@@ -104,8 +105,9 @@ fn hash_of(context: &Context, kernel: &TextKernel, types: &str) -> Option<Kernel
     let results = kernel.sample(&context.session, &types).ok()?;
     let leaves: Vec<&Array> = results.iter().flat_map(Value::leaves).collect();
     let plan = context.session.plan(&leaves).ok()?;
-    match &plan.steps[..] {
-        [Step::Kernel(launch)] => Some(launch.kernel.hash),
+    match (&plan.steps[..], kernel) {
+        ([Step::Kernel(launch)], _) => Some(launch.kernel.hash),
+        ([Step::Kernel(launch), ..], KernelRef::Reduction(_)) => Some(launch.kernel.hash),
         _ => None,
     }
 }

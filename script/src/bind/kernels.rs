@@ -87,7 +87,7 @@ pub(crate) fn of_text(
     text: &str,
 ) -> CoreResult<TextKernel> {
     let kernel = TextKernel::new(text, &|name| captured(sight?, name))?;
-    context.kernels.borrow_mut().push(kernel.clone());
+    context.kernels.borrow_mut().push(KernelRef::Kernel(kernel.clone()));
     Ok(kernel)
 }
 
@@ -149,6 +149,10 @@ fn parts(name: &str, options: &Map) -> Result<Parts> {
             match of_part(part, &mut texts) {
                 Some(text) => ordered.push(text),
                 None if key == "identity" && texts.is_empty() && ordered.is_empty() => {}
+                None if texts.is_empty() && ordered.is_empty() => {
+                    let hint = "how the states a and b of two lanes combine: reduce: \"a + b\"";
+                    return Err(fault_with_hint(format!("{name}: got no {key}"), hint));
+                }
                 None => return Err(fault(format!("{name}: {key} says nothing of `{part}`"))),
             }
         }
@@ -224,10 +228,9 @@ fn reductions(registry: &mut Registry<'_>) {
             let around = |name: &str| captured(sight.as_ref()?, name);
             let parts = parts(name, &options)?;
             let reduction = TextReduction::new(&header, &parts, is_scan, &around).or_fault()?;
-            for map in reduction.maps() {
-                context.kernels.borrow_mut().push(map.clone());
-            }
-            Ok(KernelRef::Reduction(reduction).into_function())
+            let reduction = KernelRef::Reduction(reduction);
+            context.kernels.borrow_mut().push(reduction.clone());
+            Ok(reduction.into_function())
         });
     }
 }
@@ -533,11 +536,7 @@ fn members(registry: &mut Registry<'_>) {
                 })?;
                 let types = args.get(1).map(|types| dtypes(name, types)).transpose()?;
                 let types: Vec<_> = types.unwrap_or_default().into_iter().map(Some).collect();
-                let results = match &kernel {
-                    KernelRef::Kernel(kernel) => kernel.sample(&context.session, &types),
-                    KernelRef::Reduction(reduction) => reduction.sample(&context.session, &types),
-                };
-                let results = results.or_fault()?;
+                let results = kernel.sample(&context.session, &types).or_fault()?;
                 let first = results.into_iter().next().map(ArrayRef::from);
                 let first =
                     first.ok_or_else(|| fault(format!("{name}: the kernel has no result")))?;

@@ -1,6 +1,7 @@
 //! Kernels of texts as scripts hold them: functions that stand for a kernel, called as any other.
 
-use porcini_core::text_kernel::{TextKernel, TextReduction};
+use porcini_core::text_kernel::{Stats, TextKernel, TextReduction};
+use porcini_core::{DType, Result as CoreResult, Session, Value};
 use rhai::{Dynamic, FnPtr};
 
 use super::standing::standing_for;
@@ -47,6 +48,26 @@ impl KernelRef {
         match self {
             Self::Kernel(kernel) => kernel.name(),
             Self::Reduction(reduction) => reduction.name(),
+        }
+    }
+
+    /// Its calls by the types of the arguments.
+    pub(crate) fn stats(&self) -> Vec<(String, Stats)> {
+        match self {
+            Self::Kernel(kernel) => kernel.stats(),
+            Self::Reduction(reduction) => reduction.stats(),
+        }
+    }
+
+    /// What it gives for arrays of a few lanes, to look at.
+    pub(crate) fn sample(
+        &self,
+        session: &Session,
+        types: &[Option<DType>],
+    ) -> CoreResult<Vec<Value>> {
+        match self {
+            Self::Kernel(kernel) => kernel.sample(session, types),
+            Self::Reduction(reduction) => reduction.sample(session, types),
         }
     }
 

@@ -64,8 +64,8 @@ use self::primitive::Primitives;
 pub use self::primitive::{Work, run_steps};
 pub use self::ptx::{
     AlongColumns, BATCH, CHUNK, FOLDED, LANES_PER_WARP, ONE_LANE, ProductCode, ProductParts,
-    ProductSize, SHARED_DECLARATION, Sharing, Step, Target, fold_of, lower, lower_entry, lower_fold,
-    lower_private, lower_step, lower_trap, private_target, tree_size,
+    ProductSize, SHARED_DECLARATION, Sharing, Step, Target, fold_of, lower, lower_entry,
+    lower_fold, lower_private, lower_step, lower_trap, private_target, tree_size,
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
