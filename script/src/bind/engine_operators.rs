@@ -295,11 +295,12 @@ impl Ending for Engine {
         engine.run(context, call, None)?;
         let mut failures = engine.0.borrow_mut("flush")?.take_failures().into_iter();
         let Some(mut first) = failures.next() else { return Ok(()) };
-        match failures.len() {
-            0 => {}
-            1 => first.message.push_str(" (and one more failed)"),
-            more => first.message.push_str(&format!(" (and {more} more failed)")),
-        }
+        let more = match failures.len() {
+            0 => String::new(),
+            1 => " (and one more failed)".into(),
+            more => format!(" (and {more} more failed)"),
+        };
+        first.message += &more;
         Err(first.raised())
     }
 }

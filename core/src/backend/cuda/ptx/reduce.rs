@@ -249,9 +249,9 @@ impl Lowering<'_> {
 /// The kernel that combines what the chunks of another left: its buffers are the results, in the order of the
 /// reductions. It is the same for all that reduce alike.
 pub fn fold_of(kernel: &Kernel) -> Kernel {
-    let reductions = kernel.writes().filter_map(|(_, inst)| match inst.code {
-        Code::Reduce { op, .. } => Some((op, kernel.dtype(inst.arg(0)), inst.dtype)),
-        _ => None,
+    let reductions = kernel.writes().filter_map(|(_, inst)| {
+        let Code::Reduce { op, .. } = inst.code else { return None };
+        Some((op, kernel.dtype(inst.arg(0)), inst.dtype))
     });
     let reductions: Vec<(ReduceOp, DType, DType)> = reductions.collect();
     let inst = |code, dtype, arg| Inst { code, dtype, args: [arg, None, None], serial: 0 };
