@@ -206,8 +206,14 @@ fn modules_run_on_a_gpu() {
         let error = module.set(&session, name, &lanes).unwrap_err().to_string();
         assert!(error.contains(want), "{error}");
     }
-    // A signature that the code does not have.
-    let wrong = module.kernel("axpy", Some("const float *x, float *y")).unwrap();
+    // A signature that the source does not have, and one that code without a source does not have.
+    let signature = Some("const float *x, float *y");
+    assert!(module.kernel("axpy", signature).unwrap_err().to_string().contains("alpha"));
+    let ptx = module.ptx(&session).unwrap() + "\0";
+    let compiled = session.cuda_binary(ptx.as_bytes()).unwrap();
+    let mut entries = compiled.kernels().into_iter().map(|(name, _)| name);
+    let entry = entries.find(|name| name.contains("axpy")).unwrap();
+    let wrong = compiled.kernel(&entry, signature).unwrap();
     let x = session.full(DType::F32, 1, 10).unwrap();
     if let Err(error) = wrong.launch(&session, &[array(&x), array(&x)], &shape) {
         assert!(error.to_string().contains("parameters of"), "{error}");

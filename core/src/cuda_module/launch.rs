@@ -72,7 +72,8 @@ impl ModuleKernel {
         let types = self.inner.parameters.iter().map(|parameter| {
             let Parameter { dtype, is_pointer, is_const } = parameter;
             let constant = if *is_const && *is_pointer { " const" } else { "" };
-            format!("{}{constant}{}", dtype.name(), if *is_pointer { " *" } else { "" })
+            let name = if *dtype == DType::Mask { "bool" } else { dtype.name() };
+            format!("{name}{constant}{}", if *is_pointer { " *" } else { "" })
         });
         types.collect::<Vec<_>>().join(", ")
     }

@@ -241,9 +241,9 @@ impl TextKernel {
     ///
     /// # Errors
     /// As [`TextKernel::call`].
-    pub fn explained(&self, session: &Session) -> Result<Explained> {
+    pub fn explained(&self, session: &Session, types: &[Option<DType>]) -> Result<Explained> {
         self.program.set_traced(true);
-        let results = self.sample(session, &[]);
+        let results = self.sample(session, types);
         let traced = self.program.set_traced(false).into_iter();
         let lines =
             traced.map(|Traced { at, serials }| (at.shown_in(&self.program.text).0, serials));

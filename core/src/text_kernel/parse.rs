@@ -12,6 +12,7 @@ use super::tree::{
 use super::trouble::{Span, Trouble};
 use super::types::{self, TypeName, known};
 use crate::dtype::Scalar;
+use crate::spelling::similar;
 
 /// Statements, brackets and operators that stand in each other.
 const DEEPEST: usize = 250;
@@ -405,7 +406,12 @@ impl<'t> Parser<'t> {
         let of_letter = || {
             types::is_letter(first).then(|| "a letter is one that a parameter has: T f(T x)".into())
         };
-        let remedy = dialect::instead(first).or_else(of_letter).or_else(|| types::meant(first));
+        let word = || match &similar(first, KEYWORDS.iter().copied())[..] {
+            [] => None,
+            near => Some(format!("did you mean {}?", near.join(" or "))),
+        };
+        let remedy = dialect::instead(first).or_else(of_letter);
+        let remedy = remedy.or_else(|| types::meant(first)).or_else(word);
         Err(Trouble::new(self.span(), format!("`{first}` is no type")).with(remedy))
     }
 

@@ -68,7 +68,7 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>, docs: &Docs) 
 }
 
 /// What there is to say of a function that a variable holds: the text of a kernel.
-fn of_function(function: &Dynamic) -> String {
+pub(super) fn of_function(function: &Dynamic) -> String {
     match KernelRef::of(function) {
         Some(kernel) => {
             let source = kernel.source().trim();

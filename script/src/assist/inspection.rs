@@ -13,6 +13,7 @@ use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
 use crate::language::words::{first_word, last_word, n_lines};
 use crate::show::markup::escaped;
+use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, describe, size_memory_state};
 use crate::world::control_characters::visible;
 
@@ -47,7 +48,11 @@ impl Interpreter {
             return None;
         }
         if let Some(value) = self.scope.get(name) {
-            return Some(self.plain(format!("{name}: {}", details(value))));
+            let text = match KernelRef::of(value) {
+                Some(_) => help::of_function(value).trim_end().into(),
+                None => format!("{name}: {}", details(value)),
+            };
+            return Some(self.plain(text));
         }
         if let Some(summary) = self.summary(name) {
             return Some(self.plain(summary));

@@ -96,9 +96,15 @@ pub(crate) fn function(kernel: TextKernel) -> FnPtr {
     KernelRef::Kernel(kernel).into_function()
 }
 
-/// A kernel as backends get it: beneath each line of its text what that became, then what is around them.
-pub(crate) fn explained(context: &Context, kernel: &TextKernel) -> CoreResult<String> {
-    let Explained { values, lines } = kernel.explained(&context.session)?;
+/// A kernel as backends get it, for arguments of such types: beneath each line of its text what that became, then what is
+/// around them.
+pub(crate) fn explained(
+    context: &Context,
+    kernel: &TextKernel,
+    types: &[DType],
+) -> CoreResult<String> {
+    let types: Vec<_> = types.iter().copied().map(Some).collect();
+    let Explained { values, lines } = kernel.explained(&context.session, &types)?;
     let leaves: Vec<&Array> = values.iter().flat_map(Value::leaves).collect();
     let form = common_form(&context.session.plan(&leaves)?);
     // Of statements in others the inner one.
@@ -497,6 +503,11 @@ fn mask(active: &Dynamic) -> Result<Array> {
 }
 
 /// Types of arguments: `"f32, i32"`, or a list of them.
+/// The types that a line names, if that is all it does: `f32, i32`.
+pub(crate) fn types_of(line: &str) -> Option<Vec<DType>> {
+    line.split(',').map(|word| text_kernel::lane_type(word.trim())).collect()
+}
+
 fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
     let text = match types.read_lock::<rhai::Array>() {
         Some(list) if list.iter().all(Dynamic::is_string) => {

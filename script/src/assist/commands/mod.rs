@@ -155,15 +155,15 @@ pub const COMMANDS: &[Command] = &[
     },
     Command {
         name: "kernel",
-        parameters: "[--explain] TEXT",
+        parameters: "[--explain [TYPES]] TEXT",
         doc: "defines a kernel from text under its own name; %%kernel of all lines below it, as kernel(text) does",
         takes: Takes::Text,
         run: written::kernel,
     },
     Command {
         name: "cuda",
-        parameters: "NAME",
-        doc: "%%cuda compiles all lines below it as CUDA C++ into a variable, as cuda_module(text) does",
+        parameters: "[NAME] [OPTIONS]",
+        doc: "%%cuda compiles all lines below it as CUDA C++: its kernels become variables, and the module if it has a name",
         takes: Takes::Text,
         run: written::cuda,
     },

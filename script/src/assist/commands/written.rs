@@ -10,20 +10,32 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
 use crate::show::outcome::Outcome;
-use crate::value::cuda_module::ModuleRef;
+use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::names::Sight;
 
 type Result<T> = std::result::Result<T, Box<Error>>;
 
-/// What asks for the kernel in the backends' common form.
+/// What asks for the kernel in the backends' common form, of arguments of types that may follow.
 const EXPLAIN: &str = "--explain";
 
 /// Defines a kernel under its own name, and the functions before it under theirs.
 pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let (text, explains) = match argument.text.strip_prefix(EXPLAIN) {
-        Some(rest) => (rest.trim_start(), true),
+    let (mut text, explains) = match argument.text.strip_prefix(EXPLAIN) {
+        Some(rest) => (rest.trim_start_matches(' '), true),
         None => (argument.text, false),
     };
+    if text.starts_with("--") {
+        let option = text.split_whitespace().next().unwrap_or_default();
+        let hint =
+            "there is --explain, and types behind it if you like: %%kernel --explain f16, i32";
+        return Err(failed(&format!("%%kernel: no option `{option}`"), hint));
+    }
+    let mut types = Vec::new();
+    if let Some((line, rest)) = text.split_once('\n').filter(|_| explains)
+        && let Some(said) = kernels::types_of(line)
+    {
+        (text, types) = (rest, said);
+    }
     if text.trim().is_empty() {
         let hint = "write %%kernel, and below it T twice(T x) { return x + x; }";
         return Err(failed("%%kernel: expected the text of a kernel", hint));
@@ -32,7 +44,7 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
     let sight = Sight::of(&interpreter.scope);
     let kernel = kernels::of_text(&context, Some(&sight), text).map_err(|error| told(&error))?;
     if explains {
-        let shown = kernels::explained(&context, &kernel).map_err(|error| told(&error))?;
+        let shown = kernels::explained(&context, &kernel, &types).map_err(|error| told(&error))?;
         context.host.print(shown.trim_end());
     }
     for kernel in kernel.others().chain([kernel.clone()]) {
@@ -42,22 +54,42 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
     Ok(Outcome::default())
 }
 
-/// Compiles a module under a name.
+/// Compiles a module: its kernels become variables of their names, and itself one if a name is given.
 pub(super) fn cuda(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Result<Outcome> {
-    let (name, source) = argument.text.split_once('\n').unwrap_or((argument.text, ""));
-    let name = name.trim();
-    let is_variable = !name.is_empty()
-        && name.chars().all(is_name)
-        && !name.starts_with(|c: char| c.is_ascii_digit());
-    if !is_variable || source.trim().is_empty() {
-        let hint =
-            "write %%cuda m, and below it __global__ void f(float *x) { .. }; then m.kernel(\"f\")";
-        return Err(failed("%%cuda: expected the name of a variable, and lines of CUDA C++", hint));
+    // What stands behind the command, if it is a name and options: else the source begins there.
+    let head = argument.text.split_once('\n').filter(|(line, _)| {
+        let mut names = line.split_whitespace().filter(|word| !word.starts_with('-'));
+        names.next().is_none_or(is_variable) && names.next().is_none()
+    });
+    let (line, source) = head.unwrap_or(("", argument.text));
+    let (options, names): (Vec<&str>, Vec<&str>) =
+        line.split_whitespace().partition(|word| word.starts_with('-'));
+    if source.trim().is_empty() || is_variable(source.trim()) {
+        let hint = "write %%cuda m, or %%cuda m --use_fast_math, and below it __global__ void f(float *x) { .. }; then \
+                    f.launch([x]), or m.kernel(\"f\")";
+        let what = "%%cuda: expected the name of a variable or none, and lines of CUDA C++";
+        return Err(failed(what, hint));
     }
-    let session = &interpreter.context.session;
-    let module = session.cuda_module(source, Options::default()).map_err(|error| told(&error))?;
-    define(interpreter, name, Dynamic::from(ModuleRef(module)));
+    let context = interpreter.context.clone();
+    let options = options.into_iter().map(Into::into).collect();
+    let options = Options { options, ..Options::default() };
+    let module = context.session.cuda_module(source, options).map_err(|error| told(&error))?;
+    for (name, _) in module.kernels() {
+        // Templates wait for their types.
+        let kernel = if is_variable(&name) { module.kernel(&name, None).ok() } else { None };
+        if let Some(kernel) = kernel {
+            context.module_kernels.borrow_mut().push(kernel.clone());
+            define(interpreter, &name, Dynamic::from(ModuleKernelRef(kernel)));
+        }
+    }
+    if let [name] = names[..] {
+        define(interpreter, name, Dynamic::from(ModuleRef(module)));
+    }
     Ok(Outcome::default())
+}
+
+fn is_variable(name: &str) -> bool {
+    name.chars().all(is_name) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Gives a variable a value, which the cells that follow know.
