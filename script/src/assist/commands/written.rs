@@ -28,7 +28,7 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         let option = text.split_whitespace().next().unwrap_or_default();
         let hint =
             "there is --explain, and types behind it if you like: %%kernel --explain f16, i32";
-        return Err(failed(&format!("%%kernel: no option `{option}`"), hint));
+        return Err(failed(format!("%%kernel: no option `{option}`"), hint));
     }
     let mut types = Vec::new();
     if let Some((line, rest)) = text.split_once('\n').filter(|_| explains)
