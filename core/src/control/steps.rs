@@ -21,10 +21,10 @@ impl Session {
         condition: &mut Condition<'_, E>,
         body: &mut Body<'_, E>,
     ) -> Result<Vec<Array>, E> {
+        let passes = self.passes(form, None)?;
         let mut errors = self.take_errors();
         let mut trouble = None;
         let mut results = self.entering(states, form);
-        let passes = self.passes(form, None)?;
         for entering in passes.masks(self) {
             let Ok(states) = &results else { break };
             results = entering.map_err(E::from).and_then(|entering| {
@@ -215,8 +215,9 @@ impl Session {
         for mask in self.limiting_mask().iter().chain(mask) {
             mask.eval()?;
             let pending = self.take_errors();
-            let allowed = mask.to_vec::<bool>()?;
+            let allowed = mask.to_vec::<bool>();
             self.put_errors(pending);
+            let allowed = allowed?;
             let all = allowed.len() == 1;
             let runs = |lane: u64| {
                 usize::try_from(lane).is_ok_and(|lane| allowed[if all { 0 } else { lane }])

@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 1 << 12;
 const MOST_FAULTY: usize = 10_000;
 
 /// Errors that are kept until they are told.
-const MOST_UNTOLD: usize = 32;
+const MOST_UNTOLD: usize = 1000;
 
 /// The bounds errors that were not told yet, and the launches that may have failed.
 #[derive(Default)]

@@ -10,7 +10,7 @@ use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 
 /// Errors that are taken at once.
-const MOST_ERRORS: usize = 64;
+const MOST_ERRORS: usize = 1000;
 
 impl Session {
     /// Waits for its devices, then reports the first bounds error since the last report.

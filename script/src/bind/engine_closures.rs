@@ -198,6 +198,10 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
             Op::Own(own) => self.batch(own, &inputs),
             Op::Named(_) => None,
         };
+        if batch.is_some() && self.stop.borrow().is_some() {
+            // It has ended the script, and is not done again at the end.
+            return vec![Ok(Dynamic::UNIT); members.len()];
+        }
         let mut settled = Vec::with_capacity(members.len());
         let mut batch = batch.map(|batch| {
             batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))

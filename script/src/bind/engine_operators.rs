@@ -59,9 +59,19 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
+        // One that fails keeps no other from its end.
+        let ends = context.take_endings().into_iter().map(|ending| ending.end(&context, &call));
+        let failed = ends.fold(Ok(()), |first, end| first.and(end));
+        // What they have written, too.
         let written = context.session.eval_writes().and_then(|()| context.session.sync());
-        context.take_endings().into_iter().try_for_each(|ending| ending.end(&context, &call))?;
-        written.or_fault()
+        match (failed, written) {
+            (Ok(()), written) => written.or_fault(),
+            (failed, Ok(())) => failed,
+            (failed, Err(written)) => {
+                context.session.put_errors(vec![written]);
+                failed
+            }
+        }
     });
     registry.any("operator", 1, |context, _, args| {
         operator(context, args[0]).map(|own| OperatorRef(Rc::new(own)))

@@ -51,7 +51,19 @@ impl fmt::Display for Error {
     }
 }
 
+/// Further errors that one tells of.
+const MOST_OTHERS: usize = 8;
+
 impl Error {
+    /// Tells of what else went wrong, `when` that was.
+    pub(crate) fn add_others(&mut self, when: &str, others: &[porcini_core::Error]) {
+        let told = others.iter().take(MOST_OTHERS).map(|other| format!("{when}: {other}"));
+        self.hints.extend(told);
+        if others.len() > MOST_OTHERS {
+            self.hints.push(format!("{when}: {} more", others.len() - MOST_OTHERS));
+        }
+    }
+
     /// An error without a place.
     pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }

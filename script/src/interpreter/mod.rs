@@ -212,13 +212,12 @@ impl Interpreter {
             }),
             Err(_) => None,
         };
-        let others = self.context.session.take_errors();
         let (mut error, when) = match (result, pending) {
             (Ok(value), None) => return self.shown(value, cell, piece, name),
             (Ok(_), Some(error)) => (self.diagnose(&late_fault(&error), cell, name), "then"),
             (Err(error), _) => (*error, "before that"),
         };
-        error.hints.extend(others.iter().map(|other| format!("{when}: {other}")));
+        error.add_others(when, &self.context.session.take_errors());
         Err(Box::new(error))
     }
 

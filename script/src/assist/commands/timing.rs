@@ -131,14 +131,16 @@ impl Interpreter {
         let result = measure(self, &program);
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
-        let late = self.context.session.take_errors().into_iter().next();
-        match (result, late) {
-            (Ok(_), Some(error)) => {
-                let error = crate::fault::late_fault(&error);
-                Err(Box::new(self.diagnose(&error, cell, name)))
+        let mut late = self.context.session.take_errors().into_iter();
+        let (mut error, when) = match result {
+            Err(error) => (*error, "before that"),
+            Ok(value) => {
+                let Some(error) = late.next() else { return Ok(value) };
+                (self.diagnose(&crate::fault::late_fault(&error), cell, name), "then")
             }
-            (result, _) => result,
-        }
+        };
+        error.add_others(when, &late.collect::<Vec<_>>());
+        Err(Box::new(error))
     }
 
     /// The program of a part of a command.

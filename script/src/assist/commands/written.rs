@@ -31,10 +31,12 @@ pub(super) fn kernel(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         return Err(failed(format!("%%kernel: no option `{option}`"), hint));
     }
     let mut types = Vec::new();
-    if let Some((line, rest)) = text.split_once('\n').filter(|_| explains)
-        && let Some(said) = kernels::types_of(line)
-    {
-        (text, types) = (rest, said);
+    if let Some((line, rest)) = text.split_once('\n').filter(|_| explains) {
+        match kernels::types_of(line) {
+            Some(said) => (text, types) = (rest, said),
+            None if line.trim().is_empty() => text = rest,
+            None => {}
+        }
     }
     if text.trim().is_empty() {
         let hint = "write %%kernel, and below it T twice(T x) { return x + x; }";
@@ -59,7 +61,9 @@ pub(super) fn cuda(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
     // What stands behind the command, if it is a name and options: else the source begins there.
     let head = argument.text.split_once('\n').filter(|(line, _)| {
         let mut names = line.split_whitespace().filter(|word| !word.starts_with('-'));
-        names.next().is_none_or(is_variable) && names.next().is_none()
+        // `__global__` may stand on a line of its own.
+        let is_name = |name: &str| is_variable(name) && !name.starts_with("__");
+        names.next().is_none_or(is_name) && names.next().is_none()
     });
     let (line, source) = head.unwrap_or(("", argument.text));
     let (options, names): (Vec<&str>, Vec<&str>) =
