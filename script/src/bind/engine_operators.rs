@@ -60,8 +60,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
         // One that fails keeps no other from its end.
-        let ends = context.take_endings().into_iter().map(|ending| ending.end(&context, &call));
-        let failed = ends.fold(Ok(()), |first, end| first.and(end));
+        let mut failed = Ok(());
+        for ending in context.take_endings() {
+            failed = failed.and(ending.end(&context, &call));
+        }
         // What they have written, too.
         let written = context.session.eval_writes().and_then(|()| context.session.sync());
         match (failed, written) {
