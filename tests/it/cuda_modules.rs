@@ -209,7 +209,7 @@ fn modules_run_on_a_gpu() {
     // A signature that the source does not have, and one that code without a source does not have.
     let signature = Some("const float *x, float *y");
     assert!(module.kernel("axpy", signature).unwrap_err().to_string().contains("alpha"));
-    let ptx = module.ptx(&session).unwrap() + "\0";
+    let ptx = module.ptx(&session).unwrap();
     let compiled = session.cuda_binary(ptx.as_bytes()).unwrap();
     let mut entries = compiled.kernels().into_iter().map(|(name, _)| name);
     let entry = entries.find(|name| name.contains("axpy")).unwrap();

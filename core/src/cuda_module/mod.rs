@@ -131,9 +131,8 @@ impl Session {
     /// # Errors
     /// `Compilation` with what the compiler says; `Tool` where there is none.
     pub fn cuda_module(&self, source: &str, options: Options) -> Result<CudaModule> {
-        let is_ptx = source.lines().any(|line| line.trim_start().starts_with(".version "));
-        if is_ptx {
-            return self.cuda_binary(&[source.as_bytes(), &[0]].concat());
+        if is_text(source.as_bytes()) {
+            return self.cuda_binary(source.as_bytes());
         }
         let declared = declared(source);
         let plain = declared.iter().filter(|declared| declared.template.is_empty());
@@ -149,7 +148,7 @@ impl Session {
         new(together).or_else(|_| new(options.exports.clone()))
     }
 
-    /// A module of PTX, with a zero at its end, or of machine code, as a file holds them.
+    /// A module of PTX or of machine code, as a file holds them.
     ///
     /// # Errors
     /// `Kernel` for what is none of them.
@@ -159,7 +158,12 @@ impl Session {
             let remedy = Some("nvcc -ptx, -cubin or -fatbin makes one of a source".into());
             return Err(Error::Kernel { what, remedy });
         }
-        let text = Text::Compiled(code.to_vec());
+        let mut code = code.to_vec();
+        if is_text(&code) && !code.ends_with(&[0]) {
+            // The driver reads to a zero.
+            code.push(0);
+        }
+        let text = Text::Compiled(code);
         Ok(CudaModule::new(text, Options::default(), Vec::new(), Vec::new()))
     }
 }
@@ -205,14 +209,16 @@ impl CudaModule {
         let found = signature_of(&inner.declared, name);
         let (plain, types) = name.split_at(name.find('<').unwrap_or(name.len()));
         let (plain, declared) = (plain.trim(), find(&inner.declared, plain.trim()));
-        if let Text::Cpp(_) = inner.text
-            && declared.is_none()
-        {
-            let known: Vec<&str> = inner.declared.iter().map(|one| one.name.as_str()).collect();
+        let entries = inner.entries.iter().flatten();
+        let known = inner.declared.iter().map(|one| &one.name).chain(entries);
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        // What a fatbin has cannot be seen.
+        let is_seen = matches!(inner.text, Text::Cpp(_)) || inner.entries.is_some();
+        if is_seen && declared.is_none() && !known.contains(&name) {
             let what = format!("the module has no kernel `{plain}`");
-            let remedy = match known.is_empty() {
-                true => "it declares none: __global__ void f(float *x) { … }".into(),
-                false => format!("it has {}", known.join(", ")),
+            let remedy = match known[..] {
+                [] => "it declares none: __global__ void f(float *x) { … }".into(),
+                _ => format!("it has {}", known.join(", ")),
             };
             return Err(Error::Kernel { what, remedy: Some(remedy) });
         }
@@ -222,13 +228,6 @@ impl CudaModule {
             let what = format!("kernel `{plain}` is a template of {}", template.join(", "));
             let remedy = format!("say the types: m.kernel(\"{plain}<float>\")");
             return Err(Error::Kernel { what, remedy: Some(remedy) });
-        }
-        if let Some(entries) = &inner.entries
-            && !entries.iter().any(|known| known == name)
-        {
-            let what = format!("the module has no kernel `{name}`");
-            let remedy = (!entries.is_empty()).then(|| format!("it has {}", entries.join(", ")));
-            return Err(Error::Kernel { what, remedy });
         }
         let is_declared = signature.is_none();
         let in_source = found.as_ref().and_then(|found| Some((found, parameters(found).ok()?)));

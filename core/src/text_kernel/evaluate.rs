@@ -573,11 +573,15 @@ impl Function {
         mut items: Vec<Option<Item>>,
         recorder: &mut Recorder<'_>,
     ) -> Result<Vec<Option<Item>>, Trouble> {
+        let mut pairs = items.iter().zip(&self.parameters);
+        if pairs.all(|(item, parameter)| item.is_some() || parameter.default.is_none()) {
+            return Ok(items);
+        }
         // They may use the types of those that were given.
         let letters = Letters::of(&self.parameters, &items, &recorder.arrays)?;
         let around = std::mem::replace(&mut recorder.frame.letters, letters);
-        let pairs = items.iter_mut().zip(&self.parameters);
-        let filled = pairs.into_iter().try_for_each(|(item, parameter)| {
+        let mut pairs = items.iter_mut().zip(&self.parameters);
+        let filled = pairs.try_for_each(|(item, parameter)| {
             if let (None, Some(default)) = (&item, &parameter.default) {
                 *item = Some(recorder.value(default)?);
             }

@@ -154,12 +154,7 @@ fn module(context: &Context, source: &Dynamic, given: &Map) -> Result<ModuleRef>
         let code = files::contents(context, "cuda_module", source.trim())?;
         match std::str::from_utf8(&code) {
             Ok(text) if source.ends_with(CPP) => source = text.into(),
-            Ok(text) => {
-                // PTX ends with a zero.
-                let code = [text.trim_end_matches('\0').as_bytes(), &[0]].concat();
-                return context.session.cuda_binary(&code).map(ModuleRef).or_fault();
-            }
-            Err(_) => return context.session.cuda_binary(&code).map(ModuleRef).or_fault(),
+            _ => return context.session.cuda_binary(&code).map(ModuleRef).or_fault(),
         }
     }
     let mut options = Options::default();

@@ -198,10 +198,6 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
             Op::Own(own) => self.batch(own, &inputs),
             Op::Named(_) => None,
         };
-        if batch.is_some() && self.stop.borrow().is_some() {
-            // It has ended the script, and is not done again at the end.
-            return vec![Ok(Dynamic::UNIT); members.len()];
-        }
         let mut settled = Vec::with_capacity(members.len());
         let mut batch = batch.map(|batch| {
             batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))
@@ -222,8 +218,9 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
                 }
             });
             if self.stop.borrow().is_some() {
-                // It has ended the script, and is not done again at the end.
-                settled.push(Ok(Dynamic::UNIT));
+                // What has ended the script is not done again at the end.
+                let n = if batch.is_some() { members.len() } else { 1 };
+                settled.extend((0..n).map(|_| Ok(Dynamic::UNIT)));
                 break;
             }
             if interrupt::is_requested() {

@@ -212,8 +212,20 @@ impl Interpreter {
             }),
             Err(_) => None,
         };
-        let (mut error, when) = match (result, pending) {
-            (Ok(value), None) => return self.shown(value, cell, piece, name),
+        let value = self.with_late(result, pending, cell, name)?;
+        self.shown(value, cell, piece, name)
+    }
+
+    /// A result, unless something went wrong that shows only now; an error tells of all of it.
+    pub(crate) fn with_late<T>(
+        &self,
+        result: Result<T, Box<Error>>,
+        late: Option<porcini_core::Error>,
+        cell: &Cell,
+        name: &str,
+    ) -> Result<T, Box<Error>> {
+        let (mut error, when) = match (result, late) {
+            (Ok(value), None) => return Ok(value),
             (Ok(_), Some(error)) => (self.diagnose(&late_fault(&error), cell, name), "then"),
             (Err(error), _) => (*error, "before that"),
         };

@@ -36,11 +36,9 @@ impl Compiler {
         ptx::lower(kernel, mode, self.target)
     }
 
-    /// The PTX that combines what the chunks of a kernel's reductions leave, if it has some.
-    pub(super) fn fold(&self, kernel: &Kernel) -> Option<String> {
-        kernel.reductions().next()?;
-        let entry = ptx::lower_fold(&ptx::fold_of(kernel), self.target, ptx::FOLD_ENTRY);
-        Some(self.target.header() + &entry)
+    /// The PTX of a kernel of [`ptx::fold_of`].
+    pub(super) fn fold(&self, fold: &Kernel) -> String {
+        self.target.header() + &ptx::lower_fold(fold, self.target, ptx::FOLD_ENTRY)
     }
 
     /// The PTX of a step of a primitive.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::compiler::Compiler;
 use super::gpu::{Function, Gpu, Module};
+use super::ptx::Step;
 use crate::error::Result;
 
 /// Entries that are compiled when first needed, and stay.
@@ -44,6 +45,16 @@ impl<K: Eq + Hash> Entries<K> {
         let entry = self.gpu.function(&module, name)?;
         *place = Some((module, entry));
         Ok(entry)
+    }
+}
+
+impl Entries<Step> {
+    /// The entry of a step of a primitive.
+    ///
+    /// # Errors
+    /// As [`Entries::get`].
+    pub(super) fn step(&self, step: Step) -> Result<Function> {
+        self.get(step, step.name(), |compiler| compiler.step(step))
     }
 }
 

@@ -63,7 +63,7 @@ impl Halves {
             return Ok(false);
         }
         let step = Step::LookedUp;
-        let entry = shared.steps.get(step, step.name(), |compiler| compiler.step(step))?;
+        let entry = shared.steps.step(step)?;
         shared.gpu.allow_shared(entry, ptx::TABLE_BYTES)?;
         let literals = params.words()[HEADER_WORDS + words.len()..].to_vec();
         let function = Some((self.hash, literals));

@@ -45,8 +45,8 @@ pub(super) struct Shared {
     pub(super) compiler: Arc<Compiler>,
     /// What combines what the chunks of reductions leave, by its text.
     folds: Entries<String>,
-    /// What looks half floats up.
-    pub(super) steps: Entries<Step>,
+    /// Steps of primitives.
+    pub(super) steps: Arc<Entries<Step>>,
     /// Nonzero when loops should leave.
     abort: Signal,
     errors: ErrorWords,
@@ -86,7 +86,7 @@ impl Shared {
         let abort = gpu.signal()?;
         Ok(Self {
             folds: Entries::new(gpu.clone(), compiler.clone()),
-            steps: Entries::new(gpu.clone(), compiler.clone()),
+            steps: Arc::new(Entries::new(gpu.clone(), compiler.clone())),
             compiler,
             abort,
             errors: ErrorWords::new(gpu.clone()),
@@ -496,10 +496,15 @@ impl Shared {
 impl Fold {
     /// `None` of kernels without reductions.
     fn of(shared: &Shared, kernel: &Kernel) -> Option<Result<Self>> {
-        let text = shared.compiler.fold(kernel)?;
+        let results: Vec<usize> =
+            kernel.reductions().map(|it| kernel.address_word(it.buffer)).collect();
+        if results.is_empty() {
+            return None;
+        }
+        let fold = ptx::fold_of(kernel);
+        let text = shared.compiler.fold(&fold);
         let entry = shared.folds.get(text.clone(), ptx::FOLD_ENTRY, |_| text);
-        let results = kernel.reductions().map(|it| kernel.address_word(it.buffer)).collect();
-        Some(entry.map(|entry| Self { entry, kernel: ptx::fold_of(kernel), results }))
+        Some(entry.map(|entry| Self { entry, kernel: fold, results }))
     }
 
     /// Reduces the tree above `n_chunks` chunks, whose results are in scratch memory.

@@ -141,7 +141,7 @@ impl Cuda {
         let shared = Arc::new(Shared::new(gpu.clone(), compiler.clone())?);
         let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
         let toolkit = outside.toolkit.clone();
-        let primitives = Primitives::new(gpu.clone(), compiler.clone(), toolkit.clone());
+        let primitives = Primitives::new(gpu.clone(), shared.steps.clone(), toolkit.clone());
         Ok(Self { gpu, memory, compiler, shared, primitives, host, toolkit })
     }
 }
@@ -259,14 +259,16 @@ impl GpuBackend for Cuda {
 impl Cuda {
     /// PTX of a kernel: of its parts if it is long, none if it runs on the host.
     fn texts(&self, kernel: &Kernel, mode: LiteralMode) -> Vec<String> {
-        let text = |kernel: &Kernel| self.compiler.source(kernel, mode);
-        let mut texts: Vec<String> = match cut::cut(kernel) {
-            _ if runs_on_host(kernel) => return Vec::new(),
-            Some(cut) => cut.parts.iter().map(|part| text(&part.kernel)).collect(),
-            None => vec![text(kernel)],
+        let texts = |kernel: &Kernel| {
+            let reduces = kernel.reductions().next().is_some();
+            let fold = reduces.then(|| self.compiler.fold(&fold_of(kernel)));
+            std::iter::once(self.compiler.source(kernel, mode)).chain(fold).collect::<Vec<_>>()
         };
-        texts.extend(self.compiler.fold(kernel));
-        texts
+        match cut::cut(kernel) {
+            _ if runs_on_host(kernel) => Vec::new(),
+            Some(cut) => cut.parts.iter().flat_map(|part| texts(&part.kernel)).collect(),
+            None => texts(kernel),
+        }
     }
 }
 

@@ -2,10 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::compiler::Compiler;
 use super::cublas::Cublas;
 use super::entries::Entries;
-use super::gpu::{Function, Gpu, Grid, Turn};
+use super::gpu::{Gpu, Grid, Turn};
 use super::launch::Shared;
 use super::order::Use;
 use super::ptx::{
@@ -423,13 +422,12 @@ impl ToAndFro {
 pub(super) struct Primitives {
     gpu: Arc<Gpu>,
     toolkit: Toolkit,
-    steps: Entries<Step>,
+    steps: Arc<Entries<Step>>,
     cublas: Mutex<Option<Cublas>>,
 }
 
 impl Primitives {
-    pub(super) fn new(gpu: Arc<Gpu>, compiler: Arc<Compiler>, toolkit: Toolkit) -> Self {
-        let steps = Entries::new(gpu.clone(), compiler);
+    pub(super) fn new(gpu: Arc<Gpu>, steps: Arc<Entries<Step>>, toolkit: Toolkit) -> Self {
         Self { gpu, toolkit, steps, cublas: Mutex::default() }
     }
 
@@ -476,7 +474,7 @@ impl Primitives {
         let step = Step::Product(code);
         let grid = Grid::of(blocks, step.threads());
         let turn = self.gpu.turn_alone()?;
-        shared.launch_members(turn.stream, self.entry(step)?, grid, &words, n_words)?;
+        shared.launch_members(turn.stream, self.steps.step(step)?, grid, &words, n_words)?;
         Ok(true)
     }
 
@@ -489,11 +487,6 @@ impl Primitives {
         };
         let _turn = self.gpu.turn_alone()?;
         cublas.multiply(product, call)
-    }
-
-    /// The entry of a step, compiled when first needed.
-    fn entry(&self, step: Step) -> Result<Function> {
-        self.steps.get(step, step.name(), |compiler| compiler.step(step))
     }
 }
 
@@ -518,7 +511,7 @@ impl Work for OnGpu<'_> {
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, step.threads());
-        let entry = self.primitives.entry(step)?;
+        let entry = self.primitives.steps.step(step)?;
         self.primitives.gpu.launch(self.turn.stream, entry, grid, words)
     }
 

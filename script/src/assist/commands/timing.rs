@@ -131,16 +131,8 @@ impl Interpreter {
         let result = measure(self, &program);
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
-        let mut late = self.context.session.take_errors().into_iter();
-        let (mut error, when) = match result {
-            Err(error) => (*error, "before that"),
-            Ok(value) => {
-                let Some(error) = late.next() else { return Ok(value) };
-                (self.diagnose(&crate::fault::late_fault(&error), cell, name), "then")
-            }
-        };
-        error.add_others(when, &late.collect::<Vec<_>>());
-        Err(Box::new(error))
+        let late = result.as_ref().ok().and_then(|_| self.context.session.take_error());
+        self.with_late(result, late, cell, name)
     }
 
     /// The program of a part of a command.
