@@ -221,6 +221,62 @@ fn modules_run_on_a_gpu() {
     assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 10]);
 }
 
+/// A thread gives long rows of launches to the driver: what comes between and behind them sees all, and a launch that is
+/// refused is told.
+#[test]
+fn rows_of_launches_are_as_single_ones() {
+    let Some(_) = gpu::open() else { return };
+    let session = session(DeviceChoice::Cuda(0));
+    let Some(module) = module(&session) else { return };
+    let axpy = module.kernel("axpy", None).unwrap();
+    let x = session.full(DType::F32, 1, 10).unwrap();
+    // The one handle of what is written, so that no launch copies it.
+    let mut args = [
+        array(&x),
+        LaunchArgument::Array(session.zeros(DType::F32, 10).unwrap()),
+        LaunchArgument::Number(1.0.into()),
+    ];
+    let shape = |blocks: i64, is_cooperative| Shape {
+        grid: Some(vec![blocks, 1, 1]),
+        block: Some(vec![10, 1, 1]),
+        shared_bytes: 0,
+        is_cooperative,
+    };
+    let launch = |args: &mut [LaunchArgument; 3]| {
+        let written = axpy.launch(&session, args, &shape(1, false)).unwrap().remove(0).1;
+        args[1] = LaunchArgument::Array(written);
+    };
+    let lanes = |args: &[LaunchArgument; 3]| match &args[1] {
+        LaunchArgument::Array(lanes) => lanes.clone(),
+        LaunchArgument::Number(_) => unreachable!("an array was written"),
+    };
+    let (mut want, mut total) = (0.0, 0.0);
+    let mut sum = session.zeros(DType::F32, 10).unwrap();
+    for row in [3_u16, 40, 1000, 5, 200, 3000, 64, 2000] {
+        for _ in 0..row {
+            launch(&mut args);
+        }
+        want += f32::from(row);
+        // Another kernel reads it, then the host, and the thread sleeps before the next row.
+        sum = sum.try_add(&lanes(&args)).unwrap();
+        sum.eval().unwrap();
+        total += want;
+        assert_eq!(lanes(&args).to_vec::<f32>().unwrap(), [want; 10], "{row}");
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(sum.to_vec::<f32>().unwrap(), [total; 10]);
+    for _ in 0..500 {
+        launch(&mut args);
+    }
+    // More blocks than can run at once.
+    let refused = axpy.launch(&session, &args, &shape(1 << 20, true));
+    let error = refused.map(drop).and_then(|()| session.sync()).unwrap_err().to_string();
+    assert!(error.contains("launching a kernel"), "{error}");
+    let last = lanes(&args);
+    drop((axpy, module));
+    assert_eq!(last.to_vec::<f32>().unwrap(), [want + 500.0; 10]);
+}
+
 /// Set in the process in which a kernel traps: the GPU fails for the whole process.
 const TRAPS: &str = "PORCINI_MODULE_TRAPS";
 
@@ -250,8 +306,15 @@ fn trap() {
     };
     let lazy = session.arange(DType::F32, 0.into(), 4.into(), 1.into()).unwrap();
     let x = session.array(&[1, 2, 3]).unwrap();
-    let written = trap.launch(&session, &[array(&x)], &Shape::default()).unwrap().remove(0).1;
-    let error = written.to_vec::<i32>().unwrap_err().to_string();
+    // Whether a launch of the row fails that sees the first one trapped, or the reading behind it.
+    let mut written = LaunchArgument::Array(x.clone());
+    let row = (0..500).try_for_each(|_| {
+        let mut launched = trap.launch(&session, &[written.clone()], &Shape::default())?;
+        written = LaunchArgument::Array(launched.remove(0).1);
+        Ok(())
+    });
+    let LaunchArgument::Array(written) = written else { unreachable!("an array was written") };
+    let error = row.and_then(|()| written.to_vec::<i32>()).unwrap_err().to_string();
     assert!(error.contains("after `trap` of a CUDA module was launched"), "{error}");
     assert!(matches!(x.to_vec::<i32>(), Err(Error::Lost { .. })));
     // The session goes on, on the CPU: drivers give the process no context any more.

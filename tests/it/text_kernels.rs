@@ -131,7 +131,7 @@ fn scans_need_not_commute() {
         post: vec![(String::new(), "a.q".into())],
         ..parts(&map, &["a.p * b.p", "a.q * b.p + b.q"])
     };
-    let scan = TextReduction::new("uint32 scan(uint32 x)", &parts, true, &|_| None).unwrap();
+    let scan = TextReduction::new("uint32 scan(uint32 x)", &parts, true, &()).unwrap();
     for n in [1_usize, 7, 8, 9, 64, 65, 5003] {
         let x: Vec<u32> = numbers(n).map(|x| x | 1).collect();
         let mut state: Option<(u32, u32)> = None;

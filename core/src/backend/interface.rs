@@ -3,6 +3,8 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use smallvec::SmallVec;
+
 use super::primitive::{PrimitiveCall, Room};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
@@ -142,8 +144,8 @@ pub trait LoadedEntry: Send + Sync {
     /// Queues a launch; each argument is the bytes of a parameter, lowest first. What the entry does is its author's.
     ///
     /// # Errors
-    /// The driver refuses it.
-    fn launch(&self, shape: LaunchShape, args: &[u64]) -> Result<()>;
+    /// The driver refuses it, or one that was queued before.
+    fn launch(&self, shape: LaunchShape, args: SmallVec<[u64; 8]>) -> Result<()>;
 }
 
 /// Blocks and threads of a launch.

@@ -104,7 +104,7 @@ impl ModuleKernel {
         args: &[LaunchArgument],
         shape: &Shape,
     ) -> Result<Vec<(usize, Array)>> {
-        self.check(args)?;
+        let mut values = self.checked_arguments(args)?;
         for arg in args {
             if let LaunchArgument::Array(array) = arg {
                 array.refuse_tracked("launch")?;
@@ -142,7 +142,6 @@ impl ModuleKernel {
         };
         let launch =
             LaunchShape { grid, block, shared_bytes: shared, is_cooperative: shape.is_cooperative };
-        let mut values = self.numbers(args)?;
         let arrays = args.iter().filter_map(|arg| match arg {
             LaunchArgument::Array(array) => Some(array),
             LaunchArgument::Number(_) => None,
@@ -155,7 +154,7 @@ impl ModuleKernel {
                 let ([gx, gy, gz], [bx, by, bz], name) = (grid, block, self.name());
                 format!("launching {name} (grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz})")
             });
-            entry.launch(launch, &values)?;
+            entry.launch(launch, values)?;
             evaluator.record(LaunchRecord {
                 name: self.inner.name.clone().into(),
                 hash: KernelHash(0),
@@ -219,15 +218,6 @@ impl ModuleKernel {
         is_pointer && !is_const
     }
 
-    /// The bits of the numbers among the arguments, and room for the others.
-    fn numbers(&self, args: &[LaunchArgument]) -> Result<SmallVec<[u64; 8]>> {
-        let bits = args.iter().zip(&self.inner.parameters).map(|(arg, parameter)| match arg {
-            LaunchArgument::Number(number) => parameter.dtype.encode(*number),
-            LaunchArgument::Array(_) => Ok(0),
-        });
-        bits.collect()
-    }
-
     /// Puts the arguments' addresses into `values`, evaluated, those that are written in blocks that nobody else reads;
     /// the variables that are in these then, by the numbers of the arguments.
     fn place(
@@ -238,16 +228,8 @@ impl ModuleKernel {
         ids: &[VarId],
         values: &mut [u64],
     ) -> Result<Written> {
-        if !session.with_table(|table| ids.iter().all(|&id| table.get(id).is_there())) {
-            evaluator.evaluate(ids)?;
-            evaluator.fill_numbers(ids)?;
-        }
-        let arrays = args.iter().enumerate().filter_map(|(number, arg)| match arg {
-            LaunchArgument::Array(array) => Some((number, array)),
-            LaunchArgument::Number(_) => None,
-        });
-        let mut blocks: SmallVec<[Block; 4]> = SmallVec::new();
-        session.with_table(|table| {
+        let blocks = |table: &Table| {
+            let mut blocks: SmallVec<[Block; 4]> = SmallVec::new();
             for &id in ids {
                 if !blocks.iter().any(|block| block.id == id) {
                     // Whoever passes an array has one handle of it, and this launch one for each time that it is passed.
@@ -255,6 +237,21 @@ impl ModuleKernel {
                     blocks.push(Block::of(table, id, n_handles));
                 }
             }
+            blocks
+        };
+        let there = session.with_table(|table| {
+            ids.iter().all(|&id| table.get(id).is_there()).then(|| blocks(table))
+        });
+        let mut blocks = if let Some(there) = there {
+            there
+        } else {
+            evaluator.evaluate(ids)?;
+            evaluator.fill_numbers(ids)?;
+            session.with_table(|table| blocks(table))
+        };
+        let arrays = args.iter().enumerate().filter_map(|(number, arg)| match arg {
+            LaunchArgument::Array(array) => Some((number, array)),
+            LaunchArgument::Number(_) => None,
         });
         let mut written: SmallVec<[_; 4]> = SmallVec::new();
         for ((number, array), &id) in arrays.zip(ids) {
@@ -285,18 +282,19 @@ impl ModuleKernel {
         }))
     }
 
-    /// Whether the arguments are what the kernel takes.
-    fn check(&self, args: &[LaunchArgument]) -> Result<()> {
+    /// Whether the arguments are what the kernel takes; the bits of the numbers among them, and room for the others.
+    fn checked_arguments(&self, args: &[LaunchArgument]) -> Result<SmallVec<[u64; 8]>> {
         if args.len() != self.inner.parameters.len() {
             let (got, expected) = (args.len(), self.inner.parameters.len());
             return Err(self.wrong(format!("got {got} arguments, expected {expected}"), None));
         }
+        let mut values = SmallVec::new();
         for (number, (arg, parameter)) in args.iter().zip(&self.inner.parameters).enumerate() {
             let Parameter { dtype, is_pointer, .. } = parameter;
             let expected = |what: &str, got: &str| {
                 format!("argument {number} is expected to be {what}, got {got}")
             };
-            match arg {
+            values.push(match arg {
                 LaunchArgument::Array(array) if !is_pointer => {
                     let got = format!("an array of {}", array.dtype().numpy_name());
                     return Err(self.wrong(expected("a number", &got), None));
@@ -309,11 +307,11 @@ impl ModuleKernel {
                 LaunchArgument::Number(_) if *is_pointer => {
                     return Err(self.wrong(expected("an array", "number"), None));
                 }
-                LaunchArgument::Number(number) => drop(dtype.encode(*number)?),
-                LaunchArgument::Array(_) => {}
-            }
+                LaunchArgument::Number(number) => dtype.encode(*number)?,
+                LaunchArgument::Array(_) => 0,
+            });
         }
-        Ok(())
+        Ok(values)
     }
 
     fn too_much(&self, shared: u32, most: u32) -> Error {

@@ -195,8 +195,8 @@ impl Recorder<'_> {
         Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
     }
 
-    /// Operands of a bitwise operation, of which signed ones are unsigned where they meet bits that they have not:
-    /// `x ^ 0x80000000`, as C has it.
+    /// Operands of which signed ones are unsigned where they meet bits that they have not, as C has it: `x ^ 0x80000000`,
+    /// `x * 0x85ebca6b`.
     fn unsigned<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
         let signed = match items {
             [Item::Number(number, None), other] | [other, Item::Number(number, None)] => {
@@ -209,7 +209,13 @@ impl Recorder<'_> {
             }
             _ => None,
         };
-        match signed.filter(|_| matches!(op, Op::And | Op::Or | Op::Xor)) {
+        let is_written = |item: &Item| matches!(item, Item::Number(Scalar::UInt(_), None));
+        let is_taken = match op {
+            Op::And | Op::Or | Op::Xor => true,
+            Op::Add | Op::Sub | Op::Mul => items.iter().any(is_written),
+            _ => op.info().shape == Shape::Compare && items.iter().any(is_written),
+        };
+        match signed.filter(|_| is_taken) {
             None => Ok(Cow::Borrowed(items)),
             Some(dtype) => {
                 let unsigned = items.iter().map(|item| match item {

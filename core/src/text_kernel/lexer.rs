@@ -123,7 +123,10 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     if is_hexadecimal {
         let digits = written[2..].trim_end_matches(['u', 'U', 'l', 'L']);
         let number = u64::from_str_radix(digits, 16).map_err(|_| wrong())?;
-        return Ok((Token::Number(integer(number), wide(written, number)), length));
+        // As in C, bits that an int has not are unsigned.
+        let value =
+            if i32::try_from(number).is_ok() { integer(number) } else { Scalar::UInt(number) };
+        return Ok((Token::Number(value, wide(written, number)), length));
     }
     let is_float = written.contains(['.', 'e', 'E']) || written.ends_with(['f', 'F', 'h', 'H']);
     if is_float {

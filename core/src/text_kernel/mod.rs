@@ -73,7 +73,7 @@ use trouble::Trouble;
 use types::{Letters, TypeName};
 
 pub use parts::Parts;
-pub use program::{Captured, TextKernel};
+pub use program::{Captured, Surroundings, TextKernel};
 pub use reduction::{Over, TextReduction};
 pub use stats::Stats;
 pub use store::Store;
@@ -128,7 +128,7 @@ impl Session {
     /// # Errors
     /// `Kernel`, with line, column and what to do.
     pub fn kernel(&self, text: &str) -> Result<TextKernel> {
-        TextKernel::new(text, &|_| None)
+        TextKernel::new(text, &())
     }
 }
 
@@ -137,7 +137,7 @@ impl TextKernel {
     ///
     /// # Errors
     /// `Kernel`, with line, column and what to do.
-    pub fn new(text: &str, around: &dyn Fn(&str) -> Option<Captured>) -> Result<Self> {
+    pub fn new(text: &str, around: &dyn Surroundings) -> Result<Self> {
         let parsed = parse::functions(text, around);
         let parsed = parsed.map_err(|(name, trouble)| trouble.told(&name, text, ""))?;
         let kernel = &parsed.functions[parsed.number];
@@ -157,14 +157,6 @@ impl TextKernel {
             parsed.captured,
         );
         Ok(Self { program: Arc::new(program) })
-    }
-
-    /// Looks at a text, where the script has variables of which nothing is known but their names.
-    ///
-    /// # Errors
-    /// As [`TextKernel::new`].
-    pub fn check(text: &str, is_variable: &dyn Fn(&str) -> bool) -> Result<()> {
-        Self::new(text, &|name| is_variable(name).then_some(Captured::Unknown)).map(drop)
     }
 
     fn function(&self) -> &Function {

@@ -5,7 +5,7 @@ use super::lexer::Token;
 use super::library;
 use super::prelude;
 use super::preprocess::tokens;
-use super::program::Captured;
+use super::program::{Captured, Surroundings};
 use super::tree::{
     Case, Expression, Function, Header, Local, Loop, Parameter, Statement, Step, Term,
 };
@@ -18,7 +18,7 @@ use crate::spelling::similar;
 const DEEPEST: usize = 250;
 
 /// What a text may use of what is around it.
-pub(super) type Around<'a> = &'a dyn Fn(&str) -> Option<Captured>;
+pub(super) type Around<'a> = &'a dyn Surroundings;
 
 /// A text that was read.
 #[derive(Debug)]
@@ -209,7 +209,13 @@ impl<'t> Parser<'t> {
     }
 
     pub(super) fn expect(&mut self, sign: &'static str, behind: &str) -> Result<(), Trouble> {
-        if self.takes(sign) { Ok(()) } else { Err(self.unexpected(&format!("`{sign}` {behind}"))) }
+        if self.takes(sign) {
+            return Ok(());
+        }
+        let trouble = self.unexpected(&format!("`{sign}` {behind}"));
+        // The end of a statement is missed where it ends, not where the next one begins.
+        let end = self.last_span().end;
+        Err(if sign == ";" { trouble.at(Span { start: end, end }) } else { trouble })
     }
 
     /// The error of a token that is not what was expected.
@@ -558,7 +564,7 @@ impl<'t> Parser<'t> {
     /// A name that is neither a variable nor a function of the text: what is around is taken along.
     pub(super) fn capture(&mut self, name: &str) -> Option<&Captured> {
         if !self.captured.iter().any(|(known, _)| known == name) {
-            let captured = (self.around)(name).or_else(|| prelude::kernel(name))?;
+            let captured = self.around.find(name).or_else(|| prelude::kernel(name))?;
             self.captured.push((name.into(), captured));
         }
         self.captured.iter().find(|(known, _)| known == name).map(|(_, captured)| captured)
@@ -578,11 +584,12 @@ impl<'t> Parser<'t> {
     /// The error of a name that nothing has.
     pub(super) fn unknown(&self, name: &str, at: Span, what: &str) -> Trouble {
         let functions = self.functions.iter().map(|known| &known.name);
-        let names = self.names.iter().chain(functions).map(String::as_str);
+        let around = self.around.names();
+        let names = self.names.iter().chain(functions).map(String::as_str).chain(around);
         let remedy = dialect::instead(name);
         let remedy = remedy.or_else(|| library::meant(name, names.chain(BUILT_IN))).or_else(|| {
             (what != "function")
-                .then(|| "parameters, variables, i, n and numbers of the script are known".into())
+                .then(|| "parameters, variables, i, n and the script's numbers that are in sight here are known".into())
         });
         Trouble::new(at, format!("unknown {what} `{name}`")).with(remedy)
     }

@@ -101,7 +101,7 @@ pub(super) fn text(name: &str) -> Option<&'static str> {
 
 /// The kernel that C or CUDA has under a name.
 pub(super) fn kernel(name: &str) -> Option<Captured> {
-    let kernel = TextKernel::new(text(name)?, &|_| None);
+    let kernel = TextKernel::new(text(name)?, &());
     Some(Captured::Kernel(kernel.expect("internal error: a function of C does not parse")))
 }
 

@@ -8,6 +8,26 @@ use super::tree::{ATOMIC, Effects, Function, Parameter, Passed, Statement};
 use super::trouble::Span;
 use crate::dtype::Scalar;
 
+/// What a text may use of what is around it, by name.
+pub trait Surroundings {
+    /// What has a name.
+    fn find(&self, name: &str) -> Option<Captured>;
+
+    /// The names that somebody who mistyped one may have meant.
+    fn names(&self) -> Vec<&str>;
+}
+
+/// Nothing is around.
+impl Surroundings for () {
+    fn find(&self, _: &str) -> Option<Captured> {
+        None
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
 /// What a text uses of what is around it, by name.
 #[derive(Clone, Debug)]
 pub enum Captured {

@@ -8,7 +8,7 @@ use super::item::Item;
 use super::parse;
 use super::part::known;
 use super::parts::{Parts, in_order};
-use super::program::{Captured, Program, TextKernel};
+use super::program::{Program, Surroundings, TextKernel};
 use super::record::Recorder;
 use super::recordings::Recordings;
 use super::sample::{sampled, samples};
@@ -69,7 +69,7 @@ impl Session {
     /// # Errors
     /// `Kernel`, with the part, line and column.
     pub fn reduction(&self, header: &str, parts: &Parts) -> Result<TextReduction> {
-        TextReduction::new(header, parts, false, &|_| None)
+        TextReduction::new(header, parts, false, &())
     }
 }
 
@@ -82,7 +82,7 @@ impl TextReduction {
         header: &str,
         parts: &Parts,
         is_scan: bool,
-        around: &dyn Fn(&str) -> Option<Captured>,
+        around: &dyn Surroundings,
     ) -> Result<Self> {
         let told = |(name, trouble): (String, Trouble)| trouble.told(&name, header, "");
         let Header { name, result, parameters } = parse::header(header, around).map_err(told)?;

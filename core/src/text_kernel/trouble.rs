@@ -49,6 +49,12 @@ impl Trouble {
         self
     }
 
+    /// The same at another place.
+    pub(super) fn at(mut self, at: Span) -> Self {
+        self.0.at = Some(at);
+        self
+    }
+
     /// An error whose place is known further up.
     pub(super) fn nowhere(mut self) -> Self {
         self.0.at = None;
@@ -107,6 +113,9 @@ fn is_of_text(error: &Error) -> bool {
 /// Columns of a line that are shown in front of a place and behind it.
 const AROUND: usize = 60;
 
+/// What stands for the rest of one.
+const CUT: &str = "...";
+
 /// Line and column from 1, and the line with carets under the place.
 fn excerpt(text: &str, at: Span) -> (usize, usize, String) {
     let floor = |byte: u32| {
@@ -124,8 +133,12 @@ fn excerpt(text: &str, at: Span) -> (usize, usize, String) {
     let letters = |c: char| if c.is_control() { ' ' } else { c };
     let shown: String =
         whole.chars().skip(from).take(column - from + AROUND).map(letters).collect();
+    let front = if from > 0 { CUT } else { "" };
+    let back = if whole.chars().nth(column + AROUND).is_some() { CUT } else { "" };
+    let shown = format!("{front}{shown}{back}");
     let number = line.to_string();
-    let (space, caret) = (" ".repeat(column - from), "^".repeat(marked.min(AROUND)));
+    let space = " ".repeat(front.len() + column - from);
+    let caret = "^".repeat(marked.min(AROUND));
     let excerpt = format!(" {number} | {shown}\n {} | {space}{caret}", " ".repeat(number.len()));
     (line, column + 1, excerpt)
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use porcini_core::catalogue::MAKERS;
-use porcini_core::text_kernel::TextKernel;
+use porcini_core::text_kernel::{Captured, Surroundings, TextKernel};
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
 
 use crate::bind::doc::FunctionDoc;
@@ -185,9 +185,8 @@ fn wrong_kernels(program: &AST, names: &Names<'_>) -> Vec<Wrong> {
         let [Expr::Variable(called, ..), Expr::StringConstant(text, _)] = &custom.inputs[..] else {
             return;
         };
-        let is_variable = |name: &str| names.declared.contains(name);
         if typed(&called.1) == "kernel"
-            && let Err(error) = TextKernel::check(text, &is_variable).or_fault()
+            && let Err(error) = TextKernel::new(text, names).or_fault()
         {
             wrong.push((*at, *error));
         }
@@ -258,6 +257,19 @@ struct Names<'t> {
     constants: HashSet<&'t str>,
     /// Names in functions that are not declared there, by line and column, and whether a value is assigned to them.
     outer: HashMap<(usize, usize), bool>,
+}
+
+/// Of what kernels use nothing is known but the names.
+impl Surroundings for Names<'_> {
+    fn find(&self, name: &str) -> Option<Captured> {
+        self.declared.contains(name).then_some(Captured::Unknown)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.declared.iter().copied().collect();
+        names.sort_unstable();
+        names
+    }
 }
 
 impl<'t> Names<'t> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use porcini_core::text_kernel::{
-    self, Called, Captured, Explained, Over, Parts, Store, TextKernel, TextReduction,
+    self, Called, Captured, Explained, Over, Parts, Store, Surroundings, TextKernel, TextReduction,
 };
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
@@ -86,7 +86,7 @@ pub(crate) fn of_text(
     sight: Option<&Sight>,
     text: &str,
 ) -> CoreResult<TextKernel> {
-    let kernel = TextKernel::new(text, &|name| captured(sight?, name))?;
+    let kernel = TextKernel::new(text, around(sight))?;
     context.kernels.borrow_mut().push(KernelRef::Kernel(kernel.clone()));
     Ok(kernel)
 }
@@ -231,9 +231,9 @@ fn reductions(registry: &mut Registry<'_>) {
                 ));
             };
             let sight = in_sight.borrow();
-            let around = |name: &str| captured(sight.as_ref()?, name);
+            let around = around(sight.as_ref());
             let parts = parts(name, &options)?;
-            let reduction = TextReduction::new(&header, &parts, is_scan, &around).or_fault()?;
+            let reduction = TextReduction::new(&header, &parts, is_scan, around).or_fault()?;
             let reduction = KernelRef::Reduction(reduction);
             context.kernels.borrow_mut().push(reduction.clone());
             Ok(reduction.into_function())
@@ -338,14 +338,14 @@ fn documented(registry: &mut Registry<'_>) {
          of a function's own (float w[3] = {1, 2, 1}, float m[2][2]; beyond them is 0), ++ and --, casts \
          (float(x) or (float)x), T::max, T::min, T::epsilon, sizeof(T), bit_cast<int>(x), all functions of scripts and most of C's and CUDA's, \
          and before the kernel functions and constants of its own, which may take references: void swap(T &a, T &b). \
-         i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has). Several results are out parameters: void f(T x, out T s, out T c). \
+         i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has, and the result is an array of one axis). Several results are out parameters: void f(T x, out T s, out T c). \
          A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
          y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
          template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
          converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
-         they have now. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
+         they have now, where they are in sight: a closure sees those that its own code names. Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
          idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, int with unsigned \
-         has 64 bits. A literal has the type of what it meets, 0.1 beside an int or a float is a float; u is unsigned, L and LL are 64 bits, (double)0.1 is a double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest \
+         has 64 bits. A literal has the type of what it meets, 0.1 beside an int or a float is a float, 0x85ebca6b makes an int unsigned; u is unsigned, L and LL are 64 bits, (double)0.1 is a double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest \
          array does, take a number, int n, and guard by if (i < n); more lanes than any array has come with one of them, int lane of Int32C::arange(m). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below.\n\n\
@@ -367,15 +367,27 @@ fn documented(registry: &mut Registry<'_>) {
     );
 }
 
-/// What a text finds by a name.
-fn captured(sight: &Sight, name: &str) -> Option<Captured> {
-    let Some(value) = sight.constants.get(name) else {
-        return sight.arrays.contains(name).then_some(Captured::Array);
-    };
-    match KernelRef::of(value) {
-        Some(KernelRef::Kernel(kernel)) => Some(Captured::Kernel(kernel)),
-        Some(KernelRef::Reduction(_)) => None,
-        None => scalar(value).map(Captured::Number),
+/// What a text may use.
+fn around(sight: Option<&Sight>) -> &dyn Surroundings {
+    sight.map_or(&(), |sight| sight)
+}
+
+impl Surroundings for Sight {
+    fn find(&self, name: &str) -> Option<Captured> {
+        let Some(value) = self.constants.get(name) else {
+            return self.arrays.contains(name).then_some(Captured::Array);
+        };
+        match KernelRef::of(value) {
+            Some(KernelRef::Kernel(kernel)) => Some(Captured::Kernel(kernel)),
+            Some(KernelRef::Reduction(_)) => None,
+            None => scalar(value).map(Captured::Number),
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.constants.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
     }
 }
 

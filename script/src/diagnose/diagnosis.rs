@@ -76,6 +76,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) size_of: &'a dyn Fn(&str) -> Option<u64>,
     /// The shape of a variable that is a tensor.
     pub(crate) tensor_shape: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a variable is a kernel of a module, which is launched.
+    pub(crate) is_launched: &'a dyn Fn(&str) -> bool,
     /// Where a variable was deleted.
     pub(crate) deleted: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -151,6 +153,7 @@ pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) 
         functions: functions.to_vec(),
         size_of: &|_| None,
         tensor_shape: &|_| None,
+        is_launched: &|_| false,
         deleted: &|_| None,
     };
     Error::new(error, &around).message
@@ -315,6 +318,9 @@ impl Diagnosis<'_> {
             let is_variable = self.around.variables.iter().any(|variable| variable == name);
             if is_variable && in_function {
                 self.hints.push(OUTER.into());
+            } else if (self.around.is_launched)(name) {
+                let hint = "is a kernel of CUDA C++, which is launched";
+                self.hints.push(format!("`{name}` {hint}: {name}.launch([x, y], blocks, threads)"));
             } else if is_variable {
                 self.hints.push(format!("the variable `{name}` holds no closure: {name} = |x| .."));
             }

@@ -26,6 +26,7 @@ use crate::language::cell::{Cell, Lines, Piece};
 use crate::language::tokens::Variables;
 use crate::options::Options;
 use crate::show::outcome::Outcome;
+use crate::value::cuda_module::ModuleKernelRef;
 use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted, Node};
 use crate::world::bounds::{Watch, resident};
@@ -438,6 +439,8 @@ impl Interpreter {
                 _ => None,
             }
         };
+        let is_launched =
+            |variable: &str| self.scope.get(variable).is_some_and(Dynamic::is::<ModuleKernelRef>);
         let deleted = |variable: &str| self.deletions.place(variable);
         let around = Surroundings {
             text: cell.text(),
@@ -448,6 +451,7 @@ impl Interpreter {
             functions: Vec::clone(&self.context.functions.borrow()),
             size_of: &size_of,
             tensor_shape: &tensor_shape,
+            is_launched: &is_launched,
             deleted: &deleted,
         };
         let mut error = Error::new(error, &around);

@@ -4,7 +4,8 @@
 //! uses: so it runs behind what it needs, and memory may be handed out again as soon as its owner is gone.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
-mod foreign;
+pub(super) mod foreign;
+mod launcher;
 mod signal;
 mod streams;
 
@@ -474,9 +475,13 @@ impl Gpu {
                 lost: true,
             });
         }
+        self.check("using the GPU", self.make_current())
+    }
+
+    /// The same; what the driver says.
+    fn make_current(&self) -> CUresult {
         // SAFETY: the context lives as long as this.
-        let result = unsafe { sys::cuCtxSetCurrent(self.context) };
-        self.check("using the GPU", result)
+        unsafe { sys::cuCtxSetCurrent(self.context) }
     }
 
     /// Remembers that the context is useless, and clears the way for a new one.

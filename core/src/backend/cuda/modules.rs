@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use smallvec::SmallVec;
+
+use super::gpu::foreign::ForeignLaunch;
 use super::gpu::{Function, Gpu, Module};
 use crate::backend::{LaunchShape, LoadedEntry, LoadedModule};
 use crate::error::{Error, Result};
@@ -91,14 +94,20 @@ impl LoadedEntry for Entry {
         [resources.registers, resources.local_bytes]
     }
 
-    fn launch(&self, shape: LaunchShape, args: &[u64]) -> Result<()> {
+    fn launch(&self, shape: LaunchShape, args: SmallVec<[u64; 8]>) -> Result<()> {
         let gpu = &self.module.gpu;
         if shape.shared_bytes > USUAL_SHARED {
             // Other kernels may be the same entry, and have asked for less.
             gpu.allow_shared(self.function, shape.shared_bytes)?;
         }
-        let turn = gpu.turn_alone()?;
-        gpu.launch_foreign(turn.stream, &self.name, self.function, shape, args)
+        gpu.launch_foreign(ForeignLaunch {
+            gpu: gpu.clone(),
+            module: self.module.clone(),
+            name: self.name.clone(),
+            function: self.function,
+            shape,
+            args,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Entries of others' modules: what they take, and launches of them.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
+use std::any::Any;
 use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::{Arc, PoisonError};
@@ -9,30 +10,40 @@ use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use smallvec::SmallVec;
 
 use super::super::driver_library::attribute;
-use super::{Function, Gpu, Module, Stream};
+use super::launcher::Launch;
+use super::{Function, Gpu, Module};
 use crate::backend::LaunchShape;
 use crate::error::Result;
 
-impl Gpu {
-    /// Launches an entry of others; each argument is the bytes of one of its parameters, lowest first.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    pub(in super::super) fn launch_foreign(
-        &self,
-        stream: Stream,
-        name: &Arc<str>,
-        function: Function,
-        shape: LaunchShape,
-        args: &[u64],
-    ) -> Result<()> {
-        self.enter()?;
-        *self.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(name.clone());
+/// A launch of an entry of others.
+pub(in super::super) struct ForeignLaunch {
+    pub(in super::super) gpu: Arc<Gpu>,
+    #[expect(dead_code, reason = "it keeps the entry loaded")]
+    pub(in super::super) module: Arc<dyn Any + Send + Sync>,
+    pub(in super::super) name: Arc<str>,
+    pub(in super::super) function: Function,
+    pub(in super::super) shape: LaunchShape,
+    /// Each is the bytes of one parameter, lowest first.
+    pub(in super::super) args: SmallVec<[u64; 8]>,
+}
+
+impl Launch for ForeignLaunch {
+    fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    fn give(&self) -> CUresult {
+        let Self { gpu, function, shape, .. } = self;
+        let entered = gpu.make_current();
+        if entered != CUresult::CUDA_SUCCESS {
+            return entered;
+        }
+        *gpu.foreign.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.name.clone());
         let pointer = |arg: &u64| ptr::from_ref(arg).cast_mut().cast::<c_void>();
-        let mut pointers: SmallVec<[*mut c_void; 8]> = args.iter().map(pointer).collect();
-        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = shape;
-        let (stream, args) = (stream.handle, pointers.as_mut_ptr());
-        let result = if shape.is_cooperative {
+        let mut pointers: SmallVec<[*mut c_void; 8]> = self.args.iter().map(pointer).collect();
+        let LaunchShape { grid: [gx, gy, gz], block: [bx, by, bz], shared_bytes, .. } = *shape;
+        let (stream, args) = (gpu.first_stream().handle, pointers.as_mut_ptr());
+        if shape.is_cooperative {
             // SAFETY: there are as many arguments as the entry's declaration says, each of its size,
             // which is at most a word; the call copies them.
             unsafe {
@@ -67,8 +78,25 @@ impl Gpu {
                     none,
                 )
             }
-        };
-        self.check("launching a kernel", result)
+        }
+    }
+}
+
+impl Gpu {
+    /// Launches an entry of others, behind all before and before all behind.
+    ///
+    /// # Errors
+    /// A failure of the device; of a row of launches one that the driver refuses is told by whoever uses the GPU next.
+    pub(in super::super) fn launch_foreign(&self, launch: ForeignLaunch) -> Result<()> {
+        let Some(launch) = self.post(launch)? else { return Ok(()) };
+        let launcher = &self.streams.launcher;
+        let row = launcher.row();
+        let turn = self.turn_alone()?;
+        self.enter()?;
+        let given = launch.give();
+        turn.end();
+        launcher.goes_on(row);
+        self.check("launching a kernel", given)
     }
 
     /// Bytes of the first parameters of an entry, up to `most`; `None` where the driver is older than 12.4 and does not
@@ -148,6 +176,8 @@ impl Gpu {
     pub(in super::super) fn allow_shared(&self, function: Function, bytes: u32) -> Result<()> {
         use sys::CUfunction_attribute as Attribute;
         self.enter()?;
+        // What waits for the driver may have asked for more.
+        self.streams.launcher.drain();
         let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function is loaded.
         let result = unsafe { sys::cuFuncSetAttribute(function.0, most, bytes.cast_signed()) };

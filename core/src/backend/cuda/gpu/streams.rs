@@ -9,6 +9,7 @@ use cudarc::driver::sys::{self, CUevent_flags as EventFlags, CUresult};
 use smallvec::SmallVec;
 
 use super::Gpu;
+use super::launcher::{Launch, Launcher};
 use crate::backend::cuda::order::{N_STREAMS, Order, Ticket, Use, Waits};
 use crate::error::Result;
 use crate::interrupt;
@@ -26,6 +27,7 @@ pub(super) struct Streams {
     handles: [sys::CUstream; N_STREAMS],
     events: [sys::CUevent; N_STREAMS],
     order: Mutex<Order>,
+    pub(super) launcher: Launcher,
 }
 
 impl Streams {
@@ -44,10 +46,18 @@ impl Streams {
             // SAFETY: likewise.
             unsafe { sys::cuEventCreate(event, flags) }.result()?;
         }
-        Ok(Self { handles, events, order: Mutex::default() })
+        Ok(Self { handles, events, order: Mutex::default(), launcher: Launcher::default() })
     }
 
-    pub(super) fn order(&self) -> MutexGuard<'_, Order> {
+    /// The order of all that the driver was given.
+    fn order(&self) -> MutexGuard<'_, Order> {
+        let order = self.order_of_posted();
+        self.launcher.drain();
+        order
+    }
+
+    /// The order of that and of what waits for the driver.
+    fn order_of_posted(&self) -> MutexGuard<'_, Order> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,6 +100,7 @@ impl Gpu {
     ) -> Result<Turn<'_>> {
         let uses: SmallVec<[Use; 8]> = uses.into_iter().collect();
         let mut order = self.streams.order();
+        self.check_posted()?;
         let Some((number, waits)) = order.begin(&uses, stream) else {
             drop(order);
             return self.turn_alone();
@@ -104,10 +115,41 @@ impl Gpu {
     /// A failure of the device.
     pub(in super::super) fn turn_alone(&self) -> Result<Turn<'_>> {
         let mut order = self.streams.order();
+        self.check_posted()?;
         let waits = order.begin_alone();
         self.have_wait(0, waits)?;
         let uses = SmallVec::new();
         Ok(Turn { gpu: self, stream: self.stream(0), uses, is_alone: true, ended: None })
+    }
+
+    /// Leaves a launch that comes behind all before to the thread that gives launches to the driver; `Some` of it if that
+    /// would take no time off the caller.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    pub(super) fn post<L: Launch>(&self, launch: L) -> Result<Option<L>> {
+        let launcher = &self.streams.launcher;
+        if !launcher.is_awake() || self.is_lost() {
+            return Ok(Some(launch));
+        }
+        let mut order = self.streams.order_of_posted();
+        let waits = order.begin_alone();
+        if waits.contains(&true) {
+            launcher.drain();
+            self.have_wait(0, waits)?;
+            return Ok(Some(launch));
+        }
+        launcher.post(Box::new(launch));
+        order.end_alone();
+        Ok(None)
+    }
+
+    /// Whether the driver took what was left to the thread.
+    fn check_posted(&self) -> Result<()> {
+        match self.streams.launcher.refusal() {
+            None => Ok(()),
+            Some((_, result)) => self.check("launching a kernel", result),
+        }
     }
 
     /// The stream of what is alone.
@@ -173,6 +215,8 @@ impl Gpu {
     /// # Errors
     /// `Interrupted` if it gave up; a failure of the work.
     pub(in super::super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
+        self.streams.launcher.drain();
+        self.check_posted()?;
         (0..N_STREAMS).try_for_each(|number| self.poll(|| self.streams.state(number), &give_up))
     }
 
@@ -191,6 +235,7 @@ impl Gpu {
 
     fn wait_for_all(&self, open: impl Iterator<Item = Ticket>) -> Result<()> {
         self.enter()?;
+        self.check_posted()?;
         for ticket in open {
             self.poll(|| self.streams.state(ticket.stream), interrupt::is_requested)?;
             self.streams.order().is_done(ticket);
