@@ -1,8 +1,8 @@
 //! Modules of CUDA C++: what is checked before a launch needs no GPU; launches need one.
 
-use porcini_core::cuda_module::{LaunchArgument, Options, Shape};
+use porcini_core::cuda_module::{LaunchArgument, ModuleKernel, Options, Shape};
 use porcini_core::device::Toolkit;
-use porcini_core::{Array, DType, DeviceChoice, Error, Session};
+use porcini_core::{Array, DType, DeviceChoice, Error, Result, Session};
 use porcini_tests::gpu;
 
 const SOURCE: &str = r#"
@@ -56,6 +56,14 @@ fn module(session: &Session) -> Option<porcini_core::cuda_module::CudaModule> {
     }
 }
 
+/// Launches a kernel and gives its last array.
+fn launched(kernel: &ModuleKernel, args: &[LaunchArgument], shape: &Shape) -> Result<Array> {
+    let session = args.iter().find_map(LaunchArgument::array).unwrap().session();
+    let mut args = args.to_vec();
+    kernel.launch(session, &mut args, shape)?;
+    Ok(args.iter().rev().find_map(LaunchArgument::array).unwrap().clone())
+}
+
 fn array(array: &Array) -> LaunchArgument {
     LaunchArgument::Array(array.clone())
 }
@@ -97,7 +105,7 @@ fn what_does_not_fit_is_told_before_a_launch() {
         (good.to_vec(), shape(None, None, 10 << 20), "bytes of shared memory"),
         (good.to_vec(), usual, "needs an NVIDIA GPU"),
     ] {
-        let error = axpy.launch(&session, &args, &shape).unwrap_err().to_string();
+        let error = launched(&axpy, &args, &shape).unwrap_err().to_string();
         assert!(error.starts_with("kernel `axpy`") && error.contains(want), "{error}");
     }
     for (name, signature, want) in [
@@ -145,7 +153,7 @@ fn modules_run_on_a_gpu() {
     for want in [3.0, 6.0] {
         before.push((y.try_add(1).unwrap(), y.clone()));
         let args = [array(&x), array(&y), LaunchArgument::Number(3.0.into())];
-        y = axpy.launch(&session, &args, &shape).unwrap().remove(0).1;
+        y = launched(&axpy, &args, &shape).unwrap();
         assert_eq!(y.to_vec::<f32>().unwrap(), [want; 10]);
     }
     for ((recorded, copy), want) in before.iter().zip([0.0, 3.0]) {
@@ -162,7 +170,7 @@ fn modules_run_on_a_gpu() {
             LaunchArgument::Number(0.5.into()),
             LaunchArgument::Number(100_003.into()),
         ];
-        let scaled = scale.launch(&session, &args, &Shape::default()).unwrap().remove(0).1;
+        let scaled = launched(&scale, &args, &Shape::default()).unwrap();
         let is_scaled = scaled.eq(1.5).unwrap().reduce(porcini_core::ReduceOp::All).unwrap();
         assert_eq!(is_scaled.item(0).unwrap(), true.into(), "{dtype}");
     }
@@ -171,8 +179,7 @@ fn modules_run_on_a_gpu() {
     let y = session.zeros(DType::F16, 32).unwrap();
     // They have no guard: as many threads as lanes.
     let threads = |n: i64| Shape { block: Some(vec![n, 1, 1]), ..Shape::default() };
-    let doubled =
-        halves.launch(&session, &[array(&x), array(&y)], &threads(32)).unwrap().remove(0).1;
+    let doubled = launched(&halves, &[array(&x), array(&y)], &threads(32)).unwrap();
     assert_eq!(doubled.item(31).unwrap().to_f64(), 3.0);
     // Shared memory beyond 48 KiB.
     let reverse = module.kernel("reverse", None).unwrap();
@@ -180,7 +187,7 @@ fn modules_run_on_a_gpu() {
     let y = session.zeros(DType::I32, 1024).unwrap();
     let args = [array(&x), array(&y), LaunchArgument::Number(1024.into())];
     let large = Shape { block: Some(vec![1024, 1, 1]), shared_bytes: 64 << 10, ..Shape::default() };
-    let reversed = reverse.launch(&session, &args, &large).unwrap().remove(0).1;
+    let reversed = launched(&reverse, &args, &large).unwrap();
     assert_eq!(reversed.item(0).unwrap().to_f64(), 1023.0);
     // Variables of the module, which its kernels share.
     let x = session.array(&[1_f32, 2.0, 3.0, 4.0]).unwrap();
@@ -192,8 +199,8 @@ fn modules_run_on_a_gpu() {
         let written = session.array::<f32>(&factors).unwrap();
         module.set(&session, "coefficients", &written).unwrap();
         let y = session.zeros(DType::F32, 4).unwrap();
-        let y = kernel.launch(&session, &[array(&x), array(&y)], &threads(4)).unwrap();
-        assert_eq!(y[0].1.to_vec::<f32>().unwrap(), want, "{name}");
+        let y = launched(&kernel, &[array(&x), array(&y)], &threads(4)).unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), want, "{name}");
         let read = module.get(&session, "coefficients", DType::F32).unwrap();
         assert_eq!(read.to_vec::<f32>().unwrap(), factors);
         assert_eq!((kernel.stats().launches, kernel.types()), (1, "f32 const *, f32 *".into()));
@@ -215,7 +222,7 @@ fn modules_run_on_a_gpu() {
     let entry = entries.find(|name| name.contains("axpy")).unwrap();
     let wrong = compiled.kernel(&entry, signature).unwrap();
     let x = session.full(DType::F32, 1, 10).unwrap();
-    if let Err(error) = wrong.launch(&session, &[array(&x), array(&x)], &shape) {
+    if let Err(error) = launched(&wrong, &[array(&x), array(&x)], &shape) {
         assert!(error.to_string().contains("parameters of"), "{error}");
     }
     assert_eq!(x.to_vec::<f32>().unwrap(), [1.0; 10]);
@@ -230,9 +237,9 @@ fn rows_of_launches_are_as_single_ones() {
     let Some(module) = module(&session) else { return };
     let axpy = module.kernel("axpy", None).unwrap();
     let x = session.full(DType::F32, 1, 10).unwrap();
-    // The one handle of what is written, so that no launch copies it.
     let mut args = [
         array(&x),
+        // Its one handle, so that no launch copies it; but the sum below is these zeros, too, until it is another.
         LaunchArgument::Array(session.zeros(DType::F32, 10).unwrap()),
         LaunchArgument::Number(1.0.into()),
     ];
@@ -243,13 +250,9 @@ fn rows_of_launches_are_as_single_ones() {
         is_cooperative,
     };
     let launch = |args: &mut [LaunchArgument; 3]| {
-        let written = axpy.launch(&session, args, &shape(1, false)).unwrap().remove(0).1;
-        args[1] = LaunchArgument::Array(written);
+        axpy.launch(&session, args, &shape(1, false)).unwrap();
     };
-    let lanes = |args: &[LaunchArgument; 3]| match &args[1] {
-        LaunchArgument::Array(lanes) => lanes.clone(),
-        LaunchArgument::Number(_) => unreachable!("an array was written"),
-    };
+    let lanes = |args: &[LaunchArgument; 3]| args[1].array().unwrap().clone();
     let (mut want, mut total) = (0.0, 0.0);
     let mut sum = session.zeros(DType::F32, 10).unwrap();
     for row in [3_u16, 40, 1000, 5, 200, 3000, 64, 2000] {
@@ -269,8 +272,8 @@ fn rows_of_launches_are_as_single_ones() {
         launch(&mut args);
     }
     // More blocks than can run at once.
-    let refused = axpy.launch(&session, &args, &shape(1 << 20, true));
-    let error = refused.map(drop).and_then(|()| session.sync()).unwrap_err().to_string();
+    let refused = axpy.launch(&session, &mut args, &shape(1 << 20, true));
+    let error = refused.and_then(|()| session.sync()).unwrap_err().to_string();
     assert!(error.contains("launching a kernel"), "{error}");
     let last = lanes(&args);
     drop((axpy, module));
@@ -307,13 +310,9 @@ fn trap() {
     let lazy = session.arange(DType::F32, 0.into(), 4.into(), 1.into()).unwrap();
     let x = session.array(&[1, 2, 3]).unwrap();
     // Whether a launch of the row fails that sees the first one trapped, or the reading behind it.
-    let mut written = LaunchArgument::Array(x.clone());
-    let row = (0..500).try_for_each(|_| {
-        let mut launched = trap.launch(&session, &[written.clone()], &Shape::default())?;
-        written = LaunchArgument::Array(launched.remove(0).1);
-        Ok(())
-    });
-    let LaunchArgument::Array(written) = written else { unreachable!("an array was written") };
+    let mut args = [array(&x)];
+    let row = (0..500).try_for_each(|_| trap.launch(&session, &mut args, &Shape::default()));
+    let written = args[0].array().unwrap();
     let error = row.and_then(|()| written.to_vec::<i32>()).unwrap_err().to_string();
     assert!(error.contains("after `trap` of a CUDA module was launched"), "{error}");
     assert!(matches!(x.to_vec::<i32>(), Err(Error::Lost { .. })));

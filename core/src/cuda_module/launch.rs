@@ -32,10 +32,23 @@ const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
 /// An argument.
 #[derive(Clone, Debug)]
 pub enum LaunchArgument {
-    /// An array. Whoever passes it replaces its one handle by what comes back, if it is written.
+    /// An array, which the launch replaces if the kernel writes it: in place where this is its only handle, else the others
+    /// keep their lanes.
     Array(Array),
+    /// An array of which the caller has one more handle. It is replaced all the same, and the caller drops that handle.
+    Shared(Array),
     /// A number.
     Number(Scalar),
+}
+
+impl LaunchArgument {
+    /// The array that it is.
+    pub fn array(&self) -> Option<&Array> {
+        match self {
+            Self::Array(array) | Self::Shared(array) => Some(array),
+            Self::Number(_) => None,
+        }
+    }
 }
 
 /// Blocks and threads; what is left out follows from the number of lanes of the largest array.
@@ -93,7 +106,7 @@ impl ModuleKernel {
         Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
     }
 
-    /// Launches the kernel, without waiting for it; the arrays that it wrote, by the numbers of the arguments.
+    /// Launches the kernel, without waiting for it, and replaces the arrays among the arguments that it writes.
     ///
     /// # Errors
     /// `Kernel` for arguments and shapes that do not fit, before anything is launched; `ForeignArray`; failures of the
@@ -101,28 +114,22 @@ impl ModuleKernel {
     pub fn launch(
         &self,
         session: &Session,
-        args: &[LaunchArgument],
+        args: &mut [LaunchArgument],
         shape: &Shape,
-    ) -> Result<Vec<(usize, Array)>> {
+    ) -> Result<()> {
         let mut values = self.checked_arguments(args)?;
-        for arg in args {
-            if let LaunchArgument::Array(array) = arg {
-                array.refuse_tracked("launch")?;
-            }
-        }
+        let arrays: SmallVec<[&Array; 8]> = args.iter().filter_map(LaunchArgument::array).collect();
+        arrays.iter().try_for_each(|array| array.refuse_tracked("launch"))?;
         let wanted = self.checked(shape)?;
         let (entry, code) = self.ready(session)?;
         let shared = wanted.shared;
         if shared > 0 && shared > entry.most_shared() {
             return Err(self.too_much(shared, entry.most_shared()));
         }
-        let n = args.iter().map(|arg| match arg {
-            LaunchArgument::Array(array) => array.size(),
-            LaunchArgument::Number(_) => 1,
-        });
-        let n = n.max().unwrap_or(1);
+        let n = if arrays.len() < args.len() { 1 } else { 0 };
+        let n = arrays.iter().map(|array| array.size()).max().unwrap_or(1).max(n);
         if n == 0 && wanted.grid.is_none() {
-            return Ok(self.unchanged(args));
+            return Ok(());
         }
         let [most, best] = entry.threads(shared);
         let block = wanted.block.unwrap_or([best, 1, 1]);
@@ -142,11 +149,8 @@ impl ModuleKernel {
         };
         let launch =
             LaunchShape { grid, block, shared_bytes: shared, is_cooperative: shape.is_cooperative };
-        let arrays = args.iter().filter_map(|arg| match arg {
-            LaunchArgument::Array(array) => Some(array),
-            LaunchArgument::Number(_) => None,
-        });
-        let ids = session.ids("launch", &arrays.collect::<SmallVec<[_; 8]>>())?;
+        let ids = session.ids("launch", &arrays)?;
+        drop(arrays);
         let written = session.with_evaluator(|evaluator| {
             let begun = (evaluator.clock)();
             let written = self.place(session, evaluator, args, &ids, &mut values)?;
@@ -176,8 +180,10 @@ impl ModuleKernel {
             Ok(written)
         })?;
         self.inner.launches.fetch_add(1, Ordering::Relaxed);
-        let adopt = |(number, handle)| (number, Array::adopt(session.clone(), handle));
-        Ok(written.into_iter().map(adopt).collect())
+        for (number, handle) in written {
+            args[number] = LaunchArgument::Array(Array::adopt(session.clone(), handle));
+        }
+        Ok(())
     }
 
     /// The kernel on the session's device.
@@ -203,17 +209,8 @@ impl ModuleKernel {
         Ok((entry, code))
     }
 
-    /// Arrays that nothing is launched for stay as they are.
-    fn unchanged(&self, args: &[LaunchArgument]) -> Vec<(usize, Array)> {
-        let kept = args.iter().enumerate().filter_map(|(number, arg)| match arg {
-            LaunchArgument::Array(array) if self.writes(number) => Some((number, array.clone())),
-            _ => None,
-        });
-        kept.collect()
-    }
-
-    /// Whether the kernel may write what an argument points to.
-    fn writes(&self, number: usize) -> bool {
+    /// Whether it may write what an argument points to.
+    pub fn writes(&self, number: usize) -> bool {
         let Parameter { is_pointer, is_const, .. } = self.inner.parameters[number];
         is_pointer && !is_const
     }
@@ -228,12 +225,19 @@ impl ModuleKernel {
         ids: &[VarId],
         values: &mut [u64],
     ) -> Result<Written> {
+        let arrays =
+            args.iter().enumerate().filter_map(|(number, arg)| Some((number, arg.array()?)));
+        let is_shared = args.iter().filter(|arg| arg.array().is_some());
+        let is_shared: SmallVec<[bool; 8]> =
+            is_shared.map(|arg| matches!(arg, LaunchArgument::Shared(_))).collect();
         let blocks = |table: &Table| {
             let mut blocks: SmallVec<[Block; 4]> = SmallVec::new();
             for &id in ids {
                 if !blocks.iter().any(|block| block.id == id) {
-                    // Whoever passes an array has one handle of it, and this launch one for each time that it is passed.
-                    let n_handles = ids.iter().filter(|&&other| other == id).count() + 1;
+                    // This launch has one handle for each time that an array is passed, and its caller perhaps one more.
+                    let of_it = || ids.iter().zip(&is_shared).filter(|&(&other, _)| other == id);
+                    let n_handles =
+                        of_it().count() + usize::from(of_it().any(|(_, &shared)| shared));
                     blocks.push(Block::of(table, id, n_handles));
                 }
             }
@@ -249,10 +253,6 @@ impl ModuleKernel {
             evaluator.fill_numbers(ids)?;
             session.with_table(|table| blocks(table))
         };
-        let arrays = args.iter().enumerate().filter_map(|(number, arg)| match arg {
-            LaunchArgument::Array(array) => Some((number, array)),
-            LaunchArgument::Number(_) => None,
-        });
         let mut written: SmallVec<[_; 4]> = SmallVec::new();
         for ((number, array), &id) in arrays.zip(ids) {
             let known = blocks.iter_mut().find(|block| block.id == id);
@@ -295,11 +295,13 @@ impl ModuleKernel {
                 format!("argument {number} is expected to be {what}, got {got}")
             };
             values.push(match arg {
-                LaunchArgument::Array(array) if !is_pointer => {
+                LaunchArgument::Array(array) | LaunchArgument::Shared(array) if !is_pointer => {
                     let got = format!("an array of {}", array.dtype().numpy_name());
                     return Err(self.wrong(expected("a number", &got), None));
                 }
-                LaunchArgument::Array(array) if array.dtype() != *dtype => {
+                LaunchArgument::Array(array) | LaunchArgument::Shared(array)
+                    if array.dtype() != *dtype =>
+                {
                     let what = expected(dtype.numpy_name(), array.dtype().numpy_name());
                     let remedy = format!("convert it: {}(x)", dtype.script_name());
                     return Err(self.wrong(what, Some(remedy)));
@@ -308,7 +310,7 @@ impl ModuleKernel {
                     return Err(self.wrong(expected("an array", "number"), None));
                 }
                 LaunchArgument::Number(number) => dtype.encode(*number)?,
-                LaunchArgument::Array(_) => 0,
+                LaunchArgument::Array(_) | LaunchArgument::Shared(_) => 0,
             });
         }
         Ok(values)

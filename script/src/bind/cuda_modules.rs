@@ -254,12 +254,15 @@ fn launch(context: &Context, kernel: &ModuleKernel, args: &Dynamic, shape: &Shap
             _ => array.array("launch")?,
         };
         context.session.check_change("launch", &whole).or_fault()?;
-        given.push(LaunchArgument::Array(whole));
+        given.push(LaunchArgument::Shared(whole));
         places.push(Some(array));
     }
-    let written = kernel.launch(&context.session, &given, shape).or_fault()?;
-    for (number, array) in written {
-        let Some(place) = &places[number] else { continue };
+    kernel.launch(&context.session, &mut given, shape).or_fault()?;
+    for (number, (place, given)) in places.into_iter().zip(given).enumerate() {
+        let (Some(place), true) = (place, kernel.writes(number)) else { continue };
+        let (LaunchArgument::Array(array) | LaunchArgument::Shared(array)) = given else {
+            continue;
+        };
         let shape = match &*place.node() {
             Node::Tensor(tensor) => Some(tensor.shape().extents().to_vec()),
             _ => None,

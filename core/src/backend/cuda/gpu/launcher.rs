@@ -15,10 +15,10 @@ use cudarc::driver::sys::CUresult;
 use crate::convert::exactly;
 
 /// Launches in a row after which the thread is woken.
-const ROW: u32 = 32;
+const ROW: u32 = 16;
 
 /// Launches that wait for the driver at most.
-const MOST: u32 = 64;
+const MOST: u32 = 1024;
 
 /// How long the thread looks for more before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(200);
