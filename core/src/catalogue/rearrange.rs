@@ -112,7 +112,7 @@ table! {
         })
     };
     /// How many lanes of an ascending array are below each lane of x: where it could be inserted, in front of its equals
-    /// (left, the default); with right behind them. UInt32C (UInt64C beyond 2^32 lanes), recorded, not run.
+    /// (left, the default); with right behind them. NaN is above all numbers. UInt32C (UInt64C beyond 2^32 lanes), recorded, not run.
     ///
     /// >> searchsorted(FloatC([1, 2, 2, 5]), FloatC([0, 2, 9]))
     /// [0, 1, 4]

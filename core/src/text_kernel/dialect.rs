@@ -101,14 +101,18 @@ const EVERY: &str = "every lane runs the kernel: i is its number and n how many 
 const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
 
+/// What there is instead of pointers.
+pub(super) const POINTER: &str = "there are no pointers: an element is x[j], and one value that a function changes is a reference, T &x";
+
 /// Names that mean something elsewhere, and what to write here.
-const FOREIGN: [(&str, &str); 33] = [
+const FOREIGN: [(&str, &str); 34] = [
     ("threadIdx", EVERY),
     ("blockIdx", EVERY),
     ("blockDim", EVERY),
     ("gridDim", EVERY),
     ("warpSize", EVERY),
     ("__shared__", SHARED),
+    ("extern", SHARED),
     ("__syncthreads", SHARED),
     ("__syncwarp", SHARED),
     ("__shfl_sync", SHARED),

@@ -136,7 +136,9 @@ impl Recorder<'_> {
             Some(Item::Raw(number)) => Ok(*number),
             _ => {
                 let what = format!("`{name}` is one value a lane, expected an array");
-                let remedy = format!("declare it as one: raw T {name}");
+                let remedy = format!(
+                    "declare it as one: raw T {name}; one value that a function changes is a reference: T &{name}"
+                );
                 Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy)))
             }
         }

@@ -245,7 +245,11 @@ impl Parser<'_> {
             return self.of_type(type_name, at);
         }
         let Token::Name(name) = *self.token() else {
-            return Err(self.unexpected("an expression"));
+            let opens =
+                [Token::Sign("="), Token::Sign("("), Token::Sign(","), Token::Name("return")];
+            let is_pointer = self.is("*") && opens.contains(self.last());
+            let remedy = is_pointer.then(|| dialect::POINTER.into());
+            return Err(self.unexpected("an expression").with(remedy));
         };
         self.next();
         let is_namespace = matches!(name, "std" | "cuda" | "thrust");
@@ -457,6 +461,9 @@ impl Parser<'_> {
                 Err(array_around(name, at))
             }
             (_, None) if name.contains('.') && dialect::instead(name).is_none() => {
+                if let Some(trouble) = self.no_part(name, at) {
+                    return Err(trouble);
+                }
                 let what = format!("`{name}`: values have no members here");
                 let remedy = "pass the components one by one; those of a vector go through the kernel by themselves";
                 Err(Trouble::new(at, what).with(Some(remedy.into())))

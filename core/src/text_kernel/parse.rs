@@ -156,6 +156,11 @@ impl<'t> Parser<'t> {
         self.tokens[self.at].1
     }
 
+    /// The token before.
+    pub(super) fn last(&self) -> &Token<'t> {
+        &self.tokens[self.at.saturating_sub(1)].0
+    }
+
     /// The span of the token before.
     pub(super) fn last_span(&self) -> Span {
         self.tokens[self.at.saturating_sub(1)].1
@@ -579,6 +584,17 @@ impl<'t> Parser<'t> {
             }
             _ => false,
         })
+    }
+
+    /// The error of a part that a state has not: `b.t` beside `b.s`.
+    pub(super) fn no_part(&self, name: &str, at: Span) -> Option<Trouble> {
+        let (state, part) = name.split_once('.')?;
+        let of_state =
+            |known: &String| known.strip_prefix(state)?.strip_prefix('.').map(Into::into);
+        let parts: Vec<String> = self.names.iter().filter_map(of_state).collect();
+        let what = format!("`{state}` has no part `{part}`");
+        let remedy = format!("it has {}", parts.join(", "));
+        (!parts.is_empty()).then(|| Trouble::new(at, what).with(Some(remedy)))
     }
 
     /// The error of a name that nothing has.

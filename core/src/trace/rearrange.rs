@@ -429,13 +429,30 @@ impl Recorder<'_> {
     }
 
     /// How many lanes of `sorted`, which ascends, are below each lane of `x` (`Lt`), or not above it (`Le`): where it could
-    /// be inserted.
+    /// be inserted. NaN is above all numbers, as in sorted arrays.
     ///
     /// # Errors
     /// `TypeMismatch` for masks and numbers, `UnsupportedType` for masks.
     pub fn search_sorted(&mut self, sorted: VarId, x: VarId, is_below: Op) -> Result<VarId> {
         self.require("searchsorted", Class::Number, sorted)?;
         self.require("searchsorted", Class::Number, x)?;
+        let below = self.below_in_sorted(sorted, x, is_below)?;
+        if !self.dtype(x).is_float() {
+            return Ok(below);
+        }
+        let n_below_nan = if is_below == Op::Le {
+            self.literal(self.dtype(below), self.size(sorted), 1)
+        } else {
+            let dtype = self.dtype(x);
+            let infinite = self.constant(dtype, dtype.encode(Scalar::Float(f64::INFINITY))?);
+            self.below_in_sorted(sorted, infinite, Op::Le)?
+        };
+        let is_nan = self.elementwise(Op::Ne, &[x, x])?;
+        self.elementwise(Op::Select, &[is_nan, n_below_nan, below])
+    }
+
+    /// As [`Self::search_sorted`]; of NaN nothing is below.
+    fn below_in_sorted(&mut self, sorted: VarId, x: VarId, is_below: Op) -> Result<VarId> {
         let n = self.size(sorted);
         let counter = lane_number_type(n.saturating_add(1));
         let mut low = self.literal(counter, 0, self.size(x));

@@ -348,7 +348,11 @@ fn documented(registry: &mut Registry<'_>) {
          has 64 bits. A literal has the type of what it meets, 0.1 beside an int or a float is a float, 0x85ebca6b makes an int unsigned; u is unsigned, L and LL are 64 bits, (double)0.1 is a double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest \
          array does, take a number, int n, and guard by if (i < n); more lanes than any array has come with one of them, int lane of Int32C::arange(m). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
          k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
-         %%kernel, and the text in the lines below.\n\n\
+         %%kernel, and the text in the lines below; in a script a text of several lines stands in backticks.\n\n\
+         Not as in CUDA: k(x, y) calls it, without <<<>>>, and the last function is the kernel. uint8 and short stay narrow: int(x) \
+         first, as in int(x) * 2. int with unsigned has 64 bits: hashes begin with unsigned h = i;. a / b of two integers is \
+         idiv(a, b). T &x for a value that a function changes; T *x is an array. Of y[j] = y[j] + y[j - 1] all is read before \
+         anything is written. Types are checked at the first call.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
     );
     registry.doc(
