@@ -195,8 +195,11 @@ impl Session {
         Ok(distinct)
     }
 
-    /// The same value under another number.
-    fn fork(&self, value: &Array) -> Result<Array> {
+    /// The same value under another number: a launch that writes one leaves the other.
+    ///
+    /// # Errors
+    /// Those of an evaluation.
+    pub fn fork(&self, value: &Array) -> Result<Array> {
         value.eval()?;
         let handle = self.with_table(|table| {
             let fork = table.fork(value.id());

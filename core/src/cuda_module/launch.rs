@@ -29,7 +29,7 @@ const MOST_SHARED: u32 = 227 << 10;
 const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 const MOST_BLOCK: [u32; 3] = [1024, 1024, 64];
 
-/// An argument.
+/// An argument. Equal handles are one array, to which several parameters point.
 #[derive(Clone, Debug)]
 pub enum LaunchArgument {
     /// An array, which the launch replaces if the kernel writes it: in place where this is its only handle, else the others
@@ -154,6 +154,8 @@ impl ModuleKernel {
         let written = session.with_evaluator(|evaluator| {
             let begun = (evaluator.clock)();
             let written = self.place(session, evaluator, args, &ids, &mut values)?;
+            let adopt = |(number, handle)| (number, Array::adopt(session.clone(), handle));
+            let written: SmallVec<[_; 4]> = written.into_iter().map(adopt).collect();
             evaluator.say(1, || {
                 let ([gx, gy, gz], [bx, by, bz], name) = (grid, block, self.name());
                 format!("launching {name} (grid {gx} x {gy} x {gz}, block {bx} x {by} x {bz})")
@@ -180,8 +182,8 @@ impl ModuleKernel {
             Ok(written)
         })?;
         self.inner.launches.fetch_add(1, Ordering::Relaxed);
-        for (number, handle) in written {
-            args[number] = LaunchArgument::Array(Array::adopt(session.clone(), handle));
+        for (number, array) in written {
+            args[number] = LaunchArgument::Array(array);
         }
         Ok(())
     }

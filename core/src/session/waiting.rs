@@ -80,8 +80,12 @@ impl Session {
 
     /// Waits for its devices, so that times of launches are known; an interrupt ends that.
     pub(super) fn settle(&self) {
-        // What failed shows at the next use of the device.
-        self.family().iter().for_each(|session| drop(session.wait()));
+        for session in self.family() {
+            // A device that is lost shows at its next use.
+            if let Err(error @ Error::DeviceFailed { lost: false, .. }) = session.wait() {
+                session.put_errors(vec![error]);
+            }
+        }
     }
 
     /// The first bounds error that was not reported yet, one of each evaluation; it is then forgotten. Waits for the

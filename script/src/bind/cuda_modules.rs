@@ -249,12 +249,34 @@ fn launch(context: &Context, kernel: &ModuleKernel, args: &Dynamic, shape: &Shap
             let got = type_name(value);
             fault(format!("launch: argument {number} is {got}, expected an array or a number"))
         })?;
-        let whole = match &*array.node() {
-            Node::Tensor(tensor) => tensor.whole().or_fault()?.entries().or_fault()?.swap_remove(0),
-            _ => array.array("launch")?,
+        let (mut whole, mut is_its_own) = match &*array.node() {
+            Node::Tensor(tensor) => {
+                let mut parts = tensor.whole().or_fault()?.entries().or_fault()?;
+                if parts.len() > 1 {
+                    let what = format!("launch: argument {number} is complex, expected numbers");
+                    return Err(fault_with_hint(what, "pass re(z) and im(z)"));
+                }
+                let whole = parts.swap_remove(0);
+                let is_its_own = tensor.parts()[0].serial() == whole.serial();
+                (whole, is_its_own)
+            }
+            _ => (array.array("launch")?, true),
         };
         context.session.check_change("launch", &whole).or_fault()?;
-        given.push(LaunchArgument::Shared(whole));
+        // What is equal has one number: zeros and other zeros. Under two names they are two arrays.
+        let is_other = |(place, given): (&Option<ArrayRef>, &LaunchArgument)| {
+            let is_same = place.as_ref().is_some_and(|place| place.is(&array));
+            !is_same && given.array().is_some_and(|given| given.serial() == whole.serial())
+        };
+        if places.iter().zip(&given).any(is_other) {
+            whole = context.session.fork(&whole).or_fault()?;
+            is_its_own = false;
+        }
+        given.push(if is_its_own {
+            LaunchArgument::Shared(whole)
+        } else {
+            LaunchArgument::Array(whole)
+        });
         places.push(Some(array));
     }
     kernel.launch(&context.session, &mut given, shape).or_fault()?;

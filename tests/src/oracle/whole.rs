@@ -68,9 +68,11 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         Whole::SearchSorted => {
             let common = promote(x.dtype, args[1].dtype);
             let order = order_of(x, Order::Ascending);
+            let holds = |op: Op, a: u64, b: u64| apply_bits(op, common, common, [a, b, 0]) & 1 != 0;
+            // NaN is above all numbers.
             let below = |lane: usize, y: u64| {
                 let x = cast(common, x.dtype, x.lanes[lane]);
-                apply_bits(Op::Lt, common, common, [x, y, 0]) & 1 != 0
+                holds(Op::Lt, x, y) || (holds(Op::Ne, y, y) && holds(Op::Eq, x, x))
             };
             let place = |&y: &u64| {
                 let y = cast(common, args[1].dtype, y);

@@ -486,7 +486,9 @@ impl Gpu {
 
     /// Remembers that the context is useless, and clears the way for a new one.
     fn lose(&self) {
-        if !self.lost.swap(true, Ordering::Relaxed) {
+        if !self.lost.swap(true, Ordering::SeqCst) {
+            // No launch may be on its way to the driver.
+            self.settle_posted();
             // SAFETY: the context has no user any more: `enter` refuses from now on.
             let _ = unsafe { sys::cuDevicePrimaryCtxReset_v2(self.device) };
         }

@@ -34,6 +34,9 @@ impl Launch for ForeignLaunch {
 
     fn give(&self) -> CUresult {
         let Self { gpu, function, shape, .. } = self;
+        if gpu.is_lost() {
+            return CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        }
         let entered = gpu.make_current();
         if entered != CUresult::CUDA_SUCCESS {
             return entered;
@@ -88,7 +91,9 @@ impl Gpu {
     /// # Errors
     /// A failure of the device; of a row of launches one that the driver refuses is told by whoever uses the GPU next.
     pub(in super::super) fn launch_foreign(&self, launch: ForeignLaunch) -> Result<()> {
-        let Some(launch) = self.post(launch)? else { return Ok(()) };
+        // How many blocks can run at once the driver alone knows: what it refuses is told at once.
+        let left = if launch.shape.is_cooperative { Some(launch) } else { self.post(launch)? };
+        let Some(launch) = left else { return Ok(()) };
         let launcher = &self.streams.launcher;
         let row = launcher.row();
         let turn = self.turn_alone()?;

@@ -3,6 +3,7 @@
 
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::{self, CUevent_flags as EventFlags, CUresult};
@@ -11,7 +12,7 @@ use smallvec::SmallVec;
 use super::Gpu;
 use super::launcher::{Launch, Launcher};
 use crate::backend::cuda::order::{N_STREAMS, Order, Ticket, Use, Waits};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt;
 
 /// A stream, for as long as a turn lasts.
@@ -100,7 +101,6 @@ impl Gpu {
     ) -> Result<Turn<'_>> {
         let uses: SmallVec<[Use; 8]> = uses.into_iter().collect();
         let mut order = self.streams.order();
-        self.check_posted()?;
         let Some((number, waits)) = order.begin(&uses, stream) else {
             drop(order);
             return self.turn_alone();
@@ -122,17 +122,20 @@ impl Gpu {
         Ok(Turn { gpu: self, stream: self.stream(0), uses, is_alone: true, ended: None })
     }
 
-    /// Leaves a launch that comes behind all before to the thread that gives launches to the driver; `Some` of it if that
-    /// would take no time off the caller.
+    /// Leaves a launch that comes behind all before to the thread that gives launches to the driver; else gives it back.
     ///
     /// # Errors
     /// A failure of the device.
     pub(super) fn post<L: Launch>(&self, launch: L) -> Result<Option<L>> {
         let launcher = &self.streams.launcher;
-        if !launcher.is_awake() || self.is_lost() {
+        if !launcher.is_awake() {
             return Ok(Some(launch));
         }
         let mut order = self.streams.order_of_posted();
+        self.check_posted()?;
+        if self.is_lost() {
+            return Ok(Some(launch));
+        }
         let waits = order.begin_alone();
         if waits.contains(&true) {
             launcher.drain();
@@ -148,7 +151,39 @@ impl Gpu {
     fn check_posted(&self) -> Result<()> {
         match self.streams.launcher.refusal() {
             None => Ok(()),
-            Some((_, result)) => self.check("launching a kernel", result),
+            Some((name, result)) => {
+                let refused = self.check("launching a kernel", result);
+                refused.map_err(|error| match error {
+                    Error::DeviceFailed { device, what, reason, lost: false } => {
+                        let reason = format!("{reason}, at `{name}` of a CUDA module");
+                        Error::DeviceFailed { device, what, reason, lost: false }
+                    }
+                    error => error,
+                })
+            }
+        }
+    }
+
+    /// Waits until the driver has what was posted.
+    ///
+    /// # Errors
+    /// `Interrupted`; the launches go on then.
+    fn wait_for_posted(&self) -> Result<()> {
+        while !self.streams.launcher.is_drained() {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    /// Waits until the driver has what was posted, or has taken its time.
+    pub(super) fn settle_posted(&self) {
+        const LONG: Duration = Duration::from_secs(1);
+        let begun = Instant::now();
+        while !self.streams.launcher.is_drained() && begun.elapsed() < LONG {
+            std::thread::yield_now();
         }
     }
 
@@ -206,6 +241,7 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; the work goes on then. A failure of the work.
     pub(in super::super) fn wait(&self) -> Result<()> {
+        self.wait_for_posted()?;
         let open = self.streams.order().open();
         self.wait_for_all(open)
     }
@@ -216,7 +252,6 @@ impl Gpu {
     /// `Interrupted` if it gave up; a failure of the work.
     pub(in super::super) fn wait_until(&self, give_up: impl Fn() -> bool) -> Result<()> {
         self.streams.launcher.drain();
-        self.check_posted()?;
         (0..N_STREAMS).try_for_each(|number| self.poll(|| self.streams.state(number), &give_up))
     }
 
@@ -248,6 +283,7 @@ impl Gpu {
     /// # Errors
     /// `Interrupted`; a failure of the work.
     pub(in super::super) fn wait_for_block(&self, address: u64) -> Result<()> {
+        self.wait_for_posted()?;
         let open = self.streams.order().open_for(address);
         self.wait_for_all(open)
     }
