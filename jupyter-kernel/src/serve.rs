@@ -69,6 +69,7 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     };
     let post = spawn("post", move || post.run())?;
 
+    porcini_core::device::prepare();
     spawn("kernel", move || {
         porcini_script::on_engine_thread(|| {
             let questions = Questions::new(wire.clone(), outbox.clone(), answered);

@@ -241,7 +241,8 @@ pub fn run_recorded(program: &Program, session: &Session, n: usize) -> Result<Op
     let (mut others, mut own, mut stand_ins) = (Vec::new(), Vec::new(), Vec::new());
     for node in &program.nodes {
         let value = match record(node, session, n, &mut values) {
-            Err(Error::StandIn { .. }) => return Ok(None),
+            // What is read while it is recorded tells of the accesses before.
+            Err(Error::StandIn { .. } | Error::Bounds { .. }) => return Ok(None),
             value => sized(value?, node, n)?,
         };
         let Step::Data { values: kind, seed } = node.step else {

@@ -23,5 +23,5 @@ pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
     Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Running,
 };
-pub use open::{DeviceChoice, gives_executable_memory, open, opens_late};
+pub use open::{DeviceChoice, gives_executable_memory, open, opens_late, prepare};
 pub use outside::Outside;

@@ -95,6 +95,16 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
     }
 }
 
+/// Makes ready, on a thread, what the first kernel of a process needs beside its own code: the tables of the assembler, which
+/// take most of a millisecond. For programs that wait for somebody first.
+pub fn prepare() {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    {
+        // Without a thread the first kernel makes them.
+        drop(std::thread::Builder::new().name("prepare".into()).spawn(cpu::prepare));
+    }
+}
+
 /// Whether the system gives executable memory to the compiler for this processor, if there is one; without it kernels
 /// are interpreted.
 pub fn gives_executable_memory() -> Option<bool> {

@@ -29,6 +29,8 @@ mod tuning;
 mod work;
 mod x86;
 
+pub(super) use x86::prepare;
+
 use std::sync::Arc;
 
 use self::compiled::Shared;

@@ -245,6 +245,13 @@ mod tests {
             if number % 3000 == 0 {
                 thread::sleep(PATIENCE + Duration::from_micros(number / 100));
             }
+            if number % 3000 == 1500 {
+                // However busy the machine is.
+                while !launcher.shared.is_awake.load(Ordering::Relaxed) {
+                    launcher.wake();
+                    thread::yield_now();
+                }
+            }
             let row = launcher.row();
             if launcher.is_awake() {
                 launcher.post(Box::new(noted));
