@@ -478,9 +478,10 @@ impl Gpu {
         self.check("using the GPU", self.make_current())
     }
 
-    /// The same; what the driver says.
+    /// Makes the context current without asking whether it failed; what the driver says.
     fn make_current(&self) -> CUresult {
-        // SAFETY: the context lives as long as this.
+        // SAFETY: the handle is that of the primary context, which is held until this is dropped; of one that was reset the
+        // driver says so.
         unsafe { sys::cuCtxSetCurrent(self.context) }
     }
 
