@@ -135,7 +135,7 @@ fn operations_mean_what_scalar_says() {
     for (_, kernel) in programs::operations() {
         for target in TARGETS {
             for mode in MODES {
-                meaning::check(&kernel, mode, target, 299, 8, &mut random);
+                meaning::check(&kernel, mode, target, 299, 16, &mut random);
             }
         }
     }
@@ -152,7 +152,7 @@ fn random_programs_mean_what_scalar_says() {
         let (n, base) = match (reducing, random.below(40)) {
             (true, 0) => (2 * CHUNK + 45, CHUNK),
             (true, _) => (1 + random.below(100) as u64, 0),
-            (false, _) => (1 + random.below(100) as u64, 8 * random.below(9) as u64),
+            (false, _) => (1 + random.below(100) as u64, 16 * random.below(5) as u64),
         };
         let variant = if !reducing && random.below(4) == 0 { ONE_LANE } else { 0 };
         let kernel = Kernel { variant, ..kernel };

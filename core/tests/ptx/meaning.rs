@@ -192,11 +192,7 @@ impl<'k> Launch<'k> {
 
     /// Blocks and block size, with threads and warps to spare.
     fn grid(&self) -> (u64, u64) {
-        let threads = match Sharing::of(self.kernel) {
-            Sharing::Chunks(_) => self.n.div_ceil(CHUNK) * LANES_PER_WARP,
-            Sharing::Lanes(lanes) => self.n.div_ceil(lanes.into()),
-        };
-        (threads.div_ceil(64) + 1, 64)
+        (Sharing::of(self.kernel).threads(self.n).div_ceil(64) + 1, 64)
     }
 }
 

@@ -438,14 +438,17 @@ fn places_are_those_of_the_first() {
 fn half_floats_are_looked_up() {
     let (mut model, mut random) = (Model::new(), Random::new(7080));
     let table: Vec<u64> = (0..1 << 16).map(|_| random.bits(DType::U16)).collect();
-    // A block moves 8192 lanes at once, and four times as many before it waits.
-    for (n, blocks) in [(1, 1), (8, 1), (8191, 2), (20_001, 1), (33_000, 1), (70_000, 2)] {
+    // A tile has 4096 lanes, a block 16 warps: none, one and several tickets for each.
+    for (n, blocks) in [(1, 1), (8, 1), (4095, 2), (20_001, 1), (70_000, 1), (150_000, 2)] {
         model.clear();
         let lanes: Vec<u64> = (0..n).map(|_| random.bits(DType::U16)).collect();
         let [x, known] = [&lanes, &table].map(|it| model.array(DType::U16, it, &mut random));
         let result = model.array(DType::U16, &vec![0; n], &mut random);
-        let words = [x.size, x.address, result.address, known.address];
+        let counter = model.array(DType::U32, &[0], &mut random);
+        let tiles = x.size.div_ceil(4096);
+        let words = [x.size, x.address, result.address, known.address, counter.address, tiles];
         model.launch(Step::LookedUp, blocks, &words).expect("the model does not fail");
+        assert_eq!(model.memory.read(counter.address, 4), 0, "{n} lanes by {blocks} blocks");
         let got = (result.address..).step_by(2).take(n).map(|at| model.memory.read(at, 2));
         let want = lanes.iter().map(|&lane| table[usize::try_from(lane).expect("16 bits")]);
         assert!(got.eq(want), "{n} lanes by {blocks} blocks");

@@ -17,7 +17,7 @@ const CHEAP: u64 = 20;
 /// computed and 0.21 looked up on an H200, and computing and reading the table 0.015.
 const WORTH: u64 = 1 << 29;
 /// Bytes of a vector, to which the lanes are aligned.
-const ALIGNMENT: u64 = 16;
+const ALIGNMENT: u32 = 16;
 
 /// A kernel that is such a function.
 pub(super) struct Halves {
@@ -30,7 +30,7 @@ pub(super) struct Halves {
 /// The function whose results a table has: a kernel with its literals.
 pub(super) type Known = (KernelHash, Vec<u64>);
 
-/// All values and the results of a function of them, of a stream.
+/// All values, a counter, and the results of a function of the values, of a stream.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) room: Scratch,
@@ -58,7 +58,7 @@ impl Halves {
     ) -> Result<bool> {
         let words = self.buffers.map(BufferIndex::word);
         let arrays = words.map(|word| params.words()[word]);
-        let is_aligned = arrays.iter().all(|address| address.is_multiple_of(ALIGNMENT));
+        let is_aligned = arrays.iter().all(|address| address.is_multiple_of(ALIGNMENT.into()));
         if !is_aligned || n.saturating_mul(self.cost - CHEAP) < WORTH {
             return Ok(false);
         }
@@ -67,7 +67,7 @@ impl Halves {
         shared.gpu.allow_shared(entry, ptx::TABLE_BYTES)?;
         let literals = params.words()[HEADER_WORDS + words.len()..].to_vec();
         let function = Some((self.hash, literals));
-        shared.with_table(stream, |known, [values, table]| {
+        shared.with_table(stream, |known, [values, table, counter]| {
             if *known != function {
                 *known = None;
                 params.set(words[0], values);
@@ -81,27 +81,33 @@ impl Halves {
                 ..Grid::of(shared.gpu.multiprocessors, step.threads())
             };
             let [source, result] = arrays.map(|array| array + 2 * start);
-            shared.gpu.launch(stream, entry, grid, &[n, source, result, table])
+            let words = [n, source, result, table, counter, ptx::tiles(n)];
+            shared.gpu.launch(stream, entry, grid, &words)
         })?;
         Ok(true)
     }
 }
 
 impl Table {
-    /// Calls `work` with the function whose results are behind the values at `address`, and where both are.
+    /// Bytes of the room.
+    pub(super) const BYTES: usize = (2 * ptx::TABLE_BYTES + ALIGNMENT) as usize;
+
+    /// Calls `work` with the function whose results are there, and with the places of the values, the results and a
+    /// counter that is 0, in the room at `address`.
     pub(super) fn work(
         &mut self,
         gpu: &Gpu,
         stream: Stream,
         address: u64,
-        work: impl FnOnce(&mut Option<Known>, [u64; 2]) -> Result<()>,
+        work: impl FnOnce(&mut Option<Known>, [u64; 3]) -> Result<()>,
     ) -> Result<()> {
         if !self.is_filled {
-            let values: Vec<u8> =
-                (0..VALUES).flat_map(|value| exactly::<u16>(value).to_le_bytes()).collect();
-            gpu.write(stream, address, &values)?;
+            let values = (0..VALUES).flat_map(|value| exactly::<u16>(value).to_le_bytes());
+            let with_counter: Vec<u8> = values.chain([0; ALIGNMENT as usize]).collect();
+            gpu.write(stream, address, &with_counter)?;
             self.is_filled = true;
         }
-        work(&mut self.function, [address, address + u64::from(ptx::TABLE_BYTES)])
+        let counter = address + u64::from(ptx::TABLE_BYTES);
+        work(&mut self.function, [address, counter + u64::from(ALIGNMENT), counter])
     }
 }

@@ -135,15 +135,15 @@ impl Shared {
         work(self.grow(&mut between, bytes)?)
     }
 
-    /// Calls `work` with the function of half floats that was looked up last, and where all values and its results are.
+    /// As [`Table::work`], with the table of the stream.
     pub(super) fn with_table(
         &self,
         stream: Stream,
-        work: impl FnOnce(&mut Option<Known>, [u64; 2]) -> Result<()>,
+        work: impl FnOnce(&mut Option<Known>, [u64; 3]) -> Result<()>,
     ) -> Result<()> {
         let mut table =
             self.rooms[stream.number].halves.lock().unwrap_or_else(PoisonError::into_inner);
-        let address = self.grow(&mut table.room, 2 * ptx::TABLE_BYTES as usize)?;
+        let address = self.grow(&mut table.room, Table::BYTES)?;
         table.work(&self.gpu, stream, address, work)
     }
 
@@ -313,10 +313,7 @@ impl Loaded {
     ) -> Result<()> {
         params.set(WORD_SIZE, length);
         params.set(WORD_LANE_BASE, start);
-        let threads = match self.sharing {
-            Sharing::Lanes(lanes) => length.div_ceil(lanes.into()),
-            Sharing::Chunks(_) => length.div_ceil(CHUNK) * LANES_PER_WARP,
-        };
+        let threads = self.sharing.threads(length);
         // A small launch spreads over the multiprocessors.
         let spread = threads.div_ceil(u64::from(self.shared.gpu.multiprocessors));
         let spread = exactly::<u32>(spread.next_multiple_of(32));
@@ -396,11 +393,8 @@ impl Executable for Loaded {
         if !self.is_batch || n > PIECE {
             return self.launch_each(&members, n);
         }
-        let threads = match self.sharing {
-            Sharing::Lanes(lanes) => exactly::<u32>(n.div_ceil(lanes.into())),
-            // One chunk, which writes the results itself.
-            Sharing::Chunks(_) => exactly(LANES_PER_WARP),
-        };
+        // Of reductions there is one chunk, which writes the results itself.
+        let threads = exactly::<u32>(self.sharing.threads(n));
         let block = self.threads.min(threads.next_multiple_of(32));
         let grid = Grid::of(threads.div_ceil(block), block);
         let mut words: Vec<u64> =

@@ -17,6 +17,9 @@ use crate::ir::op::{Op, ScatterOp};
 /// Words of the error buffer of each access: for the low and the high half of the index.
 pub(in super::super) const WORDS_PER_ACCESS: usize = 2;
 
+/// Indices whose bounds are looked at together.
+const MOST_UNREPORTED: usize = 16;
+
 /// The first error word of an access.
 const fn error_word(access: u32) -> u64 {
     WORDS_PER_ACCESS as u64 * access as u64
@@ -29,6 +32,20 @@ struct ElementAddress {
     space: &'static str,
     /// Set in lanes that are active and in bounds.
     guard: Guard,
+}
+
+/// An indexed element of the lane in flight.
+pub(super) struct Indexed {
+    buffer: BufferIndex,
+    index: Reg,
+    active: Option<Reg>,
+    lane: u32,
+}
+
+/// Where an index is in active lanes.
+struct Bounds {
+    inside: Name,
+    outside: Name,
 }
 
 impl Lowering<'_> {
@@ -128,7 +145,7 @@ impl Lowering<'_> {
         self.writer.put_label(done);
     }
 
-    /// Address and guard of an indexed element. Reports an index out of bounds if the access is
+    /// Address and guard of an indexed element. An index out of bounds is reported if the access is
     /// checked; uniform ones stand for lane 0.
     fn element(
         &mut self,
@@ -137,14 +154,11 @@ impl Lowering<'_> {
         index: Reg,
         active: Option<Reg>,
     ) -> ElementAddress {
-        let index = self.wide_index(index);
-        let active = active.map(|active| self.register(active));
-        let active = self.within_launch(active);
         let guard = match self.kernel.length_word(buffer) {
-            None => active,
-            Some(length) => {
-                let length = self.word(length);
-                Some(self.check_bounds(index, length, active, access))
+            None => self.active_lanes(active),
+            Some(_) => {
+                let indexed = Indexed { buffer, index, active, lane: self.lane };
+                Some(self.check_bounds(access, indexed))
             }
         };
         let (base, space) = if self.private == Some(buffer) {
@@ -154,20 +168,27 @@ impl Lowering<'_> {
         } else {
             (self.buffer(buffer), "global")
         };
-        let dtype = self.kernel.buffers[buffer.index()].dtype;
-        let address = self.writer.element_address(dtype, base, index);
+        let bytes = self.kernel.buffers[buffer.index()].dtype.bytes();
+        let address = self.writer.temporary(Class::B64);
+        let (dtype, index) = (self.kernel.dtype(index), self.register(index));
+        match (dtype.bits(), dtype.is_signed()) {
+            (64, _) => ptx!(self.writer, "mad.lo.u64 {address}, {index}, {bytes}, {base}"),
+            (_, true) => ptx!(self.writer, "mad.wide.s32 {address}, {index}, {bytes}, {base}"),
+            (_, false) => ptx!(self.writer, "mad.wide.u32 {address}, {index}, {bytes}, {base}"),
+        }
         ElementAddress { address, space, guard: Guard(guard) }
     }
 
     /// The active lanes without those beyond the launch, which only a thread's further lanes can be.
-    fn within_launch(&mut self, active: Option<Name>) -> Option<Name> {
-        if self.lane == 0 || self.distance != 1 || self.is_uniform_part() {
+    pub(super) fn active_lanes(&mut self, active: Option<Reg>) -> Option<Name> {
+        let active = active.map(|active| self.register(active));
+        if self.lane == 0 || self.is_whole || self.is_uniform_part() {
             return active;
         }
         let (n, offset) = (self.word(WORD_SIZE), self.writer.special("offset"));
         let (this, within) =
             (self.writer.temporary(Class::B64), self.writer.temporary(Class::Pred));
-        ptx!(self.writer, "add.u64 {this}, {offset}, {}", self.lane);
+        ptx!(self.writer, "add.u64 {this}, {offset}, {}", u64::from(self.lane) * self.distance);
         match active {
             None => ptx!(self.writer, "setp.lt.u64 {within}, {this}, {n}"),
             Some(active) => ptx!(self.writer, "setp.lt.and.u64 {within}, {this}, {n}, {active}"),
@@ -175,34 +196,81 @@ impl Lowering<'_> {
         Some(within)
     }
 
-    /// Whether an active lane's index is in bounds. Negative indices are above every length.
-    fn check_bounds(
-        &mut self,
-        index: Name,
-        length: Name,
-        active: Option<Name>,
-        access: Option<u32>,
-    ) -> Name {
-        let inside = self.writer.temporary(Class::Pred);
-        let Some(active) = active else {
-            ptx!(self.writer, "setp.lt.u64 {inside}, {index}, {length}");
-            if let Some(access) = access {
-                self.report(format_args!("@{inside}"), index, access);
-            }
-            return inside;
+    /// Whether an active lane's index is in bounds, and sees to it that the access reports it otherwise. That is a branch,
+    /// before which the loads of other indices would have to end, so it is taken once for several. It also looks at
+    /// which lanes are beyond the launch, since these may read what is in bounds.
+    fn check_bounds(&mut self, access: Option<u32>, indexed: Indexed) -> Name {
+        let is_late = !self.is_uniform_part() && self.regions.is_empty() && access.is_some();
+        let is_written = self.kernel.buffers[indexed.buffer.index()].written;
+        let active = match is_late && !is_written {
+            true => indexed.active.map(|active| self.register(active)),
+            false => self.active_lanes(indexed.active),
         };
-        let outside = self.writer.temporary(Class::Pred);
-        ptx!(self.writer, "setp.lt.and.u64 {inside}|{outside}, {index}, {length}, {active}");
-        if let Some(access) = access {
-            self.report(format_args!("@!{outside}"), index, access);
+        let Bounds { inside, outside } = self.bounds(&indexed, active);
+        let Some(access) = access else { return inside };
+        if !is_late {
+            self.report(outside, indexed.index, access);
+            return inside;
         }
+        let some = self.writer.is_some_outside();
+        match self.unreported.is_empty() {
+            true => ptx!(self.writer, "mov.pred {some}, {outside}"),
+            false => ptx!(self.writer, "or.pred {some}, {some}, {outside}"),
+        }
+        self.unreported.push((access, indexed));
         inside
     }
 
-    /// Lowers the access's error words to lane offset and half of the index, unless `fine` holds.
-    fn report(&mut self, fine: fmt::Arguments<'_>, index: Name, access: u32) {
+    /// Where an active lane's index is. Negative indices are above every length.
+    fn bounds(&mut self, &Indexed { buffer, index, .. }: &Indexed, active: Option<Name>) -> Bounds {
+        let length = self.kernel.length_word(buffer).expect("internal error: no length");
+        let mut length = self.word(length);
+        let dtype = self.kernel.dtype(index);
+        let (bits, index) = if dtype.is_signed() && dtype.bits() < 64 {
+            let (most, wide) =
+                (self.writer.temporary(Class::B32), self.writer.temporary(Class::B64));
+            ptx!(self.writer, "min.u64 {wide}, {length}, {:#x}", 1_u32 << 31);
+            ptx!(self.writer, "cvt.u32.u64 {most}, {wide}");
+            length = most;
+            (32, self.register(index))
+        } else {
+            (64, self.wide_index(index))
+        };
+        let w = &mut self.writer;
+        let [inside, outside] = [(); 2].map(|()| w.temporary(Class::Pred));
+        match active {
+            None => ptx!(w, "setp.lt.u{bits} {inside}|{outside}, {index}, {length}"),
+            Some(active) => {
+                ptx!(w, "setp.lt.and.u{bits} {inside}|{outside}, {index}, {length}, {active}");
+            }
+        }
+        Bounds { inside, outside }
+    }
+
+    /// Reports the indices of this thread that are out of bounds, if there are enough to look for, or it is the end.
+    pub(super) fn report_outside(&mut self, is_end: bool) {
+        if self.unreported.is_empty() || self.unreported.len() < MOST_UNREPORTED && !is_end {
+            return;
+        }
+        let (some, done) = (self.writer.is_some_outside(), self.writer.new_label());
+        let present = self.lane;
+        ptx!(self.writer, "@!{some} bra {done}");
+        for (access, indexed) in std::mem::take(&mut self.unreported) {
+            self.lane = indexed.lane;
+            self.writer.release_temporaries();
+            let active = self.active_lanes(indexed.active);
+            let Bounds { outside, .. } = self.bounds(&indexed, active);
+            self.report(outside, indexed.index, access);
+        }
+        self.lane = present;
+        self.writer.put_label(done);
+    }
+
+    /// Lowers the access's error words to lane offset and half of the index, if this is `outside`.
+    fn report(&mut self, outside: Name, index: Reg, access: u32) {
         let done = self.writer.new_label();
-        ptx!(self.writer, "{fine} bra {done}");
+        ptx!(self.writer, "@!{outside} bra {done}");
+        let index = self.wide_index(index);
         let [lane, key] = [(); 2].map(|()| self.writer.temporary(Class::B64));
         if self.is_uniform_part() {
             ptx!(self.writer, "mov.u64 {lane}, 0");
@@ -247,16 +315,28 @@ impl Lowering<'_> {
 impl Writer {
     /// `d = ` the value at an address in a state space.
     pub(super) fn load(&mut self, dtype: DType, d: Name, space: &str, at: fmt::Arguments<'_>) {
+        self.load_where(Guard(None), dtype, d, space, at);
+    }
+
+    /// As [`Writer::load`], and anything where the guard is not set.
+    pub(super) fn load_where(
+        &mut self,
+        guard: Guard,
+        dtype: DType,
+        d: Name,
+        space: &str,
+        at: fmt::Arguments<'_>,
+    ) {
         if dtype == DType::Mask {
             let byte = self.temporary(Class::B32);
-            ptx!(self, "ld.{space}.u8 {byte}, [{at}]");
+            ptx!(self, "{guard}ld.{space}.u8 {byte}, [{at}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
         } else if dtype.is_half() {
             let half = self.temporary(Class::B16);
-            ptx!(self, "ld.{space}.b16 {half}, [{at}]");
+            ptx!(self, "{guard}ld.{space}.b16 {half}, [{at}]");
             ptx!(self, "cvt.f32.{} {d}, {half}", dtype.ptx());
         } else {
-            ptx!(self, "ld.{space}.{} {d}, [{at}]", dtype.ptx());
+            ptx!(self, "{guard}ld.{space}.{} {d}, [{at}]", dtype.ptx());
         }
     }
 

@@ -25,7 +25,8 @@
 //! array that passes through ([`Sharing::Lanes`]); what passes through is loaded and stored in one piece.
 //! A kernel for few lanes gives a thread one.
 //! The last thread may run lanes beyond the launch: what these load and store lies within the arrays'
-//! blocks, whose sizes are multiples of 64 bytes, and they access nothing by index.
+//! blocks, whose sizes are multiples of 64 bytes, and they access nothing by index. Where lanes gather, the
+//! threads of a warp run neighbours instead ([`Sharing::Interleaved`]), and lanes beyond load and store nothing.
 //!
 //! *With reductions* a warp runs a chunk of [`CHUNK`] lanes ([`Sharing::Chunks`]), see `reduce.rs`. The lane
 //! base must be a multiple of [`CHUNK`].
@@ -63,7 +64,8 @@ use std::collections::HashMap;
 pub use self::along::Columns as AlongColumns;
 pub(super) use self::along::{CHUNK as ALONG_CHUNK, FOLDED as ALONG_FOLDED, SHORT as ALONG_SHORT};
 pub(super) use self::count::THREADS as COUNT_BLOCK;
-pub(super) use self::looked_up::{TABLE_BYTES, of_halves};
+pub(super) use self::looked_up::{TABLE_BYTES, of_halves, tiles};
+use self::memory::Indexed;
 pub(super) use self::memory::WORDS_PER_ACCESS;
 use self::op::Types;
 pub(super) use self::place::parts as places_parts;
@@ -133,7 +135,7 @@ pub fn lower_entry(kernel: &Kernel, mode: LiteralMode, target: Target, name: &st
     let sharing = Sharing::of_legal(&kernel);
     let kernel = &*division::rewrite(kernel, mode, Divisors::Known);
     Lowering::new(kernel, mode, target, sharing, None).entry(name, |this| match sharing {
-        Sharing::Lanes(_) => this.neighbours(),
+        Sharing::Lanes(_) | Sharing::Interleaved(_) => this.lanes_of_threads(),
         Sharing::Chunks(_) => this.chunk(),
     })
 }
@@ -178,6 +180,8 @@ struct Lowering<'k> {
     lanes: u32,
     /// Between two lanes in flight.
     distance: u64,
+    /// Whether the lanes in flight are all of the launch, where the first one is.
+    is_whole: bool,
     /// The lane in flight that is being written.
     lane: u32,
     /// Numbers of registers from one instruction to the next: the most lanes ever in flight.
@@ -190,6 +194,8 @@ struct Lowering<'k> {
     first_literal: usize,
     /// Regions on the way.
     regions: Vec<OpenRegion>,
+    /// Accesses whose indices may be out of bounds.
+    unreported: Vec<(u32, Indexed)>,
 }
 
 /// Where the value of an instruction is.
@@ -225,13 +231,15 @@ impl<'k> Lowering<'k> {
             numbers: HashMap::new(),
             pointers: HashMap::new(),
             lanes: sharing.lanes(),
-            distance: if matches!(sharing, Sharing::Chunks(_)) { LANES_PER_WARP } else { 1 },
+            distance: sharing.distance(),
+            is_whole: matches!(sharing, Sharing::Chunks(_)),
             lane: 0,
             spread: sharing.lanes(),
             private,
             in_memory: is_batch(kernel) || kernel.n_words() * 8 > MAX_DIRECT_BYTES,
             first_literal: kernel.literal_word(0),
             regions: Vec::new(),
+            unreported: Vec::new(),
         }
     }
 
@@ -258,16 +266,11 @@ impl Lowering<'_> {
         }
     }
 
-    /// The body for threads that run neighbouring lanes.
-    fn neighbours(&mut self) {
-        let lanes = self.lanes;
+    /// The body for threads that run some lanes each.
+    fn lanes_of_threads(&mut self) {
+        let offset = self.first_lane();
         let w = &mut self.writer;
-        let (offset, lane, outside) =
-            (w.special("offset"), w.special("lane"), w.temporary(Class::Pred));
-        w.thread_number(offset);
-        if lanes > 1 {
-            ptx!(w, "shl.b64 {offset}, {offset}, {}", lanes.ilog2());
-        }
+        let (lane, outside) = (w.special("lane"), w.temporary(Class::Pred));
         let n = self.word(WORD_SIZE);
         ptx!(self.writer, "setp.ge.u64 {outside}, {offset}, {n}");
         ptx!(self.writer, "@{outside} ret");
@@ -275,6 +278,22 @@ impl Lowering<'_> {
         let base = self.word(WORD_LANE_BASE);
         ptx!(self.writer, "add.u64 {lane}, {base}, {offset}");
         self.lane_insts();
+    }
+
+    /// `%offset = ` the number of the thread's first lane.
+    fn first_lane(&mut self) -> Name {
+        let w = &mut self.writer;
+        let offset = w.special("offset");
+        w.thread_number(offset);
+        if self.lanes > 1 && self.distance > 1 {
+            let in_warp = w.temporary(Class::B64);
+            ptx!(w, "and.b64 {in_warp}, {offset}, {}", self.distance - 1);
+            ptx!(w, "sub.u64 {offset}, {offset}, {in_warp}");
+            ptx!(w, "mad.lo.u64 {offset}, {offset}, {}, {in_warp}", self.lanes);
+        } else if self.lanes > 1 {
+            ptx!(w, "shl.b64 {offset}, {offset}, {}", self.lanes.ilog2());
+        }
+        offset
     }
 
     /// Instructions before the lanes.
@@ -286,6 +305,7 @@ impl Lowering<'_> {
     fn lane_insts(&mut self) {
         self.insts(self.kernel.lane_insts());
         self.writes();
+        self.report_outside(true);
     }
 
     fn insts(&mut self, insts: &[Inst]) {
@@ -338,6 +358,7 @@ impl Lowering<'_> {
                 }
                 self.lane = 0;
                 self.define(inst, Value { first, shared: false });
+                self.report_outside(false);
             }
         }
     }
@@ -538,6 +559,7 @@ impl Lowering<'_> {
                     self.writer.release_temporaries();
                     self.scatter(op, inst, target, access);
                     self.written(inst);
+                    self.report_outside(false);
                 }
             }
         }

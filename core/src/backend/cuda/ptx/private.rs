@@ -44,19 +44,17 @@ impl Lowering<'_> {
         });
     }
 
-    /// Runs all lanes, each thread some neighbouring ones and then those that lie a grid further on.
+    /// Runs all lanes, each thread some and then those that lie a grid further on.
     fn all_lanes(&mut self) {
-        let lanes = u64::from(self.lanes);
+        let offset = self.first_lane();
         let w = &mut self.writer;
-        let [offset, lane, stride] = ["offset", "lane", "stride"].map(|name| w.special(name));
+        let [lane, stride] = ["lane", "stride"].map(|name| w.special(name));
         let [blocks, threads] = [(); 2].map(|()| w.temporary(Class::B32));
         let (again, done) = (w.new_label(), w.new_label());
-        w.thread_number(offset);
-        ptx!(w, "mul.lo.u64 {offset}, {offset}, {lanes}");
         ptx!(w, "mov.u32 {blocks}, %nctaid.x");
         ptx!(w, "mov.u32 {threads}, %ntid.x");
         ptx!(w, "mul.wide.u32 {stride}, {blocks}, {threads}");
-        ptx!(w, "mul.lo.u64 {stride}, {stride}, {lanes}");
+        ptx!(w, "mul.lo.u64 {stride}, {stride}, {}", self.lanes);
         w.put_label(again);
         w.release_temporaries();
         let n = self.word(WORD_SIZE);

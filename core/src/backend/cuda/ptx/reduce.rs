@@ -71,11 +71,12 @@ impl Lowering<'_> {
         let w = &mut self.writer;
         let [lane, offset] = ["lane", "offset"].map(|name| w.special(name));
         ptx!(w, "add.u64 {lane}, {base}, {offset}");
-        if self.lanes > 1 {
-            self.rows();
+        let are_several = self.lanes > 1;
+        if are_several {
+            self.rows(are_several);
             self.lanes = 1;
         }
-        self.rows();
+        self.rows(are_several);
         for reduction in &reductions {
             self.writer.release_temporaries();
             self.writer.combine_halves(reduction);
@@ -98,8 +99,9 @@ impl Lowering<'_> {
         ptx!(w, "min.u64 {end}, {end}, {n}");
     }
 
-    /// The lanes of a thread that are left, `self.lanes` of them at a time as long as there are so many.
-    fn rows(&mut self) {
+    /// The lanes of a thread that are left, `self.lanes` of them at a time as long as there are so many. Where several
+    /// are in flight, the compiler would take several times as long for several turns in one.
+    fn rows(&mut self, are_several: bool) {
         self.values.truncate(self.kernel.n_uniform);
         self.numbers.clear();
         self.pointers.clear();
@@ -108,10 +110,11 @@ impl Lowering<'_> {
         let (again, done) = (w.new_label(), w.new_label());
         let step = u64::from(self.lanes) * LANES_PER_WARP;
         w.put_label(again);
+        if are_several {
+            ptx!(w, ".pragma \"nounroll\"");
+        }
         let (beyond, mut last) = (w.temporary(Class::Pred), offset);
         if self.lanes > 1 {
-            // The compiler would take several times as long for several turns in one.
-            ptx!(w, ".pragma \"nounroll\"");
             last = w.temporary(Class::B64);
             ptx!(w, "add.u64 {last}, {offset}, {}", step - LANES_PER_WARP);
         }

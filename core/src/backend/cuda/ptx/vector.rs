@@ -28,7 +28,9 @@ impl Lowering<'_> {
             let further = u64::from(lane) * self.distance * dtype.bytes() as u64;
             let at = format_args!("{pointer}+{further}").to_string();
             let at = at.strip_suffix("+0").unwrap_or(&at);
-            self.writer.load(dtype, first.next(lane), "global.nc", format_args!("{at}"));
+            let guard = self.within_launch(lane);
+            let first = first.next(lane);
+            self.writer.load_where(guard, dtype, first, "global.nc", format_args!("{at}"));
         }
     }
 
@@ -43,9 +45,22 @@ impl Lowering<'_> {
             return self.writer.store_vector(dtype, pointer, &values);
         }
         for (lane, value) in (0..).zip(values) {
-            let further = lane * self.distance * dtype.bytes() as u64;
-            self.writer.store_at(dtype, Guard(None), pointer, further, value);
+            let further = u64::from(lane) * self.distance * dtype.bytes() as u64;
+            let guard = self.within_launch(lane);
+            self.writer.store_at(dtype, guard, pointer, further, value);
         }
+    }
+
+    /// Set in a lane in flight that is not beyond the launch. Neighbours may be: what blocks of memory have behind their
+    /// last element is enough for a thread.
+    fn within_launch(&mut self, lane: u32) -> Guard {
+        if self.distance == 1 {
+            return Guard(None);
+        }
+        let present = std::mem::replace(&mut self.lane, lane);
+        let within = self.active_lanes(None);
+        self.lane = present;
+        Guard(within)
     }
 
     /// The f32 that an f16 was rounded from.

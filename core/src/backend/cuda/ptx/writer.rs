@@ -81,11 +81,12 @@ enum Role {
     Accumulator,
     Pointer,
     Turn,
+    Bounds,
 }
 
 impl Role {
-    const ALL: [Self; 5] =
-        [Self::Value, Self::Temporary, Self::Accumulator, Self::Pointer, Self::Turn];
+    const ALL: [Self; 6] =
+        [Self::Value, Self::Temporary, Self::Accumulator, Self::Pointer, Self::Turn, Self::Bounds];
 
     const fn infix(self) -> &'static str {
         match self {
@@ -94,6 +95,7 @@ impl Role {
             Self::Accumulator => "a",
             Self::Pointer => "p",
             Self::Turn => "c",
+            Self::Bounds => "b",
         }
     }
 }
@@ -246,6 +248,11 @@ impl Writer {
     /// The number of the turn of the loop in `depth` others.
     pub(super) fn turn(&mut self, depth: usize) -> Name {
         self.numbered(Class::B32, Role::Turn, exactly(depth))
+    }
+
+    /// Whether some index that is not reported yet is out of bounds.
+    pub(super) fn is_some_outside(&mut self) -> Name {
+        self.numbered(Class::Pred, Role::Bounds, 0)
     }
 
     /// A register that is free until [`Writer::release_temporaries`].
