@@ -31,7 +31,6 @@ pub(crate) fn run(
 }
 
 fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &Ending) -> u8 {
-    porcini_core::device::prepare();
     let device = interpreter.borrow().session().device_name();
     let version = env!("CARGO_PKG_VERSION");
     let greeting = format!("porcini {version} on {device}; help() and %help explain");

@@ -48,6 +48,10 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     let has_prompt = source == Source::Shell || arguments.interactive;
     let system = System::new(script_folder(&source), script_arguments).with_prompt(has_prompt);
     let printed = system.collected();
+    // One line is often over before that is.
+    if !matches!(source, Source::Code(_)) {
+        porcini_core::device::prepare();
+    }
     let mut interpreter = match Interpreter::new(Rc::new(system), &options) {
         Ok(interpreter) => interpreter,
         Err(error) => {

@@ -96,7 +96,7 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
 }
 
 /// Makes ready, on a thread, what the first kernel of a process needs beside its own code: the tables of the assembler, which
-/// take most of a millisecond. For programs that wait for somebody first.
+/// take most of a millisecond. For programs that have something else to do first.
 pub fn prepare() {
     #[cfg(all(target_arch = "x86_64", unix))]
     {
