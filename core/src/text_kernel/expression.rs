@@ -345,6 +345,9 @@ impl Parser<'_> {
             }
             args.push(self.expression()?);
         }
+        if let ([place, _], true) = (&mut args[..], name.starts_with(ATOMIC)) {
+            place.point_to_element();
+        }
         let is_own = self.functions.iter().any(|known| known.name == name);
         let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
         let of_script = self.capture(name);

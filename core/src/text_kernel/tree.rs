@@ -356,6 +356,15 @@ impl Expression {
         }
     }
 
+    /// Makes `x + j`, where an element is meant, `x[j]`.
+    pub(super) fn point_to_element(&mut self) {
+        if let Term::Apply(Op::Add, parts) = &self.kind
+            && let [Self { kind: Term::Name(array), .. }, index] = &parts[..]
+        {
+            self.kind = Term::Index(array.clone(), Box::new(index.clone()));
+        }
+    }
+
     /// The variables that a place may be of.
     pub(super) fn roots(&self) -> Vec<String> {
         match &self.kind {

@@ -94,7 +94,7 @@ impl Recorder<'_> {
         Ok(())
     }
 
-    /// `atomic_add(x[j], v)`, `atomic_add(x, j, v)`, `atomicAdd(&x[j], v)`
+    /// `atomic_add(x[j], v)`, `atomic_add(x, j, v)`, `atomicAdd(&x[j], v)`, `atomicAdd(x + j, v)`
     pub(super) fn atomic(
         &mut self,
         name: &str,

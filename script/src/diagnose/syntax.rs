@@ -37,7 +37,10 @@ impl Diagnosis<'_> {
                 rhai::LexError::ImproperSymbol(_, advice) if !advice.is_empty() => advice.clone(),
                 rhai::LexError::UnterminatedString => {
                     if !self.hints.iter().any(|hint| hint == python::TRANSPOSED) {
-                        self.hints.push("close it with the quote that it begins with".into());
+                        self.hints.push(
+                            "close it with the quote that it begins with; `…` may span lines"
+                                .into(),
+                        );
                     }
                     lowercase(&lex.to_string())
                 }
