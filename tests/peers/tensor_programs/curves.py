@@ -22,8 +22,9 @@ class Curves(Lines):
         if x.ndim == 1:
             b, z = self.fresh([letter(x)], x.shape)
             if is_tame(z):
-                size = 4 * max(np.abs(y).max(), np.abs(wide(z)).max()) ** 2 * n / (n - 1)
-                self.near(np.cov(y, wide(cast(z, dtype))), f"cov({a}, {b})", np.full((2, 2), size), dtype, 4)
+                other = wide(cast(z, dtype))
+                size = 4 * max(np.abs(y).max(), np.abs(other).max()) ** 2 * n / (n - 1)
+                self.near(np.cov(y, other), f"cov({a}, {b})", np.full((2, 2), size), dtype, 4)
         spread = np.abs(y - y.mean(-1, keepdims=True)).max(-1)
         if np.all((spread > 0.5) | (spread == 0)) and dtype != np.float16:
             # The clipping of real ones to -1 and 1 is within the error.
