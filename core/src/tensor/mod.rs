@@ -113,6 +113,13 @@ impl Tensor {
         Self { parts: smallvec![lanes], view: self.view.clone() }
     }
 
+    /// The array and its lane that a tensor without axes is, where that is in memory: reading it there takes no launch.
+    pub fn lane_in_memory(&self) -> Option<(&Array, i64)> {
+        let [array] = &self.parts[..] else { return None };
+        (self.shape().rank() == 0 && array.is_evaluated())
+            .then(|| (array, exactly(self.view.start())))
+    }
+
     /// How its entries lie in its parts, as text: equal for tensors of one shape whose entries lie alike.
     pub fn layout(&self) -> String {
         format!("{:?}", self.view)

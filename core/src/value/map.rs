@@ -90,7 +90,16 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
             let column = |i| map(op, &parts(args, number, i), leaf);
             Ok(Value::Nested(number, (0..n).map(column).collect::<Result<_>>()?))
         }
-        (Form::Complex | Form::Quaternion, Parts::Linear) => components(op, args, leaf),
+        (Form::Complex | Form::Quaternion, Parts::Linear) => {
+            let value = components(op, args, leaf)?;
+            // A part that only some arguments have is of their type.
+            let dtypes = value.leaves().into_iter().map(|part| Some(part.dtype()));
+            let common = dtypes.reduce(|common, dtype| common?.promote(dtype?)).flatten();
+            match common {
+                Some(dtype) => value.cast(dtype),
+                None => Ok(value),
+            }
+        }
         _ => Err(undefined(op, number, args)),
     }
 }

@@ -69,6 +69,10 @@ fn number_or_tensor(tensor: &Tensor) -> Result<Dynamic> {
     if tensor.shape().rank() > 0 {
         return Ok(Dynamic::from(ArrayRef::tensor(tensor.clone())));
     }
+    if let Some((array, lane)) = tensor.lane_in_memory() {
+        check_lane(array)?;
+        return array.item(lane).map(dynamic).or_fault();
+    }
     match tensor.lanes().or_fault()? {
         Value::Array(one) => {
             check_lane(&one)?;

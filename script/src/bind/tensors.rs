@@ -4,7 +4,7 @@
 use std::any::TypeId;
 use std::collections::HashMap;
 
-use porcini_core::catalogue::{Kind, Row, tensor_rows};
+use porcini_core::catalogue::{ACROSS_LANES, Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested;
 use porcini_core::{DType, Result as CoreResult, Value};
@@ -146,12 +146,19 @@ pub(super) fn forms() -> OfTensors {
     Box::new(move |name, arity| {
         let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&arity);
         let row = rows.get(name)?.iter().copied().find(takes)?;
-        Some(form(row, of_vectors.get(name).is_some_and(|&none_takes_array| none_takes_array)))
+        let is_of_arrays = |row: &Row| row.name == name && row.parameters[0].1 == Kind::Array;
+        let others: &[Form] = match of_vectors.get(name) {
+            Some(true) => &[Form::Scalar],
+            // Tensors know complex numbers.
+            _ if ACROSS_LANES.iter().any(is_of_arrays) => &[Form::Complex],
+            _ => &[],
+        };
+        Some(form(row, others))
     })
 }
 
-/// The function of a row, which takes arrays too where others of its name take vectors alone.
-fn form(row: &'static Row, with_arrays: bool) -> TensorForm {
+/// The function of a row, which takes other forms, too, that others of its name do not take.
+fn form(row: &'static Row, others: &'static [Form]) -> TensorForm {
     // A list of numbers, one for each axis; or a tensor.
     let second = row.parameters.get(1).map(|(_, kind)| *kind);
     let is_second = move |arg: &Dynamic| match second {
@@ -165,11 +172,7 @@ fn form(row: &'static Row, with_arrays: bool) -> TensorForm {
     let of_list = matches!(row.parameters[0].1, Kind::List);
     Box::new(move |context, call, args| {
         let is_known = args.get(1).is_some_and(|arg| is_second(arg));
-        let others: &[Form] = match (is_known, with_arrays) {
-            (true, _) => &[Form::Scalar, Form::Complex],
-            (false, true) => &[Form::Scalar],
-            (false, false) => &[],
-        };
+        let others = if is_known { &[Form::Scalar, Form::Complex] } else { others };
         let is_meant = is_meant(args, others) || of_list && has_list_beside_array(args[0]);
         is_meant.then(|| run(context, call, row, args))
     })

@@ -129,7 +129,7 @@ class Choose(Lines):
         self.add(found.astype(np.uint32), f"histogram({a}, {edges})")
         down = f"{ARRAYS['d']}({said_list(bounds[::-1])})"
         right = self.flip()
-        places = np.digitize(np.where(np.isnan(wide(x)), -99, wide(x)), bounds[::-1], right)
+        places = np.digitize(wide(x), bounds[::-1], right)
         self.add(places.astype(np.uint32), f"digitize({a}, {down}, {str(right).lower()})")
         b, y = self.fresh(REAL, x.shape)
         i, j = bins(x, n, low, high), bins(y, m, -4, 4)
