@@ -115,7 +115,9 @@ pub(super) fn meant<'n>(name: &str, others: impl Iterator<Item = &'n str>) -> Op
     let operations = OPS.iter().filter(|info| info.shape != Shape::Special).map(|info| info.name);
     let functions = FUNCTIONS.iter().map(|function| function.name);
     let rows = catalogue::rows().map(|row| row.name);
-    let known: Vec<&str> = operations.chain(functions).chain(rows).chain(others).collect();
+    let also = ALSO.iter().map(|(name, _)| *name);
+    let known: Vec<&str> =
+        operations.chain(functions).chain(rows).chain(also).chain(others).collect();
     let near = similar(name, known.iter());
     (!near.is_empty()).then(|| format!("did you mean {}?", near.join(" or ")))
 }

@@ -24,7 +24,7 @@ pub(super) type Around<'a> = &'a dyn Surroundings;
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) functions: Vec<Function>,
-    /// Which of them is the kernel: the last one that is marked as one, else the last one that was not declared ahead.
+    /// Which of them is the kernel: the one that is marked as one, else the last one that was not declared ahead.
     pub(super) number: usize,
     /// What stands before them: `const float G = 9.81f;`
     pub(super) constants: Vec<Statement>,
@@ -94,8 +94,8 @@ pub(super) struct Parser<'t> {
     pub(super) functions: Vec<Known>,
     /// Those among them that were declared without a body.
     pub(super) declared: Vec<(Header, Span)>,
-    /// Names of those that are marked as kernels: `__global__`.
-    pub(super) marked: Vec<String>,
+    /// Name of the one that is marked as a kernel: `__global__`.
+    pub(super) marked: Option<String>,
     /// Letters that the parameters bind.
     pub(super) letters: Vec<String>,
     /// Loops, and loops and `switch`es, that are open.
@@ -119,7 +119,7 @@ impl<'t> Parser<'t> {
             current: String::new(),
             functions: Vec::new(),
             declared: Vec::new(),
-            marked: Vec::new(),
+            marked: None,
             letters: Vec::new(),
             n_loops: 0,
             n_breakable: 0,

@@ -43,7 +43,7 @@ impl Parser<'_> {
             functions.iter().rposition(|function| is_it(&function.name))
         };
         let is_ahead = |name: &str| self.declared.iter().any(|(header, _)| header.name == name);
-        let marked = last(&|name| self.marked.iter().any(|marked| marked == name));
+        let marked = last(&|name| self.marked.as_deref() == Some(name));
         let marked = marked.or_else(|| last(&|name| !is_ahead(name)));
         marked.unwrap_or(functions.len() - 1)
     }
@@ -82,7 +82,15 @@ impl Parser<'_> {
         let result = if self.takes_word("void") { None } else { Some(self.new_type()?) };
         let (name, at) = self.name("the name of the function")?;
         self.current.clone_from(&name);
-        self.marked.extend(is_marked.then(|| name.clone()));
+        if is_marked && let Some(other) = self.marked.as_ref().filter(|other| **other != name) {
+            let what = format!("a text is one kernel, and `{other}` is marked as one, too");
+            let remedy =
+                "give it a text of its own; what a kernel calls is __device__, or has no mark";
+            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+        }
+        if is_marked {
+            self.marked = Some(name.clone());
+        }
         self.expect("(", "and the parameters")?;
         let mut parameters = Vec::new();
         while !self.takes(")") {
