@@ -205,8 +205,18 @@ impl TextKernel {
     /// `Kernel` where the text does not fit the arguments, with line and column; `Argument` for their number and kind;
     /// `SizeMismatch`.
     pub fn call(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
+        self.call_where(session, None, args)
+    }
+
+    /// As [`TextKernel::call`], where lanes that are not `active` read and write no array by index.
+    fn call_where(
+        &self,
+        session: &Session,
+        active: Option<&Array>,
+        args: &[&Argument<'_>],
+    ) -> Result<Called> {
         let start = Instant::now();
-        let called = self.recorded(session, args)?;
+        let called = self.recorded(session, active, args)?;
         self.count(args, start);
         Ok(called)
     }
@@ -225,7 +235,7 @@ impl TextKernel {
     pub fn sample(&self, session: &Session, types: &[Option<DType>]) -> Result<Vec<Value>> {
         let arrays = samples(session, self.parameter_types(), types)?;
         let args = sampled(&arrays);
-        let called = self.recorded(session, &args.iter().collect::<Vec<_>>())?;
+        let called = self.recorded(session, None, &args.iter().collect::<Vec<_>>())?;
         Ok(called.results.into_iter().chain(called.written.into_iter().map(|(_, to)| to)).collect())
     }
 
@@ -251,7 +261,12 @@ impl TextKernel {
         (0..self.program.functions.len()).filter(is_kernel).map(of)
     }
 
-    fn recorded(&self, session: &Session, args: &[&Argument<'_>]) -> Result<Called> {
+    fn recorded(
+        &self,
+        session: &Session,
+        active: Option<&Array>,
+        args: &[&Argument<'_>],
+    ) -> Result<Called> {
         let function = self.function();
         let given: Vec<&Parameter> = function.given().collect();
         let needed = given.iter().filter(|parameter| parameter.default.is_none()).count();
@@ -270,7 +285,9 @@ impl TextKernel {
         }
 
         let arrays = RefCell::new(arrays);
-        let results = self.through(session, &lanes, args.len(), &arrays)?;
+        // Lanes by themselves do nothing that shows where their results do not.
+        let active = active.filter(|_| !arrays.borrow().is_empty());
+        let results = self.through(session, active, &lanes, args.len(), &arrays)?;
         let arrays = arrays.into_inner();
         let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
         let written = raw.zip(arrays).filter(|((_, parameter), _)| parameter.is_out);
@@ -345,13 +362,14 @@ impl TextKernel {
     fn through(
         &self,
         session: &Session,
+        active: Option<&Array>,
         lanes: &[&Argument<'_>],
         n_given: usize,
         arrays: &RefCell<Vec<Array>>,
     ) -> Result<Vec<Value>> {
         let name = self.name();
         let of_lanes = |operands: &[Operand<'_>]| {
-            self.record(session, operands, n_given, &mut arrays.borrow_mut())
+            self.record(session, active, operands, n_given, &mut arrays.borrow_mut())
         };
         // Behind the first result of tensors are the others.
         let others = RefCell::new(Vec::new());
@@ -386,6 +404,7 @@ impl TextKernel {
     fn record(
         &self,
         session: &Session,
+        active: Option<&Array>,
         operands: &[Operand<'_>],
         n_given: usize,
         arrays: &mut Vec<Array>,
@@ -436,7 +455,11 @@ impl TextKernel {
             let shown = shown.collect::<Vec<_>>().join(", ");
             format!("trace_call({} <- {shown}): {}", function.name, function.signature())
         });
+        if let Some(size) = active.map(Array::size).filter(|size| ![1, n].contains(size)) {
+            return Err(Error::SizeMismatch { op: "into", lhs: n, rhs: size });
+        }
         let mut recorder = Recorder::new(session, n, self.program.clone(), arrays.clone());
+        recorder.frame.active = active.cloned();
         let mut letters = Letters::default();
         let called = function.with_defaults(items, &mut recorder).and_then(|items| {
             letters = Letters::of(&function.parameters, &items, arrays)?;

@@ -213,6 +213,22 @@ impl<'s> Recorder<'s> {
         self.frame.variables.push(Variable { name: name.into(), dtype, item, level });
     }
 
+    /// The type of a value that meets nothing: of a number with a point a double where the function has doubles.
+    pub(super) fn type_alone(&self, item: &Item) -> Option<DType> {
+        let is_double = |item: &Item| match item {
+            Item::Raw(number) => self.arrays[*number].dtype() == DType::F64,
+            item => item.own_dtype() == Some(DType::F64),
+        };
+        let has_doubles = || {
+            self.frame.result == Some(DType::F64)
+                || self.frame.variables.iter().any(|variable| is_double(&variable.item))
+        };
+        match item {
+            Item::Number(Scalar::Float(_), None) if has_doubles() => Some(DType::F64),
+            item => item.dtype(),
+        }
+    }
+
     /// The innermost variable of a name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.frame.variables.iter().rposition(|variable| variable.name == name)
@@ -351,7 +367,7 @@ impl<'s> Recorder<'s> {
                         None => Item::Number(Scalar::Int(0), None),
                     };
                     let at = first.as_ref().map_or(statement.at, |first| first.at);
-                    let dtype = dtype.or_else(|| item.dtype());
+                    let dtype = dtype.or_else(|| self.type_alone(&item));
                     let item = match dtype {
                         Some(dtype) => item.converted(self.session, dtype),
                         None => Err(Trouble::new(at, "got a whole array, expected a value")),

@@ -293,7 +293,7 @@ impl Inner {
         args: &[&Argument<'_>],
         over: &Over<'_>,
     ) -> Result<Vec<Value>> {
-        let states = self.maps.iter().map(|map| map.recorded(session, args)?.value());
+        let states = self.maps.iter().map(|map| map.recorded(session, None, args)?.value());
         let states = states.collect::<Result<Vec<Value>>>()?;
         let work = Work { inner: self, session, letters: self.letters(args)?, over };
         work.values(&states)

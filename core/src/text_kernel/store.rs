@@ -20,8 +20,8 @@ pub enum Store {
 }
 
 impl TextKernel {
-    /// Calls the kernel and stores its results, those that have a target, converted as S9 says, in the lanes where `active`;
-    /// the new values of the targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
+    /// Calls the kernel and stores its results, those that have a target, converted as S9 says, in the lanes where `active`,
+    /// and what they write by index; the new values of the targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
     ///
     /// # Errors
     /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes.
@@ -33,7 +33,7 @@ impl TextKernel {
         active: Option<&Array>,
         args: &[&Argument<'_>],
     ) -> Result<(Vec<Value>, super::Called)> {
-        let called = self.call(session, args)?;
+        let called = self.call_where(session, active, args)?;
         let stored = all_stored(self.name(), session, store, &called.results, targets, active)?;
         Ok((stored, called))
     }

@@ -159,6 +159,10 @@ fn ours_alone(_: &fs::Metadata) -> io::Result<()> {
 }
 
 fn read(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a pipe waits for who writes to it.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
     let mut file = File::open(path)?;
     ours_alone(&file.metadata()?)?;
     let mut bytes = Vec::new();
