@@ -27,6 +27,7 @@ const FEWER_THAN_A_LIST: usize = MOST_ARGUMENTS - 1;
 pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
     let in_sight = tokens::in_sight(registry.engine);
+    let passing = tokens::passing(registry.engine);
     registry.any("kernel", 1, move |context, _, args| {
         let Some(text) = args[0].read_lock::<ImmutableString>().map(|text| text.clone()) else {
             let got = type_name(args[0]);
@@ -35,10 +36,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         };
         Ok(function(of_text(context, in_sight.borrow().as_ref(), &text).or_fault()?))
     });
-    let call = |context: &Context, kernel: &KernelRef, args: &[&mut Dynamic]| match kernel {
-        KernelRef::Kernel(kernel) => called(context, kernel, args),
-        KernelRef::Reduction(reduction) => reduced(context, reduction, args),
+    let call = move |context: &Context, kernel: &KernelRef, args: &[&mut Dynamic]| {
+        let unheld = passing.take();
+        match kernel {
+            KernelRef::Kernel(kernel) => called(context, kernel, args, unheld),
+            KernelRef::Reduction(reduction) => reduced(context, reduction, args),
+        }
     };
+    let of_list = call.clone();
     registry.callable(CALL, 0..=FEWER_THAN_A_LIST, move |context, _, kernel, args| {
         call(context, kernel, args)
     });
@@ -52,7 +57,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let kernel = args.first().and_then(|first| first.read_lock::<KernelRef>());
         let kernel = kernel.map(|kernel| kernel.clone());
         let kernel = kernel.ok_or_else(|| fault("a list is called, expected a kernel"))?;
-        call(context, &kernel, &args.split_off(1))
+        of_list(context, &kernel, &args.split_off(1))
     });
     for n in 1..=MOST_ARGUMENTS {
         for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
@@ -402,12 +407,19 @@ fn arguments(name: &str, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
     args.iter().enumerate().map(one).collect()
 }
 
-fn called(context: &Context, kernel: &TextKernel, args: &[&mut Dynamic]) -> Result<Dynamic> {
+/// Calls a kernel; of the arguments whose bits are set nobody else has hold.
+fn called(
+    context: &Context,
+    kernel: &TextKernel,
+    args: &[&mut Dynamic],
+    unheld: u32,
+) -> Result<Dynamic> {
     let args = arguments(kernel.name(), args)?;
     let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
     for (number, _) in &called.written {
         if let Some(Arg::Value(target)) = args.get(*number) {
-            check_kept(kernel.name(), target)?;
+            let is_kept = target.is_kept() && unheld >> number & 1 == 0;
+            check_kept(kernel.name(), is_kept)?;
         }
     }
     Ok(answered(&args, called))
@@ -424,8 +436,8 @@ fn answered(args: &[Arg], called: Called) -> Dynamic {
 }
 
 /// Whether somebody sees what is written to a target: a part of an expression is gone behind the call.
-fn check_kept(name: &str, target: &ArrayRef) -> Result<()> {
-    if target.is_kept() {
+fn check_kept(name: &str, is_kept: bool) -> Result<()> {
+    if is_kept {
         return Ok(());
     }
     Err(fault_with_hint(
@@ -502,7 +514,7 @@ fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option
     };
     for target in &targets {
         if let Some(Arg::Value(target)) = target {
-            check_kept(name, target)?;
+            check_kept(name, target.is_kept())?;
             for leaf in target.leaves() {
                 context.session.check_change("into", &leaf).or_fault()?;
             }

@@ -17,7 +17,8 @@ use rhai::{
 use crate::fault::fault;
 use crate::language::{slices, unpack};
 use crate::value::names::Sight;
-use crate::value::type_name;
+use crate::value::text_kernel::CALL as KERNEL;
+use crate::value::{ArrayRef, type_name};
 
 /// Functions that are told what variables are in sight.
 pub(crate) const LOOK_AROUND: [&str; 5] = ["whos", "whos_ad", "kernel", "reduction", "scan"];
@@ -92,12 +93,22 @@ pub(crate) struct Called {
     is_behind: Rc<Cell<bool>>,
     /// What the function that runs is told, of those that look around.
     in_sight: InSight,
+    passing: Passing,
 }
 
 /// What is in sight of a function that looks around.
 pub(crate) type InSight = Rc<RefCell<Option<Sight>>>;
 
+/// Which arguments nobody else holds, a bit each, of a kernel that is called by the name of its variable: here they are held
+/// once more on their way.
+pub(crate) type Passing = Rc<Cell<u32>>;
+
 impl Called {
+    /// For kernels, which take it when they are called.
+    pub(crate) fn passing(&self) -> Passing {
+        self.passing.clone()
+    }
+
     /// For one of the functions that look around.
     pub(crate) fn in_sight(&self) -> InSight {
         self.in_sight.clone()
@@ -133,7 +144,7 @@ impl Called {
 
     /// Makes the syntax known.
     pub(crate) fn register(&self, engine: &mut Engine) {
-        let (called, in_sight) = (self.clone(), self.in_sight());
+        let (called, in_sight, passing) = (self.clone(), self.in_sight(), self.passing());
         engine.register_custom_syntax_with_state_raw(
             KEY,
             move |symbols, ahead, state| {
@@ -149,11 +160,11 @@ impl Called {
                 let name = state.clone().into_immutable_string().unwrap_or_default();
                 if LOOK_AROUND.contains(&name.as_str()) {
                     in_sight.replace(Some(Sight::of(context.scope())));
-                    let value = call(context, inputs, &name);
+                    let value = call(context, inputs, &name, &passing);
                     in_sight.take();
                     return value;
                 }
-                call(context, inputs, &name)
+                call(context, inputs, &name, &passing)
             },
         );
         for (_, key, end) in BRACKETS {
@@ -232,6 +243,7 @@ fn call(
     context: &mut EvalContext<'_, '_, '_, '_, '_, '_>,
     inputs: &[Expression<'_>],
     state: &str,
+    passing: &Cell<u32>,
 ) -> Result<Dynamic, Box<EvalAltResult>> {
     let (name, arguments) = match state.strip_prefix(':') {
         Some(name) => (name, inputs),
@@ -244,6 +256,8 @@ fn call(
     });
     let place = place(inputs);
     let is_closure = closure.is_some();
+    let is_kernel = closure.as_ref().is_some_and(|closure| closure.fn_name() == KERNEL);
+    let mut unheld = 0;
     let function = match closure {
         Some(closure) => closure,
         None => FnPtr::new(name).map_err(|mut error| {
@@ -261,6 +275,8 @@ fn call(
             other => {
                 let position = other.position();
                 let value = context.eval_expression_tree(argument)?.flatten();
+                let is_held = value.read_lock::<ArrayRef>().is_none_or(|value| value.is_shared());
+                unheld |= u32::from(!is_held) << i.min(31);
                 Expr::DynamicConstant(Box::new(value), position)
             }
         });
@@ -274,6 +290,7 @@ fn call(
         capture_parent_scope: false,
         op_token: None,
     };
+    passing.set(if is_kernel { unheld } else { 0 });
     context.eval_expression_tree(&Expression::from(&call.into_fn_call_expr(place)))
 }
 

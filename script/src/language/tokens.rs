@@ -19,7 +19,7 @@ use porcini_core::interrupt;
 use rhai::{Dynamic, Engine, LexError, Token};
 
 use crate::language::brackets::{Bracket, Brackets};
-use crate::language::calls::{Called, InSight, Mark, mark};
+use crate::language::calls::{Called, InSight, Mark, Passing, mark};
 use crate::language::interpolation::Pieces;
 use crate::language::powers::Powers;
 use crate::language::semicolons::is_stand_in;
@@ -238,6 +238,12 @@ pub(crate) fn variables(engine: &Engine) -> Option<Variables> {
 pub(crate) fn in_sight(engine: &Engine) -> InSight {
     let reading = engine.default_tag().read_lock::<Reading>();
     reading.map(|reading| reading.0.borrow().called.in_sight()).unwrap_or_default()
+}
+
+/// What kernels take that are called by the name of a variable.
+pub(crate) fn passing(engine: &Engine) -> Passing {
+    let reading = engine.default_tag().read_lock::<Reading>();
+    reading.map(|reading| reading.0.borrow().called.passing()).unwrap_or_default()
 }
 
 /// Tells the mapper that a text comes. Nothing counts any more of a text before that ended with an error.

@@ -43,6 +43,11 @@ impl ArrayRef {
         }
     }
 
+    /// Whether somebody else holds it.
+    pub(crate) fn is_shared(&self) -> bool {
+        std::rc::Rc::strong_count(&self.0) > 1
+    }
+
     /// Whether it is held by more than an argument and who reads it there.
     pub(crate) fn is_kept(&self) -> bool {
         std::rc::Rc::strong_count(&self.0) > 2
