@@ -29,14 +29,45 @@ pub(super) fn entries(code: &[u8]) -> Option<Vec<String>> {
 }
 
 fn of_text(ptx: &str) -> Vec<String> {
+    let text = without_comments(ptx);
+    let names = text.split(".entry").skip(1).filter_map(|rest| Some(name_of(rest)?.into()));
+    names.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+fn without_comments(ptx: &str) -> String {
     let lines = ptx.lines().map(|line| line.split("//").next().unwrap_or_default());
-    let text: Vec<&str> = lines.collect();
-    let text = text.join("\n");
-    let after = text.split(".entry").skip(1);
-    let names = after.filter_map(|rest| {
-        rest.split(|c: char| c == '(' || c.is_whitespace()).find(|word| !word.is_empty())
-    });
-    names.map(Into::into).collect::<BTreeSet<String>>().into_iter().collect()
+    lines.collect::<Vec<&str>>().join("\n")
+}
+
+/// The name of the kernel whose entry goes on so.
+fn name_of(rest: &str) -> Option<&str> {
+    rest.split(|c: char| c == '(' || c.is_whitespace()).find(|word| !word.is_empty())
+}
+
+/// How many bytes each parameter of a kernel takes, as PTX says; `None` of machine code, and where that is not understood.
+pub(super) fn parameter_bytes(code: &[u8], name: &str) -> Option<Vec<usize>> {
+    let text = without_comments(std::str::from_utf8(code).ok().filter(|_| is_text(code))?);
+    let rest = text.split(".entry").skip(1).find(|rest| name_of(rest) == Some(name))?;
+    let behind = rest.trim_start().strip_prefix(name)?.trim_start();
+    let Some(list) = behind.strip_prefix('(') else { return Some(Vec::new()) };
+    let list = list.split(')').next()?;
+    let listed = list.split(',').map(str::trim).filter(|one| !one.is_empty());
+    listed.map(bytes_of).collect()
+}
+
+/// Of `.param .u64 x`, or `.param .align 8 .b8 x[24]`.
+fn bytes_of(parameter: &str) -> Option<usize> {
+    let mut words = parameter.split_whitespace();
+    let bits = words.find_map(|word| {
+        let digits = word.strip_prefix('.')?.strip_prefix(['b', 'u', 's', 'f'])?;
+        digits.parse::<usize>().ok().filter(|bits| [8, 16, 32, 64].contains(bits))
+    })?;
+    let name: String = words.collect();
+    let n = match name.split_once('[') {
+        Some((_, n)) => n.trim_end_matches(']').trim().parse::<usize>().ok()?,
+        None => 1,
+    };
+    n.checked_mul(bits / 8)
 }
 
 /// Of an ELF file of 64 bits, none of whose numbers is believed.
@@ -71,6 +102,13 @@ mod tests {
         let ptx = b".version 7.8\n.target sm_80\n// .entry no()\n.visible .entry g() { ret; }\n.entry\n f(.param .u64 x) { ret; }\n\0";
         assert!(is_compiled(ptx) && is_text(ptx));
         assert_eq!(entries(ptx).unwrap(), ["f", "g"]);
+        let [f, g] = ["f", "g"].map(|name| parameter_bytes(ptx, name).unwrap());
+        assert_eq!((f, g), (vec![8], vec![]));
+        let long = b".version 7.8\n.entry h(\n .param .u64 .ptr .global .align 4 a,\n .param .align 8 .b8 b[24],\n .param .f32 c )\n.maxntid 128\n{ ret; }";
+        assert_eq!(parameter_bytes(long, "h").unwrap(), [8, 24, 4]);
+        for end in 0..long.len() {
+            drop(parameter_bytes(&long[..end], "h"));
+        }
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::session::runtime::Device;
-use entries::{entries, is_compiled, is_text};
+use entries::{entries, is_compiled, is_text, parameter_bytes};
 use prototype::{Declared, Parameter, agree, declared, find, parameters, signature_of};
 
 /// The processor whose PTX is shown where there is no GPU.
@@ -246,6 +246,24 @@ impl CudaModule {
                 format!("kernel `{name}` takes ({source}), the signature says ({signature})");
             let remedy = format!("leave it out: m.kernel(\"{name}\")");
             return Err(Error::Kernel { what, remedy: Some(remedy) });
+        }
+        let own = match &inner.text {
+            Text::Compiled(code) => parameter_bytes(code, name),
+            Text::Cpp(_) => None,
+        };
+        let said: Vec<usize> = parameters.iter().map(Parameter::bytes).collect();
+        if let Some(own) = own.filter(|own| *own != said) {
+            let bytes = |each: &[usize]| {
+                let each: Vec<String> = each.iter().map(ToString::to_string).collect();
+                if each.is_empty() { "none".into() } else { each.join(", ") }
+            };
+            let what = format!(
+                "kernel `{name}`: its PTX has parameters of bytes: {}; the signature ({signature}) of bytes: {}",
+                bytes(&own),
+                bytes(&said)
+            );
+            let remedy = "an array is 8 bytes, a number those of its type";
+            return Err(Error::Kernel { what, remedy: Some(remedy.into()) });
         }
         let inner = KernelInner {
             module: self.clone(),
