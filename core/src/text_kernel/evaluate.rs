@@ -320,10 +320,7 @@ impl Recorder<'_> {
             return Ok(if truth { a } else { b });
         }
         // Numbers without types meet nothing but each other.
-        if let [Item::Number(_, None), Item::Number(_, None)] = [&a, &b]
-            && let [Some(one), Some(other)] = [&a, &b].map(|item| self.type_alone(item))
-            && let Some(dtype) = one.promote(other)
-        {
+        if let Some(dtype) = self.type_together(&a, &b) {
             a = a.converted(self.session, dtype)?;
             b = b.converted(self.session, dtype)?;
         }

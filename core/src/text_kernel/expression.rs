@@ -345,12 +345,14 @@ impl Parser<'_> {
             }
             args.push(self.expression()?);
         }
-        if let ([place, _], true) = (&mut args[..], name.starts_with(ATOMIC)) {
-            place.point_to_element();
-        }
         let is_own = self.functions.iter().any(|known| known.name == name);
         let is_built_in = matches!(name, "lane" | "count" | "len") || name.starts_with(ATOMIC);
         let of_script = self.capture(name);
+        if let ([place, _], false) = (&mut args[..], is_own)
+            && name.starts_with(ATOMIC)
+        {
+            place.point_to_element();
+        }
         let is_of_script = matches!(of_script, Some(Captured::Kernel(_) | Captured::Unknown));
         if !is_own && !is_built_in && !is_of_script {
             let Some(function) = library::find(name) else {

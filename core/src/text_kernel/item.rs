@@ -129,11 +129,14 @@ impl Item {
     }
 }
 
-/// The type of a number that meets nothing: as [`DType::of`], i64 of integers beyond i32.
+/// The type of a number that meets nothing: as [`DType::of`], i64 of integers beyond i32, u64 beyond that.
 pub(super) fn alone(number: Scalar) -> DType {
-    match (DType::of(number), number) {
-        (DType::I32, number) if DType::I32.encode(number).is_err() => DType::I64,
-        (dtype, _) => dtype,
+    let fits = |dtype: DType| dtype.encode(number).is_ok();
+    match DType::of(number) {
+        DType::I32 if fits(DType::I32) => DType::I32,
+        DType::I32 if fits(DType::I64) => DType::I64,
+        DType::I32 => DType::U64,
+        dtype => dtype,
     }
 }
 

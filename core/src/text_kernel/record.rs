@@ -229,6 +229,18 @@ impl<'s> Recorder<'s> {
         }
     }
 
+    /// The type of two numbers without types, integers beyond 64 bits with a sign without one; `None` of others.
+    pub(super) fn type_together(&self, one: &Item, other: &Item) -> Option<DType> {
+        let (Item::Number(first, None), Item::Number(second, None)) = (one, other) else {
+            return None;
+        };
+        let fits = |dtype: &DType| {
+            dtype.is_float() || [first, second].iter().all(|number| dtype.encode(**number).is_ok())
+        };
+        let common = self.type_alone(one)?.promote(self.type_alone(other)?);
+        common.filter(fits).or(Some(DType::U64).filter(fits))
+    }
+
     /// The innermost variable of a name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.frame.variables.iter().rposition(|variable| variable.name == name)

@@ -356,13 +356,24 @@ impl Expression {
         }
     }
 
-    /// Makes `x + j`, where an element is meant, `x[j]`.
+    /// Makes `x + j`, where an element is meant, `x[j]`, and `x + j + k` `x[j + k]`.
     pub(super) fn point_to_element(&mut self) {
-        if let Term::Apply(Op::Add, parts) = &self.kind
-            && let [Self { kind: Term::Name(array), .. }, index] = &parts[..]
-        {
-            self.kind = Term::Index(array.clone(), Box::new(index.clone()));
+        if let Some((array, index)) = self.pointed() {
+            self.kind = Term::Index(array, Box::new(index));
         }
+    }
+
+    /// The array and the index of `array + index`.
+    fn pointed(&self) -> Option<(String, Self)> {
+        let Term::Apply(Op::Add, parts) = &self.kind else { return None };
+        let [left, right] = &parts[..] else { return None };
+        if let Term::Name(array) = &left.kind {
+            return Some((array.clone(), right.clone()));
+        }
+        let (array, first) = left.pointed()?;
+        let at = first.at.to(right.at);
+        let kind = Term::Apply(Op::Add, vec![first, right.clone()]);
+        Some((array, Self { at, kind }))
     }
 
     /// The variables that a place may be of.

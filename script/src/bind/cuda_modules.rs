@@ -86,7 +86,7 @@ fn documented(registry: &mut Registry<'_>) {
          int i = blockIdx.x * blockDim.x + threadIdx.x;\n  y[i] += alpha * x[i];\n}`)\n\
          x = FloatC::ones(10); y = FloatC::zeros(10)\n\
          m.kernel(\"axpy\").launch([x, y, 3.0], [1, 1, 1], [10, 1, 1])\n\n\
-         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
          m.kernel(\"f\", \"\").name\nf",
     );
     registry.doc(
@@ -97,7 +97,7 @@ fn documented(registry: &mut Registry<'_>) {
          Without grid and block there is a thread for each lane of the largest array, and more up to a whole block: if (i < n) guards. A map in their place names what is given: \
          #{grid: .., block: .., shared: .., cooperative: true}. Number, types and limits are checked before; what the kernel \
          does with its pointers is not.\n\n\
-         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
          try { m.kernel(\"f\", \"int n\").launch([]) } catch (e) { print(e.message) }\n\
          launch: kernel `f`: got 0 arguments, expected 1",
     );
@@ -117,7 +117,7 @@ fn of_variables(registry: &mut Registry<'_>) {
          m.get(\"coef\", \"f32\"). get(h), or e.get(h), is the value of what an engine was given to do, done now if it waits. Lists \
          and maps have get too: an element by its index or key.\n\n\
          >> e = engine(); get(e.push(\"sqrt\", FloatC([4, 9])))\n[2, 3]\n\
-         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
          try { m.get(1, \"f32\") } catch (e) { print(e.message) }\n\
          get: got an integer, expected a name",
     );
@@ -126,7 +126,7 @@ fn of_variables(registry: &mut Registry<'_>) {
         "(module, name, x)",
         "Writes an array to the first lanes of a variable of a CUDA module, before the launches that follow: m.set(\"coef\", x). Lists \
          and maps have set too: an element by its index or key.\n\n\
-         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f() { ret; }\"); \
+         >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
          try { m.set(\"coef\", 1) } catch (e) { print(e.message) }\n\
          set: got an integer, expected an array",
     );

@@ -36,28 +36,30 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         };
         Ok(function(of_text(context, in_sight.borrow().as_ref(), &text).or_fault()?))
     });
-    let call = move |context: &Context, kernel: &KernelRef, args: &[&mut Dynamic]| {
-        let unheld = passing.take();
-        match kernel {
-            KernelRef::Kernel(kernel) => called(context, kernel, args, unheld),
-            KernelRef::Reduction(reduction) => reduced(context, reduction, args),
-        }
+    let call = |context: &Context, kernel: &KernelRef, args: &[&mut Dynamic], unheld| match kernel {
+        KernelRef::Kernel(kernel) => called(context, kernel, args, unheld),
+        KernelRef::Reduction(reduction) => reduced(context, reduction, args),
     };
-    let of_list = call.clone();
+    let passed = passing.clone();
     registry.callable(CALL, 0..=FEWER_THAN_A_LIST, move |context, _, kernel, args| {
-        call(context, kernel, args)
+        call(context, kernel, args, passed.take())
     });
     // Of more arguments Rhai finds functions of scripts alone.
     let listed = FEWER_THAN_A_LIST + 1..=MOST_PARAMETERS;
     let listed: Vec<_> = listed.map(|n| (CALL.to_string(), n + 1)).collect();
     many_arguments::register(registry.engine, &listed);
     registry.callable(CALL, 0..=0, move |context, _, list: &rhai::Array, _| {
+        // Besides the list the function that made it has hold of what is in it.
+        let is_unheld =
+            |arg: &Dynamic| arg.read_lock::<ArrayRef>().is_some_and(|value| value.holders() <= 3);
+        let unheld = (0..).zip(list.iter().skip(1)).filter(|(_, arg)| is_unheld(arg));
+        let unheld = unheld.fold(passing.take(), |bits, (i, _)| bits | 1 << i);
         let mut list = list.clone();
         let mut args: Vec<&mut Dynamic> = list.iter_mut().collect();
         let kernel = args.first().and_then(|first| first.read_lock::<KernelRef>());
         let kernel = kernel.map(|kernel| kernel.clone());
         let kernel = kernel.ok_or_else(|| fault("a list is called, expected a kernel"))?;
-        of_list(context, &kernel, &args.split_off(1))
+        call(context, &kernel, &args.split_off(1), unheld)
     });
     for n in 1..=MOST_ARGUMENTS {
         for (name, store) in [("into", Store::Into), ("add_to", Store::AddTo)] {
@@ -416,8 +418,10 @@ fn called(
 ) -> Result<Dynamic> {
     let args = arguments(kernel.name(), args)?;
     let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
-    for (number, _) in &called.written {
-        if let Some(Arg::Value(target)) = args.get(*number) {
+    for (number, value) in &called.written {
+        if let Some(Arg::Value(target)) = args.get(*number)
+            && !target.holds(value)
+        {
             let is_kept = target.is_kept() && unheld >> number & 1 == 0;
             check_kept(kernel.name(), is_kept)?;
         }

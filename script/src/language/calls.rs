@@ -256,7 +256,9 @@ fn call(
     });
     let place = place(inputs);
     let is_closure = closure.is_some();
-    let is_kernel = closure.as_ref().is_some_and(|closure| closure.fn_name() == KERNEL);
+    // A kernel is the first of what it is curried with; other arguments may be, too.
+    let kernel = closure.as_ref().filter(|closure| closure.fn_name() == KERNEL);
+    let n_before = kernel.map(|kernel| kernel.curry().len().saturating_sub(1));
     let mut unheld = 0;
     let function = match closure {
         Some(closure) => closure,
@@ -275,8 +277,12 @@ fn call(
             other => {
                 let position = other.position();
                 let value = context.eval_expression_tree(argument)?.flatten();
-                let is_held = value.read_lock::<ArrayRef>().is_none_or(|value| value.is_shared());
-                unheld |= u32::from(!is_held) << i.min(31);
+                if let Some(n_before) = n_before
+                    && value.read_lock::<ArrayRef>().is_some_and(|value| value.holders() == 1)
+                {
+                    let bit = u32::try_from(n_before + i).unwrap_or(u32::MAX);
+                    unheld |= 1_u32.checked_shl(bit).unwrap_or(0);
+                }
                 Expr::DynamicConstant(Box::new(value), position)
             }
         });
@@ -290,8 +296,10 @@ fn call(
         capture_parent_scope: false,
         op_token: None,
     };
-    passing.set(if is_kernel { unheld } else { 0 });
-    context.eval_expression_tree(&Expression::from(&call.into_fn_call_expr(place)))
+    passing.set(unheld);
+    let value = context.eval_expression_tree(&Expression::from(&call.into_fn_call_expr(place)));
+    passing.set(0);
+    value
 }
 
 /// Where the name of a call stands: in front of what is read as its variable, or else of its arguments.

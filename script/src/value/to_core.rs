@@ -43,14 +43,22 @@ impl ArrayRef {
         }
     }
 
-    /// Whether somebody else holds it.
-    pub(crate) fn is_shared(&self) -> bool {
-        std::rc::Rc::strong_count(&self.0) > 1
+    /// Whether its arrays are those of a value.
+    pub(crate) fn holds(&self, value: &Value) -> bool {
+        let serials = |leaves: Vec<&porcini_core::Array>| {
+            leaves.iter().map(|leaf| leaf.serial()).collect::<Vec<_>>()
+        };
+        self.lend(|own| serials(own.leaves())) == serials(value.leaves())
+    }
+
+    /// How many hold it.
+    pub(crate) fn holders(&self) -> usize {
+        std::rc::Rc::strong_count(&self.0)
     }
 
     /// Whether it is held by more than an argument and who reads it there.
     pub(crate) fn is_kept(&self) -> bool {
-        std::rc::Rc::strong_count(&self.0) > 2
+        self.holders() > 2
     }
 
     /// Makes every holder of its arrays see those of another value of its form.

@@ -64,7 +64,8 @@ impl Lowering<'_> {
         access: Option<u32>,
     ) {
         let element = self.element(source, access, inst.arg(0), inst.args[1]);
-        self.writer.load_guarded(inst.dtype, d, &element);
+        let ElementAddress { address, guard, .. } = element;
+        self.writer.load_where(guard, inst.dtype, d, "global.nc", format_args!("{address}"));
     }
 
     /// Writes the indexed element, or combines with it.
@@ -197,8 +198,8 @@ impl Lowering<'_> {
     }
 
     /// Whether an active lane's index is in bounds, and sees to it that the access reports it otherwise. That is a branch,
-    /// before which the loads of other indices would have to end, so it is taken once for several. It also looks at
-    /// which lanes are beyond the launch, since these may read what is in bounds.
+    /// before which the loads of other indices would have to end, so it is taken once for several. Lanes beyond the
+    /// launch are left out only behind it: reading what is in bounds does no harm.
     fn check_bounds(&mut self, access: Option<u32>, indexed: Indexed) -> Name {
         let is_late = !self.is_uniform_part() && self.regions.is_empty() && access.is_some();
         let is_written = self.kernel.buffers[indexed.buffer.index()].written;
@@ -318,7 +319,7 @@ impl Writer {
         self.load_where(Guard(None), dtype, d, space, at);
     }
 
-    /// As [`Writer::load`], and anything where the guard is not set.
+    /// As [`Writer::load`], and 0 where the guard is not set.
     pub(super) fn load_where(
         &mut self,
         guard: Guard,
@@ -327,37 +328,26 @@ impl Writer {
         space: &str,
         at: fmt::Arguments<'_>,
     ) {
+        let is_guarded = guard.0.is_some();
         if dtype == DType::Mask {
             let byte = self.temporary(Class::B32);
+            if is_guarded {
+                ptx!(self, "mov.u32 {byte}, 0");
+            }
             ptx!(self, "{guard}ld.{space}.u8 {byte}, [{at}]");
             ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
         } else if dtype.is_half() {
             let half = self.temporary(Class::B16);
+            if is_guarded {
+                ptx!(self, "mov.b16 {half}, 0");
+            }
             ptx!(self, "{guard}ld.{space}.b16 {half}, [{at}]");
             ptx!(self, "cvt.f32.{} {d}, {half}", dtype.ptx());
         } else {
+            if is_guarded {
+                self.set(dtype.widened(), d, 0);
+            }
             ptx!(self, "{guard}ld.{space}.{} {d}, [{at}]", dtype.ptx());
-        }
-    }
-
-    fn load_guarded(&mut self, dtype: DType, d: Name, element: &ElementAddress) {
-        let ElementAddress { address, guard, .. } = *element;
-        if guard.0.is_none() {
-            return self.load(dtype, d, "global.nc", format_args!("{address}"));
-        }
-        if dtype == DType::Mask {
-            let byte = self.temporary(Class::B32);
-            ptx!(self, "mov.u32 {byte}, 0");
-            ptx!(self, "{guard}ld.global.nc.u8 {byte}, [{address}]");
-            ptx!(self, "setp.ne.u32 {d}, {byte}, 0");
-        } else if dtype.is_half() {
-            let half = self.temporary(Class::B16);
-            ptx!(self, "mov.b16 {half}, 0");
-            ptx!(self, "{guard}ld.global.nc.b16 {half}, [{address}]");
-            ptx!(self, "cvt.f32.{} {d}, {half}", dtype.ptx());
-        } else {
-            self.set(dtype.widened(), d, 0);
-            ptx!(self, "{guard}ld.global.nc.{} {d}, [{address}]", dtype.ptx());
         }
     }
 

@@ -8,7 +8,7 @@ use super::Lowering;
 use super::writer::{Class, Guard, Name, Writer, in_memory, ptx};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::kernel::{BufferIndex, Code, Reg, WORD_SIZE};
 use crate::ir::op::Op;
 
 impl Lowering<'_> {
@@ -21,14 +21,16 @@ impl Lowering<'_> {
             return self.writer.load_vector(dtype, first, lanes, pointer);
         }
         if self.distance == 1 && lanes as usize * dtype.bytes() > 4 && dtype.bytes() < 4 {
-            return self.writer.load_words(dtype, first, lanes, pointer);
+            let end = self.end_of_lanes(dtype, pointer);
+            return self.writer.load_words(dtype, first, lanes, [pointer, end]);
         }
         for lane in 0..lanes {
             self.writer.release_temporaries();
             let further = u64::from(lane) * self.distance * dtype.bytes() as u64;
             let at = format_args!("{pointer}+{further}").to_string();
             let at = at.strip_suffix("+0").unwrap_or(&at);
-            let guard = self.within_launch(lane);
+            // Where lanes begin anywhere, a block of memory may end with the last one.
+            let guard = self.within_launch(lane, is_aligned);
             let first = first.next(lane);
             self.writer.load_where(guard, dtype, first, "global.nc", format_args!("{at}"));
         }
@@ -46,15 +48,25 @@ impl Lowering<'_> {
         }
         for (lane, value) in (0..).zip(values) {
             let further = u64::from(lane) * self.distance * dtype.bytes() as u64;
-            let guard = self.within_launch(lane);
+            let guard = self.within_launch(lane, true);
             self.writer.store_at(dtype, guard, pointer, further, value);
         }
     }
 
-    /// Set in a lane in flight that is not beyond the launch. Neighbours may be: what blocks of memory have behind their
-    /// last element is enough for a thread.
-    fn within_launch(&mut self, lane: u32) -> Guard {
-        if self.distance == 1 {
+    /// Behind the last lane of the launch, or of the thread.
+    fn end_of_lanes(&mut self, dtype: DType, pointer: Name) -> Name {
+        let (n, offset) = (self.word(WORD_SIZE), self.writer.special("offset"));
+        let end = self.writer.temporary(Class::B64);
+        ptx!(self.writer, "sub.u64 {end}, {n}, {offset}");
+        ptx!(self.writer, "min.u64 {end}, {end}, {}", self.lanes);
+        self.writer.set_element_address(dtype, end, pointer, end);
+        end
+    }
+
+    /// Set in a lane in flight that is not beyond the launch. Neighbours may be, in blocks of memory from their start on:
+    /// what these have behind their last element is enough for a thread.
+    fn within_launch(&mut self, lane: u32, is_aligned: bool) -> Guard {
+        if self.distance == 1 && is_aligned {
             return Guard(None);
         }
         let present = std::mem::replace(&mut self.lane, lane);
@@ -119,24 +131,24 @@ impl Writer {
     }
 
     /// Reads neighbouring narrow elements that begin anywhere: the aligned words around them, shifted.
-    fn load_words(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name) {
+    fn load_words(&mut self, dtype: DType, first: Name, lanes: u32, [pointer, end]: [Name; 2]) {
         let (base, low) = (self.temporary(Class::B64), self.temporary(Class::B64));
-        let (shift, beside) = (self.temporary(Class::B32), self.temporary(Class::Pred));
+        let (shift, before) = (self.temporary(Class::B32), self.temporary(Class::Pred));
         ptx!(self, "and.b64 {low}, {pointer}, 3");
         ptx!(self, "sub.u64 {base}, {pointer}, {low}");
         ptx!(self, "cvt.u32.u64 {shift}, {low}");
         ptx!(self, "shl.b32 {shift}, {shift}, 3");
-        ptx!(self, "setp.ne.u32 {beside}, {shift}, 0");
+        // From here on the address of a word: behind the end may be nothing.
+        ptx!(self, "mov.b64 {low}, {base}");
         let per_word = 4 / dtype.bytes();
         let n_words = lanes as usize / per_word;
         let words: Vec<Name> = (0..=n_words).map(|_| self.temporary(Class::B32)).collect();
-        for (i, word) in words[..n_words].iter().enumerate() {
-            ptx!(self, "ld.global.nc.b32 {word}, [{base}+{}]", 4 * i);
+        for (i, word) in words.iter().enumerate() {
+            ptx!(self, "setp.lt.u64 {before}, {low}, {end}");
+            ptx!(self, "mov.b32 {word}, 0");
+            ptx!(self, "@{before} ld.global.nc.b32 {word}, [{base}+{}]", 4 * i);
+            ptx!(self, "add.u64 {low}, {low}, 4");
         }
-        // Where the elements are aligned, behind the last word may be nothing.
-        let last = words[n_words];
-        ptx!(self, "mov.b32 {last}, 0");
-        ptx!(self, "@{beside} ld.global.nc.b32 {last}, [{base}+{}]", 4 * n_words);
         let n = exactly::<u32>(per_word);
         for (i, pair) in (0..).zip(words.windows(2)) {
             ptx!(self, "shf.r.wrap.b32 {}, {}, {}, {shift}", pair[0], pair[0], pair[1]);
