@@ -87,7 +87,7 @@ fn documented(registry: &mut Registry<'_>) {
          x = FloatC::ones(10); y = FloatC::zeros(10)\n\
          m.kernel(\"axpy\").launch([x, y, 3.0], [1, 1, 1], [10, 1, 1])\n\n\
          >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
-         m.kernel(\"f\", \"\").name\nf",
+         m.kernel(\"f\", \"int n\").name\nf",
     );
     registry.doc(
         "launch",
