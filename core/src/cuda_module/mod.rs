@@ -247,24 +247,7 @@ impl CudaModule {
             let remedy = format!("leave it out: m.kernel(\"{name}\")");
             return Err(Error::Kernel { what, remedy: Some(remedy) });
         }
-        let own = match &inner.text {
-            Text::Compiled(code) => parameter_bytes(code, name),
-            Text::Cpp(_) => None,
-        };
-        let said: Vec<usize> = parameters.iter().map(Parameter::bytes).collect();
-        if let Some(own) = own.filter(|own| *own != said) {
-            let bytes = |each: &[usize]| {
-                let each: Vec<String> = each.iter().map(ToString::to_string).collect();
-                if each.is_empty() { "none".into() } else { each.join(", ") }
-            };
-            let what = format!(
-                "kernel `{name}`: its PTX has parameters of bytes: {}; the signature ({signature}) of bytes: {}",
-                bytes(&own),
-                bytes(&said)
-            );
-            let remedy = "an array is 8 bytes, a number those of its type";
-            return Err(Error::Kernel { what, remedy: Some(remedy.into()) });
-        }
+        self.check_bytes(name, &signature, &parameters)?;
         let inner = KernelInner {
             module: self.clone(),
             name: declared.map_or(name.into(), |declared| format!("{}{types}", declared.name)),
@@ -275,6 +258,27 @@ impl CudaModule {
             compile_ns: AtomicU64::default(),
         };
         Ok(ModuleKernel { inner: Arc::new(inner) })
+    }
+
+    /// Refuses a signature whose parameters are not as long as those in the module's PTX.
+    fn check_bytes(&self, name: &str, signature: &str, parameters: &[Parameter]) -> Result<()> {
+        let own = match &self.inner.text {
+            Text::Compiled(code) => parameter_bytes(code, name),
+            Text::Cpp(_) => None,
+        };
+        let said: Vec<usize> = parameters.iter().map(Parameter::bytes).collect();
+        let Some(own) = own.filter(|own| *own != said) else { return Ok(()) };
+        let listed = |bytes: &[usize]| match bytes {
+            [] => "none".into(),
+            _ => bytes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+        };
+        let what = format!(
+            "kernel `{name}`: its PTX has parameters of bytes: {}; the signature ({signature}) of bytes: {}",
+            listed(&own),
+            listed(&said)
+        );
+        let remedy = "an array is 8 bytes, a number those of its type";
+        Err(Error::Kernel { what, remedy: Some(remedy.into()) })
     }
 
     /// The PTX of the module, for the processor of the session, or one of capability 8.0 without a GPU.

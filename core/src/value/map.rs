@@ -93,11 +93,14 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
         (Form::Complex | Form::Quaternion, Parts::Linear) => {
             let value = components(op, args, leaf)?;
             // A part that only some arguments have is of their type.
-            let dtypes = value.leaves().into_iter().map(|part| Some(part.dtype()));
-            let common = dtypes.reduce(|common, dtype| common?.promote(dtype?)).flatten();
-            match common {
-                Some(dtype) => value.cast(dtype),
-                None => Ok(value),
+            let dtype = value.dtype();
+            match &value {
+                Value::Nested(form, parts) if parts.iter().any(|part| part.dtype() != dtype) => {
+                    let parts: Vec<Argument<'_>> = parts.iter().map(Argument::from).collect();
+                    let parts = alike(op, &parts.iter().collect::<Vec<_>>())?;
+                    Ok(Value::Nested(*form, parts))
+                }
+                _ => Ok(value),
             }
         }
         _ => Err(undefined(op, number, args)),

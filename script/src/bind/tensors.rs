@@ -2,7 +2,7 @@
 //! argument decides: see [`Registry::typed`](super::registry::Registry::typed).
 
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use porcini_core::catalogue::{ACROSS_LANES, Kind, Row, tensor_rows};
 use porcini_core::tensor::Tensor;
@@ -143,14 +143,15 @@ pub(super) fn forms() -> OfTensors {
         let takes_array = row.over_lanes.is_some() || row.parameters[0] == Form::Scalar;
         *of_vectors.entry(row.name).or_insert(true) &= !takes_array;
     }
+    let of_arrays = ACROSS_LANES.iter().filter(|row| row.parameters[0].1 == Kind::Array);
+    let of_arrays: HashSet<&str> = of_arrays.map(|row| row.name).collect();
     Box::new(move |name, arity| {
         let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&arity);
         let row = rows.get(name)?.iter().copied().find(takes)?;
-        let is_of_arrays = |row: &Row| row.name == name && row.parameters[0].1 == Kind::Array;
         let others: &[Form] = match of_vectors.get(name) {
             Some(true) => &[Form::Scalar],
             // Tensors know complex numbers.
-            _ if ACROSS_LANES.iter().any(is_of_arrays) => &[Form::Complex],
+            _ if of_arrays.contains(name) => &[Form::Complex],
             _ => &[],
         };
         Some(form(row, others))

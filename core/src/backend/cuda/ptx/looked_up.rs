@@ -15,6 +15,8 @@ const VECTOR: u32 = 16;
 /// Vectors that a thread reads at once, and how often it does so in a tile.
 const AT_ONCE: u32 = 4;
 const ROUNDS: u32 = 4;
+/// What is on its way and what is looked up change places in each round, and are where they were behind the last.
+const _: () = assert!(ROUNDS.is_multiple_of(2));
 /// Bytes of a tile, the share of a warp. A ticket takes 2 ns, since all warps draw from one counter: a tile must take longer.
 const TILE: u32 = 32 * VECTOR * AT_ONCE * ROUNDS;
 

@@ -25,7 +25,7 @@
 //! array that passes through ([`Sharing::Lanes`]); what passes through is loaded and stored in one piece.
 //! A kernel for few lanes gives a thread one.
 //! The last thread may run lanes beyond the launch: what these load and store lies within the arrays'
-//! blocks, whose sizes are multiples of 64 bytes, and they access nothing by index. Where lanes gather, the
+//! blocks, whose sizes are multiples of 64 bytes; by index they write nothing, report nothing, and read in bounds. Where lanes gather, the
 //! threads of a warp run neighbours instead ([`Sharing::Interleaved`]), and lanes beyond load and store nothing.
 //!
 //! *With reductions* a warp runs a chunk of [`CHUNK`] lanes ([`Sharing::Chunks`]), see `reduce.rs`. The lane
@@ -180,7 +180,7 @@ struct Lowering<'k> {
     lanes: u32,
     /// Between two lanes in flight.
     distance: u64,
-    /// Whether the lanes in flight are all of the launch, where the first one is.
+    /// Whether no lane in flight is beyond the launch if the first is not.
     is_whole: bool,
     /// The lane in flight that is being written.
     lane: u32,

@@ -46,14 +46,14 @@ impl Sharing {
 
     /// The same for a kernel whose operations the device has.
     pub(super) fn of_legal(kernel: &Kernel) -> Self {
-        let reduces = kernel.reductions().next().is_some();
+        let (reduces, gathers) = (kernel.reductions().next().is_some(), gathers(kernel));
         let mut lanes = if kernel.has_regions() || kernel.variant & ONE_LANE != 0 {
             1
         } else if reduces {
             ROWS
         } else {
             let widest = streamed(kernel).map(DType::bytes).max().unwrap_or(4);
-            let most = if gathers(kernel) { MOST_INTERLEAVED } else { u32::MAX };
+            let most = if gathers { MOST_INTERLEAVED } else { u32::MAX };
             exactly::<u32>(VECTOR_BYTES / widest).min(most)
         };
         while lanes > 1 && n_insts(kernel, lanes) > LONG {
@@ -61,7 +61,7 @@ impl Sharing {
         }
         match lanes {
             _ if reduces => Self::Chunks(lanes),
-            2.. if gathers(kernel) => Self::Interleaved(lanes),
+            2.. if gathers => Self::Interleaved(lanes),
             _ => Self::Lanes(lanes),
         }
     }
@@ -104,8 +104,8 @@ fn n_insts(kernel: &Kernel, lanes: u32) -> usize {
     kernel.lane_insts().len() * lanes as usize
 }
 
-/// Whether lanes read elsewhere, and only that: as often as not near to where their neighbours read, so that a warp that
-/// reads for neighbours reads from few lines of memory.
+/// Whether lanes read elsewhere and write nowhere else: as often as not near to where their neighbours read, so that a warp
+/// that reads for neighbours reads from few lines of memory.
 fn gathers(kernel: &Kernel) -> bool {
     let mut lanes = kernel.lane_insts().iter();
     lanes.any(|inst| matches!(inst.code, Code::Gather { .. })) && !kernel.has_scatter()

@@ -21,8 +21,8 @@ impl Lowering<'_> {
             return self.writer.load_vector(dtype, first, lanes, pointer);
         }
         if self.distance == 1 && lanes as usize * dtype.bytes() > 4 && dtype.bytes() < 4 {
-            let end = self.end_of_lanes(dtype, pointer);
-            return self.writer.load_words(dtype, first, lanes, [pointer, end]);
+            let left = self.lanes_left();
+            return self.writer.load_words(dtype, first, lanes, pointer, left);
         }
         for lane in 0..lanes {
             self.writer.release_temporaries();
@@ -53,14 +53,14 @@ impl Lowering<'_> {
         }
     }
 
-    /// Behind the last lane of the launch, or of the thread.
-    fn end_of_lanes(&mut self, dtype: DType, pointer: Name) -> Name {
+    /// How many lanes in flight are not beyond the launch, in 32 bits.
+    fn lanes_left(&mut self) -> Name {
         let (n, offset) = (self.word(WORD_SIZE), self.writer.special("offset"));
-        let end = self.writer.temporary(Class::B64);
-        ptx!(self.writer, "sub.u64 {end}, {n}, {offset}");
-        ptx!(self.writer, "min.u64 {end}, {end}, {}", self.lanes);
-        self.writer.set_element_address(dtype, end, pointer, end);
-        end
+        let (wide, left) = (self.writer.temporary(Class::B64), self.writer.temporary(Class::B32));
+        ptx!(self.writer, "sub.u64 {wide}, {n}, {offset}");
+        ptx!(self.writer, "min.u64 {wide}, {wide}, {}", self.lanes);
+        ptx!(self.writer, "cvt.u32.u64 {left}, {wide}");
+        left
     }
 
     /// Set in a lane in flight that is not beyond the launch. Neighbours may be, in blocks of memory from their start on:
@@ -130,24 +130,23 @@ impl Writer {
         }
     }
 
-    /// Reads neighbouring narrow elements that begin anywhere: the aligned words around them, shifted.
-    fn load_words(&mut self, dtype: DType, first: Name, lanes: u32, [pointer, end]: [Name; 2]) {
+    /// Reads neighbouring narrow elements that begin anywhere: the aligned words around those that are left, shifted.
+    fn load_words(&mut self, dtype: DType, first: Name, lanes: u32, pointer: Name, left: Name) {
         let (base, low) = (self.temporary(Class::B64), self.temporary(Class::B64));
         let (shift, before) = (self.temporary(Class::B32), self.temporary(Class::Pred));
         ptx!(self, "and.b64 {low}, {pointer}, 3");
         ptx!(self, "sub.u64 {base}, {pointer}, {low}");
         ptx!(self, "cvt.u32.u64 {shift}, {low}");
+        // How far it is from the first word to behind the last element, where a block of memory may end.
+        ptx!(self, "mad.lo.u32 {left}, {left}, {}, {shift}", dtype.bytes());
         ptx!(self, "shl.b32 {shift}, {shift}, 3");
-        // From here on the address of a word: behind the end may be nothing.
-        ptx!(self, "mov.b64 {low}, {base}");
         let per_word = 4 / dtype.bytes();
         let n_words = lanes as usize / per_word;
         let words: Vec<Name> = (0..=n_words).map(|_| self.temporary(Class::B32)).collect();
         for (i, word) in words.iter().enumerate() {
-            ptx!(self, "setp.lt.u64 {before}, {low}, {end}");
+            ptx!(self, "setp.gt.u32 {before}, {left}, {}", 4 * i);
             ptx!(self, "mov.b32 {word}, 0");
             ptx!(self, "@{before} ld.global.nc.b32 {word}, [{base}+{}]", 4 * i);
-            ptx!(self, "add.u64 {low}, {low}, 4");
         }
         let n = exactly::<u32>(per_word);
         for (i, pair) in (0..).zip(words.windows(2)) {
