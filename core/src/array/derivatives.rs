@@ -76,7 +76,7 @@ impl Array {
                 return Err(table.inside(op, scope));
             }
             let id = by(table, self.id());
-            Ok((id, table.get(id).generation))
+            Ok(table.handle(id))
         })?;
         Ok(Self::adopt(self.session().clone(), handle))
     }

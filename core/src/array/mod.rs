@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
-use crate::ir::var::{Kind, MAX_OPERANDS, Serial, VarId};
+use crate::ir::var::{Handle, Kind, MAX_OPERANDS, Serial, VarId};
 use crate::memory::buffer::Buffer;
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, Session};
@@ -48,19 +48,17 @@ pub type Parts = SmallVec<[Array; 2]>;
 /// writing makes the handle name a new one.
 pub struct Array {
     session: Session,
-    id: VarId,
-    /// The slot's generation when the handle was made; a mismatch would be a reference count gone wrong.
-    generation: u32,
+    handle: Handle,
 }
 
 impl Array {
     /// Takes over an external reference.
-    pub(crate) fn adopt(session: Session, (id, generation): (VarId, u32)) -> Self {
-        Self { session, id, generation }
+    pub(crate) fn adopt(session: Session, handle: Handle) -> Self {
+        Self { session, handle }
     }
 
     pub(crate) fn id(&self) -> VarId {
-        self.id
+        self.handle.id
     }
 
     /// The session it belongs to.
@@ -70,12 +68,12 @@ impl Array {
 
     /// Lane type.
     pub fn dtype(&self) -> DType {
-        self.session.with_table(|table| table.get(self.id).dtype)
+        self.handle.dtype
     }
 
     /// Number of lanes.
     pub fn size(&self) -> u64 {
-        self.session.with_table(|table| table.get(self.id).size)
+        self.handle.size
     }
 
     /// Whether there are no lanes.
@@ -85,18 +83,18 @@ impl Array {
 
     /// The number that dumps show.
     pub fn serial(&self) -> Serial {
-        self.session.with_table(|table| Serial(table.get(self.id).serial))
+        self.session.with_table(|table| Serial(table.get(self.id()).serial))
     }
 
     /// Whether the contents are in memory.
     pub fn is_evaluated(&self) -> bool {
-        self.session.with_table(|table| table.get(self.id).kind == Kind::Data)
+        self.session.with_table(|table| table.get(self.id()).kind == Kind::Data)
     }
 
     /// Whether reading waits for nothing: the contents are in memory, and the launch that writes them has run (on a GPU
     /// all that was launched).
     pub fn is_ready(&self) -> bool {
-        self.session.has_run(self.id)
+        self.session.has_run(self.id())
     }
 
     /// Whether an index was out of bounds in the kernel that wrote the lanes: some may be 0 for it.
@@ -107,26 +105,26 @@ impl Array {
 
     /// Whether this stands for a value in the body of a loop or branch: it has no lanes that can be read.
     pub fn is_recorded(&self) -> bool {
-        self.session.with_table(|table| table.get(self.id).scope != 0)
+        self.session.with_table(|table| table.get(self.id()).scope != 0)
     }
 
     /// The number that all lanes hold, if it is known without evaluating.
     pub fn literal(&self) -> Option<Scalar> {
         self.session.with_table(|table| {
-            let variable = table.get(self.id);
+            let variable = table.get(self.id());
             variable.kind.number().map(|bits| variable.dtype.decode(bits))
         })
     }
 
     /// The label, if one was set.
     pub fn label(&self) -> Option<Arc<str>> {
-        self.session.with_table(|table| table.get(self.id).label().cloned())
+        self.session.with_table(|table| table.get(self.id()).label().cloned())
     }
 
     /// Names the array in dumps. If other handles share its value, this one gets a copy of the node.
     pub fn set_label(&mut self, label: &str) {
-        (self.id, self.generation) = self.session.with_table(|table| {
-            let mut id = self.id;
+        self.handle = self.session.with_table(|table| {
+            let mut id = self.id();
             if table.get(id).external > 1 {
                 let fork = table.fork(id);
                 table.dec_external(id);
@@ -135,7 +133,7 @@ impl Array {
             // A labelled value must not be found by later recordings.
             table.forget_number(id);
             table.get_mut(id).cold_mut().label = Some(label.into());
-            (id, table.get(id).generation)
+            table.handle(id)
         });
     }
 
@@ -177,7 +175,10 @@ impl Array {
     /// # Errors
     /// None at present.
     pub fn cast(&self, dtype: DType) -> Result<Self> {
-        self.session.record(|recorder| recorder.cast(self.id, dtype))
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        self.session.record(|recorder| recorder.cast(self.id(), dtype))
     }
 
     /// The same bits as another type of the same width.
@@ -185,7 +186,7 @@ impl Array {
     /// # Errors
     /// `Argument` if the widths differ.
     pub fn reinterpret(&self, dtype: DType) -> Result<Self> {
-        self.session.record(|recorder| recorder.reinterpret(self.id, dtype))
+        self.session.record(|recorder| recorder.reinterpret(self.id(), dtype))
     }
 
     /// All lanes combined into one lane, lazily (S11).
@@ -193,7 +194,7 @@ impl Array {
     /// # Errors
     /// `UnsupportedType`, `EmptyReduction`.
     pub fn reduce(&self, op: ReduceOp) -> Result<Self> {
-        self.session.record(|recorder| recorder.reduce(op, self.id))
+        self.session.record(|recorder| recorder.reduce(op, self.id()))
     }
 
     /// The arithmetic mean, lazily; NaN for an empty array.
@@ -212,14 +213,15 @@ impl Array {
         for other in [index].into_iter().chain(active) {
             self.check_session("gather", other)?;
         }
-        self.session
-            .record(|recorder| recorder.gather(self.id, index.id, active.map(|active| active.id)))
+        self.session.record(|recorder| {
+            recorder.gather(self.id(), index.id(), active.map(|active| active.id()))
+        })
     }
 
     /// `self[index[i]]` for indices that are known to be in bounds. Of what is not evaluated and made of few operations,
     /// those lanes alone are computed.
     pub(crate) fn places(&self, index: &Self) -> Result<Self> {
-        self.session.record(|recorder| recorder.places(self.id, index.id))
+        self.session.record(|recorder| recorder.places(self.id(), index.id()))
     }
 
     /// Writes `value[i]` at `index[i]` where `active`: the handle then names the new value (S12).
@@ -273,8 +275,8 @@ impl Array {
         }
         let written = self.session.record(|recorder| {
             let value = self.element(recorder, value)?;
-            let active = active.map(|active| active.id);
-            recorder.write(op, mode, writer, [self.id, value, index.id], active)
+            let active = active.map(|active| active.id());
+            recorder.write(op, mode, writer, [self.id(), value, index.id()], active)
         })?;
         *self = written;
         Ok(())
@@ -283,9 +285,9 @@ impl Array {
     /// What may be written to the array: a number as its lane type.
     pub(crate) fn element(&self, recorder: &mut Recorder<'_>, value: Operand<'_>) -> Result<VarId> {
         match value {
-            Operand::Array(array) => Ok(array.id),
+            Operand::Array(array) => Ok(array.id()),
             Operand::Number(number) => {
-                let dtype = recorder.dtype(self.id);
+                let dtype = recorder.dtype(self.id());
                 let bits = dtype.encode(number)?;
                 Ok(recorder.literal(dtype, bits, 1))
             }
@@ -307,7 +309,7 @@ impl Array {
         if self.is_evaluated() {
             return Ok(());
         }
-        self.session.with_evaluator(|evaluator| evaluator.fill(self.id))
+        self.session.with_evaluator(|evaluator| evaluator.fill(self.id()))
     }
 
     /// The device address of the contents, evaluating them if need be.
@@ -405,16 +407,16 @@ impl Array {
 
     fn dtype_and_size(&self) -> (DType, u64) {
         self.session.with_table(|table| {
-            let variable = table.get(self.id);
+            let variable = table.get(self.id());
             (variable.dtype, variable.size)
         })
     }
 
     /// The lanes, evaluated.
     fn evaluated(&self, dtype: DType) -> Result<Contents> {
-        self.session.evaluate_for("reading an array", self.id)?;
+        self.session.evaluate_for("reading an array", self.id())?;
         let (number, data) = self.session.with_table(|table| {
-            let variable = table.get(self.id);
+            let variable = table.get(self.id());
             (variable.kind.number(), variable.data.clone())
         });
         let lanes = match number {
@@ -432,7 +434,7 @@ impl Array {
     /// # Errors
     /// `Interrupted`.
     pub fn graphviz(&self) -> Result<String> {
-        self.session.with_table(|table| display::graphviz(table, &[self.id]))
+        self.session.with_table(|table| display::graphviz(table, &[self.id()]))
     }
 }
 
@@ -486,17 +488,18 @@ pub fn place(index: i64, size: u64) -> Result<u64> {
 
 impl Clone for Array {
     fn clone(&self) -> Self {
-        self.session.with_table(|table| table.inc_external(self.id));
-        Self { session: self.session.clone(), id: self.id, generation: self.generation }
+        self.session.with_table(|table| table.inc_external(self.id()));
+        Self { session: self.session.clone(), handle: self.handle }
     }
 }
 
 impl Drop for Array {
     fn drop(&mut self) {
         self.session.with_table(|table| {
-            let generation = table.get(self.id).generation;
-            debug_assert_eq!(generation, self.generation, "internal error: stale handle");
-            table.dec_external(self.id);
+            let Handle { id, generation, .. } = self.handle;
+            let own = table.get(id).generation;
+            debug_assert_eq!(own, generation, "internal error: stale handle");
+            table.dec_external(id);
         });
     }
 }

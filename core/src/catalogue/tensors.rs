@@ -194,7 +194,7 @@ table! {
     ///  [5, 6]]
     vstack(list: List) = |c| {
         let rows = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
-            0 | 1 => tensor.reshape(&[1, -1]),
+            0 | 1 => tensor.reshape(&[1, -1]).map(Cow::Owned),
             _ => Ok(tensor),
         });
         Tensor::joined(c.op, &rows.collect::<Result<Vec<_>>>()?, 0)
@@ -369,12 +369,12 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// The tensors of a list, and the axis behind it, 0 if there is none.
-    fn tensors(&self) -> Result<(Vec<Tensor>, i64)> {
+    fn tensors(&self) -> Result<(Vec<Cow<'a, Tensor>>, i64)> {
         let (list, axis) = match self.args {
             [list @ .., Argument::Number(Scalar::Int(axis))] => (list, *axis),
             list => (list, 0),
         };
-        Ok((list.iter().map(|arg| arg.to_tensor(self.op)).collect::<Result<_>>()?, axis))
+        Ok((list.iter().map(|arg| arg.to_lent_tensor(self.op)).collect::<Result<_>>()?, axis))
     }
 
     /// An axis; what is left out is the default.
@@ -508,7 +508,7 @@ fn joined(c: &Call<'_, '_>, all: Tensor) -> Result<Value> {
 
 fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     let tensors = c.tensors()?.0.into_iter().map(|tensor| match tensor.shape().rank() {
-        0 => tensor.expand(0),
+        0 => tensor.expand(0).map(Cow::Owned),
         _ => Ok(tensor),
     });
     let tensors = tensors.collect::<Result<Vec<_>>>()?;

@@ -362,7 +362,7 @@ impl Session {
         let handle = self.with_table(|table| {
             let mask = table.open_region_mut().filter(|open| open.evaluated)?.mask;
             table.inc_external(mask);
-            Some((mask, table.get(mask).generation))
+            Some(table.handle(mask))
         });
         handle.map(|handle| Array::adopt(self.clone(), handle))
     }

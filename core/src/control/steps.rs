@@ -203,7 +203,7 @@ impl Session {
         value.eval()?;
         let handle = self.with_table(|table| {
             let fork = table.fork(value.id());
-            (fork, table.get(fork).generation)
+            table.handle(fork)
         });
         Ok(Array::adopt(self.clone(), handle))
     }

@@ -18,7 +18,7 @@ use crate::eval::cache::CacheResult;
 use crate::eval::history::LaunchRecord;
 use crate::ir::kernel::KernelHash;
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
+use crate::ir::var::{Handle, Kind, MAX_OPERANDS, VarId, Variable};
 use crate::memory::buffer::Buffer;
 use crate::session::Session;
 use crate::session::runtime::Device;
@@ -64,8 +64,8 @@ pub struct Shape {
     pub is_cooperative: bool,
 }
 
-/// Variables with their generations, by the numbers of the arguments that they are written to.
-type Written = SmallVec<[(usize, (VarId, u32)); 4]>;
+/// Variables, by the numbers of the arguments that they are written to.
+type Written = SmallVec<[(usize, Handle); 4]>;
 
 /// A kernel on a device, ready to be launched.
 pub(super) struct Ready {
@@ -391,14 +391,9 @@ impl Block {
 }
 
 /// A new variable whose lanes are in a block that others may share.
-pub(super) fn held(
-    table: &mut Table,
-    dtype: DType,
-    size: u64,
-    buffer: Arc<Buffer>,
-) -> (VarId, u32) {
+pub(super) fn held(table: &mut Table, dtype: DType, size: u64, buffer: Arc<Buffer>) -> Handle {
     let mut variable = Variable::new(Kind::Data, dtype, size, [None; MAX_OPERANDS]);
     variable.data = Some(buffer);
     let id = table.insert(variable);
-    (id, table.get(id).generation)
+    table.handle(id)
 }

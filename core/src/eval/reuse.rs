@@ -230,7 +230,7 @@ mod tests {
             let settings = Settings { fold: true, bounds_check: true, line: 0 };
             let mut recorder = Recorder::new(&mut self.table, settings);
             let id = record(&mut recorder);
-            recorder.finish(id).0
+            recorder.finish(id).id
         }
 
         fn op(&mut self, op: Op, args: &[VarId]) -> VarId {

@@ -112,7 +112,7 @@ impl Session {
             let mut variable = Variable::new(Kind::Data, dtype, size, [None; 4]);
             variable.data = Some(Arc::new(buffer));
             let id = table.insert(variable);
-            (id, table.get(id).generation)
+            table.handle(id)
         });
         Array::adopt(self.clone(), handle)
     }

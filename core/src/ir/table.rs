@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::ir::body::{Bodies, Body};
 use crate::ir::composite::Rehearsals;
 use crate::ir::display;
-use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, Serial, VarId, Variable};
+use crate::ir::var::{BodyId, Handle, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
 
 /// Serials below this are never given out, as in Enoki.
@@ -113,6 +113,13 @@ impl Table {
     #[inline]
     pub fn get(&self, id: VarId) -> &Variable {
         &self.slots[id.index()]
+    }
+
+    /// What who holds the variable keeps of it.
+    #[inline]
+    pub(crate) fn handle(&self, id: VarId) -> Handle {
+        let &Variable { generation, dtype, size, .. } = self.get(id);
+        Handle { id, generation, dtype, size }
     }
 
     /// The variable in slot `id`, to change.

@@ -35,6 +35,19 @@ impl VarId {
     }
 }
 
+/// What somebody outside of the table who holds a variable knows of it: it never changes while it is held.
+#[derive(Clone, Copy, Debug)]
+pub struct Handle {
+    /// The slot.
+    pub id: VarId,
+    /// The slot's generation when the handle was made; a mismatch would be a reference count gone wrong.
+    pub generation: u32,
+    /// Lane type.
+    pub dtype: DType,
+    /// Number of lanes.
+    pub size: u64,
+}
+
 /// The number of a body in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BodyId(u32);

@@ -50,7 +50,7 @@ impl Tensor {
         let mask = masks
             .reduce(|all, mask| all?.try_or(&mask?))
             .unwrap_or(Err(Error::EmptyReduction { op: "nonzero" }))?;
-        Self::of(&[mask], self.shape().clone())
+        Self::of([mask], self.shape().clone())
     }
 
     /// The entries along an axis where a mask, as long as it, is true. Evaluates the mask.
@@ -66,7 +66,8 @@ impl Tensor {
             return Err(Error::Argument { op, what });
         }
         let lanes = mask.true_lanes()?;
-        self.take(&Self::of(std::slice::from_ref(&lanes), Shape::line(lanes.size()))?, axis)
+        let shape = Shape::line(lanes.size());
+        self.take(&Self::of([lanes], shape)?, axis)
     }
 
     /// Which entries are equal to one of some values. Recorded, not run.
@@ -111,7 +112,7 @@ impl Tensor {
     pub(crate) fn windows(&self, op: &'static str, n: u64) -> Result<Self> {
         match *self.shape().extents() {
             [extent] if 0 < n && n <= extent => {
-                self.viewed(self.view.windows(op, extent - n + 1, n)?)
+                Ok(self.viewed(self.view.windows(op, extent - n + 1, n)?))
             }
             _ => {
                 let what =
@@ -146,7 +147,7 @@ impl Tensor {
             row.try_mul(Scalar::UInt(bins))?.try_add(&bin.cast(counter)?)?
         };
         let counts = counted(&place, &inside, shape.n_entries())?;
-        Self::of(&[counts], shape)
+        Self::of([counts], shape)
     }
 
     /// How many pairs of entries of two tensors fall into each rectangle, as [`Array::histogram`] along each.
@@ -172,7 +173,7 @@ impl Tensor {
         let ([x, x_inside], [y, y_inside]) = (of(self, 0)?, of(other, 1)?);
         let counter = lane_number_type(shape.n_entries());
         let place = x.cast(counter)?.try_mul(Scalar::UInt(bins[1]))?.try_add(&y.cast(counter)?)?;
-        Self::of(&[counted(&place, &x_inside.try_and(&y_inside)?, shape.n_entries())?], shape)
+        Self::of([counted(&place, &x_inside.try_and(&y_inside)?, shape.n_entries())?], shape)
     }
 
     /// The rows along the first axis combined that have the same key, as [`Array::segments`]: n rows.
@@ -201,7 +202,7 @@ impl Tensor {
         let wide = |lanes: &Array| {
             let ones = vec![1; rest.len()];
             let column = Shape::new(name, [&[rows], &ones[..]].concat())?;
-            let column = Self::of(std::slice::from_ref(lanes), column)?;
+            let column = Self::of([lanes.clone()], column)?;
             Ok(column.broadcast(name, self.shape())?.entries()?.swap_remove(0))
         };
         let counter = lane_number_type(shape.n_entries().max(self.shape().n_entries()));
@@ -235,7 +236,7 @@ impl Tensor {
         let active = active.map(wide).transpose()?;
         let part = |part: &Array| part.segments(op, &keys, shape.n_entries(), active.as_ref());
         let parts = self.entries()?.iter().map(part).collect::<Result<Vec<_>>>()?;
-        Self::of(&parts, shape.clone())
+        Self::of(parts, shape.clone())
     }
 
     /// As [`Tensor::segments`] of rows that lie behind each other: segment i is from `offsets[i]` up to and not including

@@ -1,5 +1,6 @@
 //! Sums of products over axes that have a name: Einstein's notation, and what is written with it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::product::products;
@@ -171,8 +172,8 @@ impl Tensor {
         if n == 0 {
             let side = self.shape().extents()[rank - 1];
             let session = self.parts[0].session();
-            let ones = Self::of(&[session.full(self.dtype(), 1, 1)?], Shape::line(side))?;
-            let one = alike(op, &[ones.diag(0)?, self.clone()])?.swap_remove(0);
+            let ones = Self::of([session.full(self.dtype(), 1, 1)?], Shape::line(side))?;
+            let one = alike(op, &[&ones.diag(0)?, self])?.swap_remove(0).into_owned();
             return one.broadcast(op, self.shape());
         }
         let (mut power, mut product, mut rest) = (self.clone(), None, n);
@@ -205,7 +206,7 @@ impl Tensor {
             (extents[label], axes.map(|(axis, _)| axis).collect())
         };
         let axes: Vec<(u64, Vec<usize>)> = order.iter().map(axes_of).collect();
-        self.viewed(self.view.together(op, &axes)?)
+        Ok(self.viewed(self.view.together(op, &axes)?))
     }
 }
 
@@ -257,15 +258,15 @@ fn contract(op: &'static str, factors: Vec<Factor>, output: &[Label]) -> Result<
         return Err(Error::Argument { op, what });
     }
     let extents = extents(op, &factors)?;
-    let tensors: Vec<Tensor> = factors.iter().map(|factor| factor.tensor.clone()).collect();
+    let tensors: Vec<&Tensor> = factors.iter().map(|factor| &factor.tensor).collect();
     let tensors = alike(op, &tensors)?;
-    let Some(dtype) = tensors.first().map(Tensor::dtype) else {
+    let Some(dtype) = tensors.first().map(|tensor| tensor.dtype()) else {
         return Err(Error::Argument { op, what: "got no tensors".into() });
     };
     if dtype == DType::Mask {
         return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
     }
-    let once = |(tensor, factor): (Tensor, Factor)| {
+    let once = |(tensor, factor): (&Cow<'_, Tensor>, &Factor)| {
         let mut order = factor.labels.clone();
         order.sort_unstable();
         order.dedup();
@@ -274,7 +275,7 @@ fn contract(op: &'static str, factors: Vec<Factor>, output: &[Label]) -> Result<
         let tensor = tensor.along_labels(op, &factor.labels, &order, &extents)?;
         Ok(Factor { tensor, labels: order })
     };
-    let mut factors = tensors.into_iter().zip(factors).map(once).collect::<Result<Vec<_>>>()?;
+    let mut factors = tensors.iter().zip(&factors).map(once).collect::<Result<Vec<_>>>()?;
     loop {
         for i in 0..factors.len() {
             let others = factors.iter().enumerate().filter(|(j, _)| *j != i);
@@ -369,7 +370,7 @@ impl Factor {
             };
             let shape =
                 Shape::new(op, order.iter().map(|label| extents[label]).collect::<Vec<_>>())?;
-            let product = Tensor::of(&products(&entries(self)?, &entries(other)?)?, shape)?;
+            let product = Tensor::of(products(&entries(self)?, &entries(other)?)?, shape)?;
             return Self { tensor: product, labels: order }.summed_but(&labels);
         }
         let matrix = |factor: &Self, rows: &[Label], columns: &[Label]| {

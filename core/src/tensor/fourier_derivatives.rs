@@ -23,7 +23,7 @@ impl OfTransform {
     /// A transform of another kind, of rows that may be complex.
     fn as_kind(&self, kind: Transform, rows: &Tensor, shape: &Shape) -> Result<Tensor> {
         let length = Length { kind, n: self.length.n };
-        Tensor::of(&rows.transform(self.op, length, shape)?, shape.clone())
+        Tensor::of(rows.transform(self.op, length, shape)?, shape.clone())
     }
 
     /// The adjoint of the transform of rows of n complex entries, which is not divided by n.
@@ -47,7 +47,7 @@ impl OfTransform {
             let place = place.apply(Op::Rem, &[Scalar::UInt(n.max(1)).into()])?;
             part.try_mul(&factors.gather(&place, None)?)
         });
-        Tensor::of(&parts.collect::<Result<Vec<_>>>()?, rows.shape().clone())
+        Tensor::of(parts.collect::<Result<Vec<_>>>()?, rows.shape().clone())
     }
 }
 
@@ -56,7 +56,7 @@ impl Derivative for OfTransform {
         let zeros = v.session().zeros(v.dtype(), v.size())?;
         let mut parts = vec![zeros; self.n_parts[1]];
         parts[self.part] = v.clone();
-        let v = Tensor::of(&parts, self.shapes[1].clone())?;
+        let v = Tensor::of(parts, self.shapes[1].clone())?;
         let n = self.length.n;
         let by_n = Scalar::UInt(n).to_f64().recip();
         let adjoint = match self.length.kind {
@@ -90,7 +90,7 @@ impl Derivative for OfTransform {
             None => arg.session().zeros(arg.dtype(), arg.size()),
         };
         let rows = args.iter().zip(t).map(or_zeros).collect::<Result<Vec<_>>>()?;
-        let rows = Tensor::of(&rows, self.shapes[0].clone())?;
+        let rows = Tensor::of(rows, self.shapes[0].clone())?;
         Ok(rows.transform(self.op, self.length, &self.shapes[1])?.swap_remove(self.part))
     }
 }

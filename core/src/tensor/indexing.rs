@@ -49,7 +49,7 @@ impl Tensor {
     pub(super) fn at_as(&self, reader: fn(u8) -> Reader, places: &[AxisIndex]) -> Result<Self> {
         let chosen = self.chosen(places)?;
         if chosen.numbers.is_empty() {
-            return self.viewed(chosen.view);
+            return Ok(self.viewed(chosen.view));
         }
         let (lanes, shape) = chosen.lanes(&self.parts[0], reader)?;
         let gather = |part: &Array| match part.size() {
@@ -60,7 +60,7 @@ impl Tensor {
             _ => part.gather(&lanes, None),
         };
         let parts = self.parts.iter().map(gather);
-        Self::of(&parts.collect::<Result<Vec<_>>>()?, shape)
+        Self::of(parts.collect::<Result<Vec<_>>>()?, shape)
     }
 
     /// The tensor with other entries at places: those of a value that broadcasts to what stands there. Of entries named
@@ -80,7 +80,7 @@ impl Tensor {
         places: &[AxisIndex],
         value: &Self,
     ) -> Result<Self> {
-        let whole = Self::of(&self.entries()?, self.shape().clone())?;
+        let whole = Self::of(self.entries()?, self.shape().clone())?;
         let chosen = whole.chosen(places)?;
         let (lanes, shape) = chosen.lanes(&whole.parts[0], reader)?;
         let value = value.as_entries(op, &shape)?.entries()?;
@@ -88,7 +88,7 @@ impl Tensor {
         for (part, value) in parts.iter_mut().zip(&value) {
             part.scatter(ScatterOp::Set, value, &lanes, None)?;
         }
-        Self::of(&parts, whole.shape().clone())
+        Self::of(parts, whole.shape().clone())
     }
 
     /// Stretched to the shape of entries that are written.
@@ -114,11 +114,10 @@ impl Tensor {
             let what = format!("got {n} indices for {}", self.shape());
             return Err(Error::Argument { op, what });
         }
-        let mut chosen = Chosen { view: View::clone(&self.view), numbers: Vec::new() };
+        let (mut view, mut numbers) = (View::clone(&self.view), Vec::new());
         let (mut axis, mut own) = (0, 0);
         for place_ in places {
-            let view = &chosen.view;
-            chosen.view = match place_ {
+            view = match place_ {
                 AxisIndex::Number(i) => {
                     let extent = view.shape().extents()[axis];
                     let at = place(*i, extent).map_err(|_| Error::IndexOutOfRange {
@@ -127,18 +126,18 @@ impl Tensor {
                         size: extent,
                     })?;
                     own += 1;
-                    view.part(axis, at, at + 1)?.squeezed(op, axis)?
+                    view.entry(axis, at)
                 }
                 AxisIndex::Slice(slice) => {
                     axis += 1;
                     own += 1;
-                    view.sliced(op, axis - 1, *slice)?
+                    view.sliced(axis - 1, *slice)
                 }
-                AxisIndex::Numbers(numbers) => {
-                    chosen.numbers.push(Numbers { axis, own, entries: numbers.clone() });
+                AxisIndex::Numbers(entries) => {
+                    numbers.push(Numbers { axis, own, entries: entries.clone() });
                     axis += 1;
                     own += 1;
-                    continue;
+                    view
                 }
                 AxisIndex::New => {
                     axis += 1;
@@ -146,7 +145,7 @@ impl Tensor {
                 }
             };
         }
-        Ok(chosen)
+        Ok(Chosen { view, numbers })
     }
 }
 
@@ -161,8 +160,7 @@ impl Chosen {
         let are_neighbours = axes.windows(2).all(|pair| pair[0] + 1 == pair[1]);
         let front = if are_neighbours { axes.first().copied().unwrap_or(0) } else { 0 };
         // What stays, with the axes of the numbers in one place.
-        let kept =
-            axes.iter().rev().try_fold(self.view.clone(), |view, &axis| view.without(axis))?;
+        let kept = axes.iter().rev().fold(self.view.clone(), |view, &axis| view.without(axis));
         let spread =
             |view: View| {
                 together.extents().iter().rev().try_fold(view, |view, &extent| {

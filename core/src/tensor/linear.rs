@@ -81,8 +81,8 @@ impl Tensor {
         let with = |matrix: [u64; 2]| Shape::new(op, [before.extents(), &matrix].concat());
         let a = self.broadcast(op, &with([rows, columns])?)?;
         let b = b.broadcast(op, &with([height, width])?)?;
-        let [a, b] = &alike(op, &[a, b])?[..] else { unreachable!("internal error: two tensors") };
-        let x = a.each_matrix(op, function, Some(b), before)?.swap_remove(0);
+        let both = alike(op, &[&a, &b])?;
+        let x = both[0].each_matrix(op, function, Some(&both[1]), before)?.swap_remove(0);
         if is_vector { x.squeeze(-1) } else { Ok(x) }
     }
 
@@ -121,7 +121,7 @@ impl Tensor {
         let shape = Shape::new(op, extents)?;
         let float = given.dtype().quotient().widened();
         let lanes = rows.each(|part| part.cast(float))?;
-        Self::of(&lanes.transform(op, length, &shape)?, shape)?.move_axis(-1, axis)
+        Self::of(lanes.transform(op, length, &shape)?, shape)?.move_axis(-1, axis)
     }
 
     /// The powers of the entries along one axis as rows, the highest first, in double precision. Recorded, not run.
@@ -134,12 +134,12 @@ impl Tensor {
             return Err(Error::Argument { op, what });
         }
         let entries = self.entries()?[0].cast(DType::F64)?;
-        let x = Self::of(&[entries], self.shape().clone())?;
+        let x = Self::of([entries], self.shape().clone())?;
         let mut powers = vec![x.each(|part| part.session().full(DType::F64, 1, part.size()))?];
         for _ in 0..degree {
             let [last] = &powers[powers.len() - 1].parts[..] else { break };
             let next = last.try_mul(&x.entries()?[0])?;
-            powers.push(Self::of(&[next], self.shape().clone())?);
+            powers.push(Self::of([next], self.shape().clone())?);
         }
         powers.reverse();
         Self::stack(&powers, 1)
@@ -195,7 +195,7 @@ impl Tensor {
         let place = self.shape().axis("fft", axis)?;
         let extent = self.shape().extents()[place];
         if n <= extent {
-            return self.range(place, 0, n);
+            return Ok(self.range(place, 0, n));
         }
         let mut widths = vec![[0, 0]; self.shape().rank()];
         widths[place] = [0, n - extent];
@@ -265,7 +265,7 @@ impl Tensor {
             let one = |tensor: &Self| {
                 let extents = tensor.shape().extents();
                 let matrix = Shape::new(op, &extents[extents.len() - 2..])?;
-                Self::of(&tensor.each(|part| part.session().zeros(part.dtype(), 1))?.parts, matrix)
+                Self::of(tensor.each(|part| part.session().zeros(part.dtype(), 1))?.parts, matrix)
             };
             let identity =
                 if function.needs_square() { one(self)?.matrix_power(0)? } else { one(self)? };
@@ -274,7 +274,7 @@ impl Tensor {
             let empty = |result: &Self| {
                 let shape = Shape::new(op, [before.extents(), result.shape().extents()].concat())?;
                 let none = result.parts.iter().map(|part| part.session().zeros(part.dtype(), 0));
-                Self::of(&none.collect::<Result<Vec<_>>>()?, shape)
+                Self::of(none.collect::<Result<Vec<_>>>()?, shape)
             };
             return shapes.iter().map(empty).collect();
         }
@@ -306,7 +306,7 @@ impl Tensor {
             if first.imag.is_some() {
                 parts.push(plane(&|matrix| matrix.imag.clone().unwrap_or_default())?);
             }
-            Self::of(&parts, shape)
+            Self::of(parts, shape)
         };
         let results = (0..results[0].len()).map(joined).collect::<Result<Vec<_>>>()?;
         let inputs: Vec<&Self> = std::iter::once(self).chain(other).collect();

@@ -60,7 +60,7 @@ pub(super) fn with_derivatives(
             result.parts[part].with_derivative(op, &all, rule)
         };
         let parts = (0..result.parts.len()).map(part).collect::<Result<Vec<_>>>()?;
-        Tensor::of(&parts, result.shape().clone())
+        Tensor::of(parts, result.shape().clone())
     };
     results.iter().enumerate().map(|(i, result)| with(i, result)).collect()
 }
@@ -76,7 +76,7 @@ impl OfMatrices {
         let tensor = |(shape, n): &(Shape, usize)| {
             let (parts, rest) = arrays.split_at(*n);
             *arrays = rest;
-            Tensor::of(parts, shape.clone())
+            Tensor::of(parts.iter().cloned(), shape.clone())
         };
         shapes.iter().map(tensor).collect()
     }
@@ -101,7 +101,7 @@ impl OfMatrices {
         let zeros = v.session().zeros(v.dtype(), v.size())?;
         let mut parts = vec![zeros; *n_parts];
         parts[self.part] = v.clone();
-        Tensor::of(&parts, shape.clone())
+        Tensor::of(parts, shape.clone())
     }
 }
 
@@ -387,7 +387,7 @@ impl Tensor {
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;
         let extents = self.shape().extents();
-        Self::of(&parts, Shape::new("diag", &extents[..extents.len() - 1])?)
+        Self::of(parts, Shape::new("diag", &extents[..extents.len() - 1])?)
     }
 
     /// Numbers, one for each matrix, as matrices of one entry.
@@ -401,7 +401,7 @@ impl Tensor {
             [real, _] => vec![real.try_sub(real)?, self.entries()?.swap_remove(1)],
             _ => return self.less(self),
         };
-        Self::of(&lanes, self.shape().clone())
+        Self::of(lanes, self.shape().clone())
     }
 
     /// The sums over matrices.
@@ -420,7 +420,7 @@ impl Tensor {
     pub(super) fn on_diagonal_ones(&self) -> Result<Self> {
         let part = &self.parts[0];
         let ones = part.session().full(part.dtype(), 1, self.shape().n_entries())?;
-        Self::of(&[ones], self.shape().clone())?.on_diagonal()
+        Self::of([ones], self.shape().clone())?.on_diagonal()
     }
 
     /// The derivative of the exponential in a direction: a block of that of `[[A, E], [0, A]]`.

@@ -91,14 +91,14 @@ impl Tensor {
             let what = format!("got {} lanes for the {n} entries of {shape}", part.size());
             return Err(Error::Argument { op, what });
         }
-        Self::of(parts, shape)
+        Self::of(parts.iter().cloned(), shape)
     }
 
     /// As [`Tensor::new`], of parts that fit.
-    pub(crate) fn of(parts: &[Array], shape: Shape) -> Result<Self> {
+    pub(crate) fn of(parts: impl IntoIterator<Item = Array>, shape: Shape) -> Result<Self> {
         let n = shape.n_entries();
-        let fit = |part: &Array| if part.size() == n { Ok(part.clone()) } else { part.resize(n) };
-        let parts = parts.iter().map(fit).collect::<Result<_>>()?;
+        let fit = |part: Array| if part.size() == n { Ok(part) } else { part.resize(n) };
+        let parts = parts.into_iter().map(fit).collect::<Result<_>>()?;
         Ok(Self { parts, view: Arc::new(View::whole(shape)) })
     }
 
@@ -173,7 +173,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::entries`].
     pub fn whole(&self) -> Result<Self> {
-        Self::of(&self.entries()?, self.shape().clone())
+        Self::of(self.entries()?, self.shape().clone())
     }
 
     /// The same entries by themselves, for who evaluates them, if they are some of more lanes that are not evaluated yet:
@@ -216,7 +216,7 @@ impl Tensor {
         }
         let mut parts = self.entries()?;
         parts[i] = part.entries()?[0].cast(lhs)?;
-        Self::of(&parts, self.shape().clone())
+        Self::of(parts, self.shape().clone())
     }
 
     /// The entries as complex ones: real ones without imaginary part.
@@ -283,7 +283,7 @@ impl Tensor {
     /// `Argument` if they are not as many.
     pub fn reshape(&self, extents: &[i64]) -> Result<Self> {
         let shape = self.shape().reshaped("reshape", extents)?;
-        Self::of(&self.entries()?, shape)
+        Self::of(self.entries()?, shape)
     }
 
     /// As [`Tensor::reshape`]; one entry stands in every entry of the shape.
@@ -303,7 +303,7 @@ impl Tensor {
         if self.shape().extents() == extents {
             return Ok(self.clone());
         }
-        Self::of(&self.entries()?, Shape::new(op, extents)?)
+        Self::of(self.entries()?, Shape::new(op, extents)?)
     }
 
     /// The axes in another order.
@@ -311,7 +311,7 @@ impl Tensor {
     /// # Errors
     /// `Argument` unless each axis is named once.
     pub fn permute(&self, axes: &[i64]) -> Result<Self> {
-        self.viewed(self.view.permuted("permute", axes)?)
+        Ok(self.viewed(self.view.permuted("permute", axes)?))
     }
 
     /// The axes in opposite order.
@@ -343,7 +343,7 @@ impl Tensor {
     /// `Argument` if there is no such axis.
     pub fn slice(&self, axis: i64, slice: impl Into<Slice>) -> Result<Self> {
         let axis = self.shape().axis("slice", axis)?;
-        self.viewed(self.view.sliced("slice", axis, slice.into())?)
+        Ok(self.viewed(View::clone(&self.view).sliced(axis, slice.into())))
     }
 
     /// The entries in opposite order along axes, or along all.
@@ -353,8 +353,8 @@ impl Tensor {
     pub fn flip(&self, axes: Option<&[i64]>) -> Result<Self> {
         let axes = self.shape().axes("flip", axes)?;
         let turned = Slice::from(..).step_by(-1);
-        let flip = |view: View, &axis: &usize| view.sliced("flip", axis, turned);
-        self.viewed(axes.iter().try_fold(View::clone(&self.view), flip)?)
+        let flip = |view: View, &axis: &usize| view.sliced(axis, turned);
+        Ok(self.viewed(axes.iter().fold(View::clone(&self.view), flip)))
     }
 
     /// Without an axis of one entry.
@@ -363,7 +363,7 @@ impl Tensor {
     /// `Argument` if it has another number of entries, or there is no such axis.
     pub fn squeeze(&self, axis: i64) -> Result<Self> {
         let axis = self.shape().axis("squeeze", axis)?;
-        self.viewed(self.view.squeezed("squeeze", axis)?)
+        self.squeezed(axis)
     }
 
     /// With an axis of one entry in front of another; -1 is behind all.
@@ -371,12 +371,21 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such place, or no room for an axis.
     pub fn expand(&self, axis: i64) -> Result<Self> {
-        let (op, rank) = ("expand", self.shape().rank());
-        let place = place(axis, rank as u64 + 1).map_err(|_| {
+        let op = "expand";
+        let place = self.place_between(op, axis)?;
+        Ok(self.viewed(View::clone(&self.view).expanded(op, place)?))
+    }
+
+    /// The place of a new axis; negative ones count from behind all.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such place.
+    fn place_between(&self, op: &'static str, axis: i64) -> Result<usize> {
+        let rank = self.shape().rank();
+        place(axis, rank as u64 + 1).map(exactly).map_err(|_| {
             let what = format!("got {axis} as the place of an axis in {}", self.shape());
             Error::Argument { op, what: format!("{what}, expected -{} to {rank}", rank + 1) }
-        })?;
-        self.viewed(self.view.expanded(op, exactly(place))?)
+        })
     }
 
     /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.
@@ -389,21 +398,21 @@ impl Tensor {
     }
 
     pub(crate) fn broadcast(&self, op: &str, shape: &Shape) -> Result<Self> {
-        self.viewed(self.view.broadcast(op, shape)?)
+        Ok(self.viewed(self.view.broadcast(op, shape)?))
     }
 
     /// The entries from one number up to another along an axis.
-    fn range(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
-        self.viewed(self.view.part(axis, start, end)?)
+    fn range(&self, axis: usize, start: u64, end: u64) -> Self {
+        self.viewed(View::clone(&self.view).part(axis, start, end))
     }
 
     /// As [`Tensor::squeeze`].
     fn squeezed(&self, axis: usize) -> Result<Self> {
-        self.viewed(self.view.squeezed("squeeze", axis)?)
+        Ok(self.viewed(View::clone(&self.view).squeezed("squeeze", axis)?))
     }
 
-    fn viewed(&self, view: View) -> Result<Self> {
-        Ok(Self { parts: self.parts.clone(), view: Arc::new(view) })
+    fn viewed(&self, view: View) -> Self {
+        Self { parts: self.parts.clone(), view: Arc::new(view) }
     }
 }
 
@@ -440,7 +449,7 @@ impl Tensor {
     /// The numbers from 0 up along one axis. Recorded, not run.
     fn counting(session: &Session, dtype: DType, n: u64) -> Result<Self> {
         let numbers = session.arange(dtype, 0.into(), Scalar::UInt(n), 1.into())?;
-        Self::of(&[numbers], Shape::line(n))
+        Self::of([numbers], Shape::line(n))
     }
 }
 

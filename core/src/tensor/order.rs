@@ -70,7 +70,7 @@ impl Tensor {
             let all = Self::from(&self.entries()?[0]);
             let found = all.each(|x| if op == ReduceOp::Min { x.argmin() } else { x.argmax() })?;
             let ones = vec![1; if keeps { self.shape().rank() } else { 0 }];
-            return Self::of(found.parts(), Shape::new(name, ones)?);
+            return Self::of(found.parts, Shape::new(name, ones)?);
         };
         let extent = self.shape().extents()[self.shape().axis(name, axis)?];
         if extent == 0 {
@@ -98,7 +98,7 @@ impl Tensor {
         let lane = lane.broadcast(name, x.shape())?.entries()?;
         let beyond = Scalar::UInt(u64::MAX >> (64 - counter.bits()));
         let found = found.apply(Op::Select, &[(&lane[0]).into(), beyond.into()])?;
-        let found = Self::of(&[found], x.shape().clone())?;
+        let found = Self::of([found], x.shape().clone())?;
         let least = found.reduce(ReduceOp::Min, Some(&[-1]), true)?;
         let least = first_if_none(&least)?.move_axis(-1, axis)?;
         if keeps { Ok(least) } else { least.squeeze(axis) }
@@ -180,7 +180,7 @@ impl Tensor {
         let wide = dtype.widened();
         let sorted = self.sort(Order::Ascending, exactly(axis))?;
         let at = |i: u64| {
-            let entries = sorted.range(axis, i, i + 1)?.entries()?;
+            let entries = sorted.range(axis, i, i + 1).entries()?;
             entries[0].cast(wide)
         };
         let result = if n == 0 {
@@ -190,7 +190,7 @@ impl Tensor {
             let broken = last.apply(Op::Ne, &[(&last).into()])?;
             broken.apply(Op::Select, &[(&last).into(), (&value).into()])?
         };
-        Self::of(&[result.cast(dtype)?], shape)
+        Self::of([result.cast(dtype)?], shape)
     }
 
     /// What is made of the rows along an axis, which lie behind each other and are so long: as many entries.
@@ -207,16 +207,16 @@ impl Tensor {
             // None, of the type that one would have.
             let none = change(&self.sample()?, 1)?.dtype();
             let none = self.parts[0].session().zeros(none, 0)?;
-            return Self::of(&[none], self.shape().clone());
+            return Self::of([none], self.shape().clone());
         }
         let changed = change(&rows.entries()?[0], extent)?;
-        Self::of(&[changed], rows.shape().clone())?.move_axis(-1, exactly(place))
+        Self::of([changed], rows.shape().clone())?.move_axis(-1, exactly(place))
     }
 
     /// Real and imaginary parts as one, of a single part it itself.
     fn zip(parts: &[Self]) -> Result<Self> {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
-        Self::of(&entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
+        Self::of(entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
 }
 

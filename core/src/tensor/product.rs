@@ -47,8 +47,8 @@ impl Tensor {
             );
             return Err(Error::Forms { what, remedy });
         }
-        let factors = alike(op, &[self.clone(), other.clone()])?;
-        let [left, right] = [&factors[0], &factors[1]];
+        let factors = alike(op, &[self, other])?;
+        let [left, right] = [&*factors[0], &*factors[1]];
         if ranks.contains(&1) { left.by_vector(right) } else { left.by_matrices(right) }
     }
 
@@ -85,7 +85,7 @@ impl Tensor {
         }
         let operands: Vec<&Array> = self.parts.iter().chain(&other.parts).collect();
         let parts = session.products(parts.iter().map(|&part| product(part)), &operands)?;
-        Self::of(&parts, Shape::new("matmul", [rows, columns])?).map(Some)
+        Self::of(parts, Shape::new("matmul", [rows, columns])?).map(Some)
     }
 
     /// Rows and columns of a matrix that lies in memory row by row.
@@ -105,7 +105,7 @@ impl Tensor {
         let shape = self.shape().broadcast(op, right.shape())?;
         let [left, right] =
             [self.broadcast(op, &shape)?.entries()?, right.broadcast(op, &shape)?.entries()?];
-        Self::of(&products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
+        Self::of(products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
     }
 
     /// The product of floats where the matrices lie in memory, row by row or column by column: each is read once, where it
@@ -131,7 +131,7 @@ impl Tensor {
         let factors = vector.entries()?;
         let ids = session.ids("matmul", &[lanes, &factors[0]])?;
         let sums = session.record(|recorder| recorder.weighted_sums(ids[0], ids[1], inner))?;
-        Self::of(&[sums], Shape::new("matmul", extents)?).map(Some)
+        Self::of([sums], Shape::new("matmul", extents)?).map(Some)
     }
 
     fn by_matrices(&self, other: &Self) -> Result<Self> {
@@ -148,7 +148,7 @@ impl Tensor {
         let session = self.parts[0].session();
         if shape.n_entries() == 0 || depth == 0 {
             let zero = session.zeros(dtype, 1)?;
-            return Self::of(&vec![zero; self.parts.len()], shape);
+            return Self::of(vec![zero; self.parts.len()], shape);
         }
         let [small_depth, small_columns] = [depth, columns].map(u32::try_from);
         let (Ok(small_depth), Ok(small_columns)) = (small_depth, small_columns) else {
@@ -177,7 +177,7 @@ impl Tensor {
         let parts: &[Part] =
             if self.is_complex() { &[Part::Real, Part::Imag] } else { &[Part::Whole] };
         let parts = session.products(parts.iter().map(|&part| product(part)), &operands)?;
-        Self::of(&parts, shape)
+        Self::of(parts, shape)
     }
 
     /// The sum of the products of entries, the second conjugated if `conjugates_second`, else the first; in the order of

@@ -1,5 +1,11 @@
 //! Tensors put together, and their entries in other places along axes.
 
+use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::view::View;
 use super::{AxisIndex, Parts, Shape, Tensor};
 use crate::array::{Array, Slice};
 use crate::convert::exactly;
@@ -16,58 +22,72 @@ const TOO_MANY: &str = "more entries than 2^63";
 /// Bytes that a tensor takes on the host, in a list and with a view of its own.
 const PART: u64 = 512;
 
+/// Something for each of some tensors, mostly few.
+type OfFew<T> = SmallVec<[T; 2]>;
+
 impl Tensor {
     /// Tensors behind each other along an axis, promoted to one type; other axes are equal.
     ///
     /// # Errors
     /// `Argument` if there is none, or no such axis; `Forms`, naming the shapes, if other axes differ; `TypeMismatch`.
-    pub fn concat(tensors: &[Self], axis: i64) -> Result<Self> {
+    pub fn concat(tensors: &[impl Borrow<Self>], axis: i64) -> Result<Self> {
         Self::joined("concat", tensors, axis)
     }
 
     /// As [`Tensor::concat`], for another function, which errors name.
-    pub(crate) fn joined(op: &'static str, tensors: &[Self], axis: i64) -> Result<Self> {
+    pub(crate) fn joined(
+        op: &'static str,
+        tensors: &[impl Borrow<Self>],
+        axis: i64,
+    ) -> Result<Self> {
+        let tensors = borrowed(tensors);
         let Some(first) = tensors.first() else {
             let what = "got an empty list, expected tensors or arrays".into();
             return Err(Error::Argument { op, what });
         };
         let axis = first.shape().axis(op, axis)?;
-        let mut extent = 0;
-        for tensor in tensors {
+        for tensor in &tensors {
             let own = tensor.shape();
-            let fits = own.rank() == first.shape().rank()
-                && own.with_extent(op, axis, 0)? == first.shape().with_extent(op, axis, 0)?;
-            if !fits {
+            if !own.is_like(first.shape(), axis) {
                 let what =
                     format!("{op}: shapes {} and {own} differ beside axis {axis}", first.shape());
                 return Err(Error::forms(what));
             }
-            extent += own.extents()[axis];
         }
+        let views = tensors.iter().map(|tensor| View::clone(&tensor.view).moved(axis, 0));
+        Self::behind_each_other(op, &tensors, &views.collect::<OfFew<_>>(), axis)
+    }
+
+    /// Tensors seen in ways whose first axes are joined; that axis of the result then goes to its place.
+    fn behind_each_other(
+        op: &'static str,
+        tensors: &[&Self],
+        views: &[View],
+        axis: usize,
+    ) -> Result<Self> {
         let tensors = alike(op, tensors)?;
-        let in_front: Vec<Parts> = tensors
-            .iter()
-            .map(|tensor| tensor.move_axis(exactly(axis), 0)?.entries())
-            .collect::<Result<_>>()?;
-        let session = first.parts()[0].session();
+        let extents = views.iter().map(|view| view.shape().extents()[0]);
+        // Beyond 2^63 there is no shape.
+        let extent = extents.fold(0, u64::saturating_add);
+        let shape = views[0].shape().with_extent(op, 0, extent)?;
+        let session = tensors[0].parts[0].session();
         let part = |i: usize| {
-            let lanes: Vec<&Array> = in_front.iter().map(|parts| &parts[i]).collect();
-            session.concat(&lanes)
+            let of_each = tensors.iter().zip(views);
+            let lanes = of_each.map(|(tensor, view)| view.lanes_of(&tensor.parts[i]));
+            let lanes = lanes.collect::<Result<OfFew<Cow<'_, Array>>>>()?;
+            session.concat(&lanes.iter().map(Cow::as_ref).collect::<OfFew<&Array>>())
         };
-        let parts = (0..tensors[0].parts().len()).map(part).collect::<Result<Vec<_>>>()?;
-        let mut extents = first.shape().extents().to_vec();
-        extents.remove(axis);
-        extents.insert(0, extent);
-        Self::of(&parts, Shape::new(op, extents)?)?.move_axis(0, exactly(axis))
+        let parts = (0..tensors[0].parts.len()).map(part).collect::<Result<Parts>>()?;
+        Ok(Self { parts, view: Arc::new(View::whole(shape).moved(0, axis)) })
     }
 
     /// Tensors of one shape along a new axis.
     ///
     /// # Errors
     /// As [`Tensor::concat`]; `Forms` if shapes differ.
-    pub fn stack(tensors: &[Self], axis: i64) -> Result<Self> {
-        let op = "stack";
-        if let [first, others @ ..] = tensors
+    pub fn stack(tensors: &[impl Borrow<Self>], axis: i64) -> Result<Self> {
+        let (op, tensors) = ("stack", borrowed(tensors));
+        if let [first, others @ ..] = &tensors[..]
             && let Some(other) = others.iter().find(|other| other.shape() != first.shape())
         {
             let what = format!("{op}: got the shapes {} and {}", first.shape(), other.shape());
@@ -77,8 +97,10 @@ impl Tensor {
                 remedy: Some(remedy),
             });
         }
-        let wide = tensors.iter().map(|tensor| tensor.expand(axis)).collect::<Result<Vec<_>>>()?;
-        Self::joined(op, &wide, axis)
+        let Some(first) = tensors.first() else { return Self::joined(op, &tensors, axis) };
+        let axis = first.place_between(op, axis)?;
+        let views = tensors.iter().map(|tensor| View::clone(&tensor.view).expanded(op, 0));
+        Self::behind_each_other(op, &tensors, &views.collect::<Result<OfFew<_>>>()?, axis)
     }
 
     /// An axis in another place, the others in their order.
@@ -91,10 +113,7 @@ impl Tensor {
         if from == to {
             return Ok(self.clone());
         }
-        let mut axes: Vec<i64> = (0..exactly::<i64>(self.shape().rank())).collect();
-        let axis = axes.remove(from);
-        axes.insert(to, axis);
-        self.permute(&axes)
+        Ok(self.viewed(View::clone(&self.view).moved(from, to)))
     }
 
     /// Two axes changed for each other.
@@ -213,7 +232,7 @@ impl Tensor {
             let [start, stop] = [before, before + extent].map(exactly::<i64>);
             AxisIndex::Slice(Slice::new(start, stop, 1))
         };
-        Self::of(&padding, shape)?.with_at(&pairs.map(place).collect::<Vec<_>>(), self)
+        Self::of(padding, shape)?.with_at(&pairs.map(place).collect::<Vec<_>>(), self)
     }
 
     /// The parts of an axis, n of one length.
@@ -254,7 +273,7 @@ impl Tensor {
                 let side = n.checked_add(from);
                 let side = side.ok_or_else(|| Error::Argument { op, what: TOO_MANY.into() })?;
                 let zero = self.each(|part| part.session().zeros(part.dtype(), 1))?;
-                let zeros = Self::of(zero.parts(), Shape::new(op, [side, side])?)?;
+                let zeros = Self::of(zero.parts, Shape::new(op, [side, side])?)?;
                 let session = self.parts()[0].session();
                 let first = Self::counting(session, DType::U64, n)?;
                 let moved = first.each(|numbers| numbers.try_add(Scalar::UInt(from)))?;
@@ -263,9 +282,9 @@ impl Tensor {
             }
             [m, n] => {
                 let (axis, extent) = if above < 0 { (0, m) } else { (1, n) };
-                let rest = self.range(axis, from.min(extent), extent)?;
+                let rest = self.range(axis, from.min(extent), extent);
                 let side = rest.shape().extents().iter().copied().min().unwrap_or(0);
-                rest.viewed(rest.view.together(op, &[(side, vec![0, 1])])?)
+                Ok(rest.viewed(rest.view.together(op, &[(side, vec![0, 1])])?))
             }
             _ => {
                 let what = format!("got {}, expected one axis or two", self.shape());
@@ -294,11 +313,11 @@ impl Tensor {
         // All matrices have the same sides, of which none is so far.
         let above = above.clamp(-exactly::<i64>(m), exactly(n));
         let is_kept = column.try_sub(&row)?.apply(keeps, &[above.into()])?;
-        let is_kept = Self::of(&[is_kept], shape)?.broadcast(op, self.shape())?.entries()?;
+        let is_kept = Self::of([is_kept], shape)?.broadcast(op, self.shape())?.entries()?;
         let zero = session.zeros(self.dtype(), 1)?;
         let entries = self.entries()?;
         let parts = entries.iter().map(|part| is_kept[0].select(part, &zero));
-        Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
+        Self::of(parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
     pub(super) fn extent(&self, op: &'static str, axis: i64) -> Result<u64> {
@@ -313,22 +332,32 @@ impl Tensor {
     }
 }
 
+fn borrowed(tensors: &[impl Borrow<Tensor>]) -> OfFew<&Tensor> {
+    tensors.iter().map(Borrow::borrow).collect()
+}
+
 /// Tensors of one type, complex if one of them is.
-pub(super) fn alike(op: &'static str, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
-    let mut dtypes = tensors.iter().map(Tensor::dtype);
+pub(super) fn alike<'t>(
+    op: &'static str,
+    tensors: &[&'t Tensor],
+) -> Result<OfFew<Cow<'t, Tensor>>> {
+    let mut dtypes = tensors.iter().map(|tensor| tensor.dtype());
     let first = dtypes.next().unwrap_or(DType::F32);
     let common =
         |lhs: DType, rhs: DType| lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs });
     let dtype = dtypes.try_fold(first, common)?;
-    let is_complex = tensors.iter().any(Tensor::is_complex);
-    let like = |tensor: &Tensor| {
+    let is_complex = tensors.iter().any(|tensor| tensor.is_complex());
+    let like = |&tensor: &&'t Tensor| {
+        if (tensor.dtype(), tensor.is_complex()) == (dtype, is_complex) {
+            return Ok(Cow::Borrowed(tensor));
+        }
         let mut tensor = tensor.each(|part| part.cast(dtype))?;
         if is_complex && !tensor.is_complex() {
             let real = &tensor.parts[0];
             let zeros = real.session().zeros(dtype, real.size())?;
             tensor.parts.push(zeros);
         }
-        Ok(tensor)
+        Ok(Cow::Owned(tensor))
     };
     tensors.iter().map(like).collect()
 }

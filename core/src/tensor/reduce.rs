@@ -79,7 +79,7 @@ impl Tensor {
             [real, imag] => real.try_add(imag)?,
             squares => squares[0].clone(),
         };
-        let square = Self::of(&[square], self.shape().clone())?;
+        let square = Self::of([square], self.shape().clone())?;
         if ddof == 0.0 {
             return square.mean(axes, keeps)?.each(|var| var.cast(own));
         }
@@ -104,12 +104,12 @@ impl Tensor {
         let reduced = match axes[..] {
             // Of no axes every entry is its own result, of the type that results have.
             [] if rank > 0 => {
-                let one = Self::of(&vec![self.sample()?; self.parts.len()], Shape::line(1))?;
+                let one = Self::of(vec![self.sample()?; self.parts.len()], Shape::line(1))?;
                 let dtype = of_all(&one)?.dtype();
                 return self.each(|part| part.cast(dtype));
             }
             _ if axes.len() == rank => {
-                let all = Self::of(&self.entries()?, Shape::line(self.shape().n_entries()))?;
+                let all = Self::of(self.entries()?, Shape::line(self.shape().n_entries()))?;
                 Self { parts: of_all(&all)?.parts, view: Arc::new(View::whole(Shape::number())) }
             }
             [axis] => along(self, axis)?.squeezed(axis)?,
@@ -130,7 +130,8 @@ impl Tensor {
             return Ok(reduced);
         }
         axes.iter()
-            .try_fold(reduced, |reduced, &axis| reduced.viewed(reduced.view.expanded(op, axis)?))
+            .try_fold(View::clone(&reduced.view), |view, &axis| view.expanded(op, axis))
+            .map(|view| reduced.viewed(view))
     }
 
     /// The axes behind all others, as one.
@@ -142,7 +143,7 @@ impl Tensor {
             order.iter().map(|&axis| extents[exactly::<usize>(axis)]).collect();
         let merged = shape.split_off(extents.len() - axes.len()).iter().product();
         shape.push(merged);
-        Self::of(&self.permute(&order)?.entries()?, Shape::new(op, shape)?)
+        Self::of(self.permute(&order)?.entries()?, Shape::new(op, shape)?)
     }
 
     /// The entries along an axis combined into one.
@@ -183,7 +184,7 @@ impl Tensor {
         }
         let mut extents = self.shape().extents().to_vec();
         extents[axis] = 1;
-        Self::of(&identity, Shape::new(op.name(), extents)?)
+        Self::of(identity, Shape::new(op.name(), extents)?)
     }
 
     /// The product of complex entries along an axis, of which there are some: the first half times the second, again and again. One that is left
@@ -194,14 +195,14 @@ impl Tensor {
         while halved.shape().extents()[axis] > 1 {
             let n = halved.shape().extents()[axis];
             if n % 2 == 1 {
-                let last = halved.range(axis, n - 1, n)?;
+                let last = halved.range(axis, n - 1, n);
                 left_over = Some(match left_over {
                     Some(others) => last.with(op, &others)?,
                     None => last,
                 });
             }
             let [first, second] = [0, n / 2].map(|start| halved.range(axis, start, start + n / 2));
-            halved = first?.with(op, &second?)?;
+            halved = first.with(op, &second)?;
         }
         match left_over {
             Some(others) => halved.with(op, &others),
@@ -213,11 +214,11 @@ impl Tensor {
     fn with(&self, op: ReduceOp, other: &Self) -> Result<Self> {
         let (own, others) = (self.entries()?, other.entries()?);
         if op == ReduceOp::Prod {
-            return Self::of(&products(&own, &others)?, self.shape().clone());
+            return Self::of(products(&own, &others)?, self.shape().clone());
         }
         let pairs = own.iter().zip(&others);
         let parts = pairs.map(|(a, b)| a.apply(op.combine(), &[b.into()]));
-        Self::of(&parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
+        Self::of(parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
     /// Entries along an axis, of which there are some, combined where they lie; of a type for [`Recorder::along`].
@@ -245,7 +246,7 @@ impl Tensor {
         for (place, &axis) in order.iter().enumerate() {
             back[exactly::<usize>(axis)] = exactly(place);
         }
-        Self::of(&parts, Shape::new(op.name(), extents)?)?.permute(&back)
+        Self::of(parts, Shape::new(op.name(), extents)?)?.permute(&back)
     }
 
     /// The numbers along an axis of the first entries with the bits of values, one for each line: as [`Recorder::first_place`].
@@ -256,7 +257,7 @@ impl Tensor {
         let part = &self.parts[0];
         let session = part.session();
         if part.literal().is_some() {
-            return Self::of(&[session.zeros(DType::U32, 1)?], values.shape().clone());
+            return Self::of([session.zeros(DType::U32, 1)?], values.shape().clone());
         }
         let (extent, own) = (self.shape().extents()[axis], exactly::<i64>(axis));
         let lying = self.permute(&order)?;
@@ -270,7 +271,7 @@ impl Tensor {
         for (place, &axis) in order.iter().enumerate() {
             back[exactly::<usize>(axis)] = exactly(place);
         }
-        Self::of(&[found], values.shape().clone())?.permute(&back)
+        Self::of([found], values.shape().clone())?.permute(&back)
     }
 
     /// The entries along an axis, of which there are some and at most as many as accumulators, combined by halves:
@@ -278,7 +279,7 @@ impl Tensor {
     fn halves(&self, op: ReduceOp, axis: usize) -> Result<Self> {
         let entry = |j: u64| self.range(axis, j, j + 1);
         let extent = self.shape().extents()[axis];
-        let mut entries = (0..extent).map(entry).collect::<Result<Vec<_>>>()?;
+        let mut entries = (0..extent).map(entry).collect::<Vec<_>>();
         let mut half = entries.len().next_power_of_two() / 2;
         while half > 0 {
             let upper = entries.split_off(half.min(entries.len()));

@@ -17,8 +17,15 @@ pub(crate) type OfAxes<T> = SmallVec<[T; 4]>;
 /// Numbers of entries along the axes, the last of which runs fastest; without axes there is one entry.
 ///
 /// **Prints** as a list: `[2, 3]`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Shape(OfAxes<u64>);
+
+impl Clone for Shape {
+    fn clone(&self) -> Self {
+        // Copied as they lie, not one by one.
+        Self(OfAxes::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     /// A shape with these extents.
@@ -27,10 +34,7 @@ impl Shape {
     /// `Argument` for more than [`MAX_RANK`] axes, or 2⁶³ entries and more.
     pub fn new(op: &'static str, extents: impl AsRef<[u64]>) -> Result<Self> {
         let shape = Self(SmallVec::from_slice(extents.as_ref()));
-        if shape.rank() > MAX_RANK {
-            let what = format!("got {} axes, expected at most {MAX_RANK}", shape.rank());
-            return Err(Error::Argument { op, what });
-        }
+        check_rank(op, shape.rank())?;
         // Where an extent is 0 there is no entry, but there may be one along other axes.
         let mut lengths = shape.0.iter().filter(|&&extent| extent > 0);
         let n = lengths.try_fold(1_u64, |n, &extent| n.checked_mul(extent));
@@ -49,6 +53,32 @@ impl Shape {
     /// The shape of one axis; there are never as many lanes as no shape may have.
     pub(crate) fn line(n: u64) -> Self {
         Self(smallvec![n])
+    }
+
+    /// Changes an extent into one that is no larger.
+    pub(super) fn shrink(&mut self, axis: usize, extent: u64) {
+        debug_assert!(extent <= self.0[axis], "internal error: an extent that grew");
+        self.0[axis] = extent;
+    }
+
+    /// Takes an axis away; of those that are left no more entries are left than there were, unless it had none.
+    pub(super) fn remove(&mut self, axis: usize) {
+        self.0.remove(axis);
+    }
+
+    /// Puts an axis into another place.
+    pub(super) fn relocate(&mut self, from: usize, to: usize) {
+        let extent = self.0.remove(from);
+        self.0.insert(to, extent);
+    }
+
+    /// Puts an axis of one entry in front of another, or behind all.
+    ///
+    /// # Errors
+    /// `Argument` for too many axes.
+    pub(super) fn insert(&mut self, op: &'static str, axis: usize) -> Result<()> {
+        self.0.insert(axis, 1);
+        check_rank(op, self.rank())
     }
 
     /// The extents, of the outermost axis first.
@@ -83,9 +113,15 @@ impl Shape {
 
     /// The shape with an axis of another extent.
     pub(crate) fn with_extent(&self, op: &'static str, axis: usize, extent: u64) -> Result<Self> {
-        let mut extents = self.0.clone();
+        let mut extents = OfAxes::from_slice(&self.0);
         extents[axis] = extent;
         Self::new(op, extents)
+    }
+
+    /// Whether the extents are those of another shape, but perhaps for an axis.
+    pub(super) fn is_like(&self, other: &Self, axis: usize) -> bool {
+        let mut both = self.0.iter().zip(&other.0).enumerate();
+        self.rank() == other.rank() && both.all(|(i, (own, other))| i == axis || own == other)
     }
 
     /// The numbers of axes in ascending order, or of all.
@@ -159,6 +195,14 @@ impl Shape {
         let extent = |&extent: &i64| if extent < 0 { n / known } else { extent.unsigned_abs() };
         Self::new(op, extents.iter().map(extent).collect::<OfAxes<_>>())
     }
+}
+
+fn check_rank(op: &'static str, rank: usize) -> Result<()> {
+    if rank <= MAX_RANK {
+        return Ok(());
+    }
+    let what = format!("got {rank} axes, expected at most {MAX_RANK}");
+    Err(Error::Argument { op, what })
 }
 
 impl fmt::Display for Shape {

@@ -40,7 +40,7 @@ impl Tensor {
         let shifted = self.shifted(op, Some(&[axis]))?;
         let sum = shifted.sum.broadcast(op, self.shape())?.entries()?;
         let share = shifted.entries.exp()?.try_div(&sum[0])?.cast(shifted.own)?;
-        Self::of(&[share], self.shape().clone())
+        Self::of([share], self.shape().clone())
     }
 
     /// The logarithms of [`Tensor::softmax`], without the loss that small shares have.
@@ -55,7 +55,7 @@ impl Tensor {
         let shifted = self.shifted(op, Some(&[axis]))?;
         let logs = shifted.sum.each(Array::log)?.broadcast(op, self.shape())?.entries()?;
         let log = shifted.entries.try_sub(&logs[0])?.cast(shifted.own)?;
-        Self::of(&[log], self.shape().clone())
+        Self::of([log], self.shape().clone())
     }
 
     fn shifted(&self, op: &'static str, axes: Option<&[i64]>) -> Result<Shifted> {
@@ -77,7 +77,7 @@ impl Tensor {
         })?;
         let (entries, wide) = (x.entries()?, largest.broadcast(op, self.shape())?.entries()?);
         let entries = entries[0].try_sub(&wide[0])?;
-        let exponentials = Self::of(&[entries.exp()?], self.shape().clone())?;
+        let exponentials = Self::of([entries.exp()?], self.shape().clone())?;
         let sum = exponentials.reduce(ReduceOp::Sum, axes, true)?;
         let largest = largest.entries()?[0].clone();
         Ok(Shifted { entries, largest, sum, own })

@@ -1,5 +1,6 @@
 //! Views: which lanes of an array the entries of a tensor are.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use smallvec::smallvec;
@@ -14,11 +15,19 @@ use crate::session::Session;
 /// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
 ///
 /// Transposing, slicing, stretching change the start and the steps alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct View {
     shape: Shape,
     start: u64,
     steps: OfAxes<i64>,
+}
+
+impl Clone for View {
+    fn clone(&self) -> Self {
+        // Copied as they lie, not one by one.
+        let steps = OfAxes::from_slice(&self.steps);
+        Self { shape: self.shape.clone(), start: self.start, steps }
+    }
 }
 
 impl View {
@@ -43,7 +52,7 @@ impl View {
     /// `Argument` unless each axis is named once.
     pub(crate) fn permuted(&self, op: &'static str, axes: &[i64]) -> Result<Self> {
         let places = axes.iter().map(|&axis| self.shape.axis(op, axis));
-        let places = places.collect::<Result<Vec<_>>>()?;
+        let places = places.collect::<Result<OfAxes<_>>>()?;
         let is_named = |axis: &usize| places.contains(axis);
         if places.len() != self.shape.rank() || !(0..places.len()).all(|axis| is_named(&axis)) {
             let what = format!("got the axes {axes:?} of {}, expected each once", self.shape);
@@ -55,51 +64,57 @@ impl View {
     }
 
     /// The entries from one number up to another along an axis, which has them.
-    ///
-    /// # Errors
-    /// None at present.
-    pub(crate) fn part(&self, axis: usize, start: u64, end: u64) -> Result<Self> {
+    pub(crate) fn part(self, axis: usize, start: u64, end: u64) -> Self {
         let [start, end] = [start, end].map(exactly::<i64>);
-        self.sliced("[]", axis, Slice::new(start, end, 1))
+        self.sliced(axis, Slice::new(start, end, 1))
+    }
+
+    /// One entry of an axis, which has it and goes away.
+    pub(crate) fn entry(mut self, axis: usize, entry: u64) -> Self {
+        let step = self.steps[axis].cast_unsigned();
+        self.start = self.start.wrapping_add(entry.wrapping_mul(step));
+        self.without(axis)
     }
 
     /// The lanes of a slice along an axis.
-    ///
-    /// # Errors
-    /// None at present.
-    pub(crate) fn sliced(&self, op: &'static str, axis: usize, slice: Slice) -> Result<Self> {
-        let mut extents = OfAxes::from_slice(self.shape.extents());
-        let (first, n, step) = slice.run(extents[axis]);
-        extents[axis] = n;
-        let (mut steps, mut start) = (self.steps.clone(), self.start);
-        start = start.wrapping_add(first.wrapping_mul(steps[axis].cast_unsigned()));
-        steps[axis] = steps[axis].wrapping_mul(step);
-        Ok(Self { shape: Shape::new(op, extents)?, start, steps })
+    pub(crate) fn sliced(mut self, axis: usize, slice: Slice) -> Self {
+        let (first, n, step) = slice.run(self.shape.extents()[axis]);
+        self.shape.shrink(axis, n);
+        let own = self.steps[axis];
+        self.start = self.start.wrapping_add(first.wrapping_mul(own.cast_unsigned()));
+        self.steps[axis] = own.wrapping_mul(step);
+        self
     }
 
     /// Without an axis of one entry.
     ///
     /// # Errors
     /// `Argument` if it has another number of entries.
-    pub(crate) fn squeezed(&self, op: &'static str, axis: usize) -> Result<Self> {
+    pub(crate) fn squeezed(self, op: &'static str, axis: usize) -> Result<Self> {
         let extent = self.shape.extents()[axis];
         if extent != 1 {
             let what = format!("axis {axis} of {} has {extent} entries, expected 1", self.shape);
             return Err(Error::Argument { op, what });
         }
-        self.without(axis)
+        Ok(self.without(axis))
     }
 
     /// With an axis of one entry in front of another, or behind all.
     ///
     /// # Errors
     /// `Argument` for too many axes.
-    pub(crate) fn expanded(&self, op: &'static str, axis: usize) -> Result<Self> {
-        let mut extents = OfAxes::from_slice(self.shape.extents());
-        let mut steps = self.steps.clone();
-        extents.insert(axis, 1);
-        steps.insert(axis, 0);
-        Ok(Self { shape: Shape::new(op, extents)?, start: self.start, steps })
+    pub(crate) fn expanded(mut self, op: &'static str, axis: usize) -> Result<Self> {
+        self.shape.insert(op, axis)?;
+        self.steps.insert(axis, 0);
+        Ok(self)
+    }
+
+    /// With an axis in another place, the others in their order.
+    pub(crate) fn moved(mut self, from: usize, to: usize) -> Self {
+        self.shape.relocate(from, to);
+        let step = self.steps.remove(from);
+        self.steps.insert(to, step);
+        self
     }
 
     /// Stretched to a shape.
@@ -123,29 +138,30 @@ impl View {
     /// # Errors
     /// As [`Array::gather`].
     pub(crate) fn entries_of(&self, array: &Array) -> Result<Array> {
+        self.lanes_of(array).map(Cow::into_owned)
+    }
+
+    /// As [`View::entries_of`]; the array itself where they are its lanes.
+    pub(crate) fn lanes_of<'a>(&self, array: &'a Array) -> Result<Cow<'a, Array>> {
         if self.is_whole(array.size()) {
-            return Ok(array.clone());
+            return Ok(Cow::Borrowed(array));
         }
         let (start, runs) = (self.start(), self.runs());
-        array.session().record(|recorder| recorder.view(array.id(), start, runs))
+        array.session().record(|recorder| recorder.view(array.id(), start, runs)).map(Cow::Owned)
     }
 
     /// Without an axis, of which the first entry stays.
-    pub(crate) fn without(&self, axis: usize) -> Result<Self> {
-        let mut extents = OfAxes::from_slice(self.shape.extents());
-        extents.remove(axis);
-        let mut steps = self.steps.clone();
-        steps.remove(axis);
-        Ok(Self { shape: Shape::new("[]", extents)?, start: self.start, steps })
+    pub(crate) fn without(mut self, axis: usize) -> Self {
+        self.shape.remove(axis);
+        self.steps.remove(axis);
+        self
     }
 
     /// With an axis of one entry stretched to more.
-    pub(crate) fn stretched(&self, axis: usize, extent: u64) -> Result<Self> {
-        let mut view = self.clone();
-        let mut extents = OfAxes::from_slice(self.shape.extents());
-        extents[axis] = extent;
-        view.steps[axis] = 0;
-        Ok(Self { shape: Shape::new("[]", extents)?, ..view })
+    pub(crate) fn stretched(mut self, axis: usize, extent: u64) -> Result<Self> {
+        self.shape = self.shape.with_extent("[]", axis, extent)?;
+        self.steps[axis] = 0;
+        Ok(self)
     }
 
     /// Other axes, of so many entries each: along several of its own at the same time, or along none, which has the same
@@ -262,9 +278,9 @@ mod tests {
         let turned = whole.permuted("permute", &[2, 0, 1]).unwrap();
         assert_eq!(turned.runs(), [(4, 1), (6, 4)]);
         assert_eq!(turned.permuted("permute", &[1, -1, 0]).unwrap(), whole);
-        let part = whole.sliced("[]", 1, (1..3).into()).unwrap();
+        let part = whole.clone().sliced(1, (1..3).into());
         assert_eq!((part.start(), part.runs()), (4, vec![(2, 12), (8, 1)]));
-        let back = whole.sliced("[]", 2, Slice::from(..).step_by(-1)).unwrap();
+        let back = whole.clone().sliced(2, Slice::from(..).step_by(-1));
         assert_eq!((back.start(), back.runs()), (3, vec![(6, 4), (4, -1)]));
         let wide = view(&[3, 1]).broadcast("+", &Shape::new("+", [2, 3, 4]).unwrap()).unwrap();
         assert_eq!(wide.runs(), [(2, 0), (3, 1), (4, 0)]);
@@ -273,7 +289,7 @@ mod tests {
         assert_eq!(turned.order_in_memory(24), Some(vec![1, 2, 0]));
         assert_eq!(view(&[3, 1, 2]).order_in_memory(6), Some(vec![0, 1, 2]));
         assert_eq!((part.order_in_memory(24), back.order_in_memory(24)), (None, None));
-        assert!(whole.squeezed("squeeze", 0).is_err());
+        assert!(whole.clone().squeezed("squeeze", 0).is_err());
         assert!(whole.permuted("permute", &[0, 1, 1]).is_err());
         assert!(whole.permuted("permute", &[0, 1]).is_err());
     }

@@ -294,7 +294,7 @@ impl TextKernel {
         let written = written.map(|((number, _), array)| {
             let value = match args[number] {
                 Argument::Tensor(tensor) => {
-                    Value::Tensor(Tensor::of(&[array], tensor.shape().clone())?)
+                    Value::Tensor(Tensor::of([array], tensor.shape().clone())?)
                 }
                 _ => Value::Array(array),
             };
@@ -395,7 +395,7 @@ impl TextKernel {
         let mut results = vec![first];
         for other in others.into_inner() {
             let parts: Vec<Array> = other.leaves().into_iter().cloned().collect();
-            results.push(Value::Tensor(Tensor::of(&parts, shape.clone())?));
+            results.push(Value::Tensor(Tensor::of(parts, shape.clone())?));
         }
         Ok(results)
     }

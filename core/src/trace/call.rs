@@ -149,7 +149,7 @@ impl Recorder<'_> {
             let table = table.downcast_mut().expect("internal error: recording into no table");
             let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
             let result = recipe(&mut recorder, args)?;
-            Ok(smallvec![recorder.finish(result).0])
+            Ok(smallvec![recorder.finish(result).id])
         };
         let flags = [settings.fold, settings.bounds_check].map(u64::from);
         let words = words.iter().copied().chain(flags).collect();
@@ -224,7 +224,7 @@ impl Recorder<'_> {
         let mut recorder = Recorder::new(&mut table, self.settings);
         let results = recipe(&mut recorder, &args)?;
         let results: Vec<VarId> =
-            recorder.finish_all(&results).into_iter().map(|(result, _)| result).collect();
+            recorder.finish_all(&results).into_iter().map(|result| result.id).collect();
         let body = Body::new(&callee, &table, &args, &results);
         Ok(self.table.bodies.add(&callee, types, body))
     }

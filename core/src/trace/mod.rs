@@ -35,7 +35,7 @@ pub use self::broadcast::broadcast_size;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::table::{Table, number_variable};
-use crate::ir::var::{Kind, VarId, Variable};
+use crate::ir::var::{Handle, Kind, VarId, Variable};
 use crate::memory::caching_allocator::Bytes;
 
 /// Settings of recording.
@@ -68,22 +68,22 @@ impl<'t> Recorder<'t> {
         Self { table, settings, owned }
     }
 
-    /// Ends the recording: the caller owns an external reference to `result`, a slot of this generation.
-    pub fn finish(mut self, result: VarId) -> (VarId, u32) {
+    /// Ends the recording: the caller owns an external reference to `result`, by its handle.
+    pub fn finish(mut self, result: VarId) -> Handle {
         // The recorder's own reference becomes the caller's, if it made the result last.
         match self.owned.last() {
             Some(&last) if last == result => drop(self.owned.pop()),
             _ => self.table.inc_external(result),
         }
-        (result, self.var(result).generation)
+        self.table.handle(result)
     }
 
     /// Ends the recording as [`Recorder::finish`], with several results.
-    pub fn finish_all(self, results: &[VarId]) -> SmallVec<[(VarId, u32); 4]> {
+    pub fn finish_all(self, results: &[VarId]) -> SmallVec<[Handle; 4]> {
         for &result in results {
             self.table.inc_external(result);
         }
-        results.iter().map(|&result| (result, self.var(result).generation)).collect()
+        results.iter().map(|&result| self.table.handle(result)).collect()
     }
 
     /// Ends the recording: the caller owns an external reference to all values that were made, outside of bodies.

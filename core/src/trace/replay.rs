@@ -193,7 +193,7 @@ impl Recorder<'_> {
             let table = table.downcast_mut().expect("internal error: recording into no table");
             let mut recorder = Recorder::with_room(table, Settings { line, ..settings })?;
             let results = recorder.replayed(&recording, &args[..recording.inputs.len()])?;
-            Ok(recorder.finish_all(&results).into_iter().map(|(id, _)| id).collect())
+            Ok(recorder.finish_all(&results).into_iter().map(|result| result.id).collect())
         })
     }
 

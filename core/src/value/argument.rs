@@ -1,10 +1,13 @@
 //! What operations on values take: numbers, arrays and components, all borrowed.
 
+use smallvec::SmallVec;
+
 use super::{Form, Value};
 use crate::array::Array;
 use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
+use crate::ir::var::MAX_OPERANDS;
 use crate::tensor::Tensor;
 
 /// An argument of an operation on values.
@@ -230,6 +233,9 @@ pub(super) fn forms(args: &[&Argument<'_>]) -> Vec<Form> {
 }
 
 /// The arguments as operands of one operation on arrays.
-pub(super) fn operands<'a>(op: &str, args: &[&Argument<'a>]) -> Result<Vec<Operand<'a>>> {
+pub(super) fn operands<'a>(
+    op: &str,
+    args: &[&Argument<'a>],
+) -> Result<SmallVec<[Operand<'a>; MAX_OPERANDS]>> {
     args.iter().map(|arg| arg.operand(op)).collect()
 }

@@ -51,7 +51,7 @@ impl Skeleton {
             }
             Self::Tensor(shape, n) => {
                 let parts = (0..*n).map(|_| next()).collect::<Result<Vec<_>>>()?;
-                Value::Tensor(Tensor::of(&parts, shape.clone())?)
+                Value::Tensor(Tensor::of(parts, shape.clone())?)
             }
         })
     }
@@ -103,7 +103,7 @@ impl Value {
                 for part in &mut parts {
                     *part = change(part)?;
                 }
-                Self::Tensor(Tensor::of(&parts, tensor.shape().clone())?)
+                Self::Tensor(Tensor::of(parts, tensor.shape().clone())?)
             }
         })
     }

@@ -10,6 +10,9 @@ pub(super) static ZERO: Argument<'static> = Argument::Number(Scalar::Int(0));
 
 /// The outermost level of an operation: `Scalar` for arrays and numbers.
 pub(super) fn outermost(op: &str, args: &[&Argument<'_>]) -> Result<Form> {
+    if !args.iter().any(|arg| arg.is_nested()) {
+        return Ok(Form::Scalar);
+    }
     let nested: Vec<&Argument<'_>> = args.iter().copied().filter(|arg| arg.is_nested()).collect();
     let Some(deepest) = nested.iter().map(|arg| arg.level()).max() else {
         return Ok(Form::Scalar);

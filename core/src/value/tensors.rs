@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::argument::{Argument, types};
 use super::{Form, Value};
 use crate::array::{Array, Operand};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
+use crate::ir::var::MAX_OPERANDS;
 use crate::tensor::{Parts, Shape, Tensor};
 
 /// What is done to the entries of tensors: arrays, complex numbers and numbers.
@@ -36,8 +39,13 @@ fn lane_by_lane(
         _ => None,
     });
     let first = tensors.clone().next()?;
-    let lanes = args.iter().map(|arg| lying(arg, first.shape())).collect::<Option<Vec<_>>>()?;
-    Some(of_entries(&lanes.iter().collect::<Vec<_>>()).and_then(|result| match result {
+    // On the stack: this runs for every recorded operation.
+    let mut lanes: SmallVec<[Argument<'_>; MAX_OPERANDS]> = SmallVec::new();
+    for arg in args {
+        lanes.push(lying(arg, first.shape())?);
+    }
+    let lanes: SmallVec<[&Argument<'_>; MAX_OPERANDS]> = lanes.iter().collect();
+    Some(of_entries(&lanes).and_then(|result| match result {
         Value::Array(lanes) if lanes.size() == first.shape().n_entries() => {
             Ok(Value::Tensor(first.with_lanes(lanes)))
         }
@@ -96,7 +104,7 @@ fn shaped(op: &str, args: &[&Argument<'_>], mut result: Value, shape: Shape) -> 
         parts = wide.collect::<Result<_>>()?;
     }
     match result.form() {
-        Form::Scalar | Form::Complex if lanes == n => Tensor::of(&parts, shape).map(Value::Tensor),
+        Form::Scalar | Form::Complex if lanes == n => Tensor::of(parts, shape).map(Value::Tensor),
         _ => Err(Error::Forms {
             what: format!("{op}: got {}, expected one-dimensional arrays", types(args, " and ")),
             remedy: Some("ravel(t) is the array of a tensor's entries"),

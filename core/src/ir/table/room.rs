@@ -19,11 +19,13 @@ impl Table {
     #[cold]
     fn grow(&mut self) -> bool {
         self.prune_candidates();
+        // Twice as much as one recording needs: else the next one would come here again.
+        let more = 2 * ROOM;
         let n_candidates = self.candidates.len();
-        self.slots.try_reserve(ROOM).is_ok()
+        self.slots.try_reserve(more).is_ok()
             && self.make_room_to_free()
-            && self.numbering.known.try_reserve(ROOM, |&(hash, _)| hash).is_ok()
-            && self.candidates.try_reserve(n_candidates + ROOM).is_ok()
+            && self.numbering.known.try_reserve(more, |&(hash, _)| hash).is_ok()
+            && self.candidates.try_reserve(n_candidates + more).is_ok()
     }
 
     /// Freeing variables must not need memory: it is what is done where there is none.

@@ -113,7 +113,7 @@ impl Tensor {
             let n = axes.iter().map(|shown| shown.n as u64).product();
             let part = |&number: &Scalar| session.full(self.dtype(), number, n);
             let parts = numbers.iter().map(part).collect::<Result<Vec<_>>>()?;
-            cut = Self::of(&parts, Shape::new("print", vec![n])?)?;
+            cut = Self::of(parts, Shape::new("print", vec![n])?)?;
         }
         Ok(Cells { axes, entries: texts(&cut, options)? })
     }
