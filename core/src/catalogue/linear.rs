@@ -43,8 +43,8 @@ table! {
     /// [[1, 2],
     ///  [4, 4]]
     lu(a: Tensor) = |c| all(c, Function::Lu);
-    /// l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read.
-    /// Evaluates, as solve.
+    /// l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;
+    /// gradients are shared by both halves, as of a symmetric matrix. Evaluates, as solve.
     ///
     /// >> cholesky(TensorXdC([[4, 2], [2, 5]]))
     /// [[2, 0],
@@ -69,7 +69,7 @@ table! {
     /// [4, 3]
     singular_values(a: Tensor) = |c| first(c, Function::SingularValues);
     /// [w, v] of a symmetric or Hermitian matrix: its eigenvalues, smallest first, and the eigenvectors as columns. The lower
-    /// half is read. Evaluates, as solve.
+    /// half is read; gradients are shared by both halves, as of a symmetric matrix. Evaluates, as solve.
     ///
     /// >> eigh(TensorXdC([[2, 1], [1, 2]]))[0]
     /// [1, 3]

@@ -26,6 +26,10 @@ pub(super) const FEWEST: usize = 8;
 const MANY_LANES: u64 = 1 << 15;
 const MOST_LANES: u64 = 1 << 20;
 const FEW_MEMBERS: usize = 64;
+/// Up to how many lanes each member had better compute more of what it shares than put it into a kernel of all: compiling an
+/// operation takes as long as computing it for some thousand lanes.
+const SMALL_LANES: u64 = 1 << 12;
+const DEAR_IF_SMALL: u32 = 8 * CHEAP;
 
 /// What one kernel writes: stored nodes of one stage and size, by node number.
 pub(super) struct Group {
@@ -143,6 +147,7 @@ impl<'w, 't> Components<'w, 't> {
         // Which component each write has become a part of.
         let mut joined: Vec<usize> = (0..group.writes.len()).collect();
         let mut path = Vec::new();
+        let dear = if group.size <= SMALL_LANES { DEAR_IF_SMALL } else { CHEAP };
         for (write, &node) in group.writes.iter().enumerate() {
             path.push(node);
             while let Some(at) = path.pop() {
@@ -153,7 +158,7 @@ impl<'w, 't> Components<'w, 't> {
                     continue;
                 }
                 if owner[at] & !u64::from(u32::MAX) == stamp {
-                    if node.stored || node.cost > CHEAP {
+                    if node.stored || node.cost > dear {
                         let other = exactly::<usize>(owner[at] & u64::from(u32::MAX)) - 1;
                         join(&mut joined, other, write);
                         continue;

@@ -17,6 +17,7 @@ mod recording_state;
 mod rehearsals;
 mod room;
 mod tracking;
+mod waiting;
 
 use std::collections::BTreeMap;
 
@@ -35,6 +36,8 @@ use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
+/// Variables from which on what is held is evaluated though nobody asks: 600 MB of them.
+const HIGH_WATER: usize = 1 << 20;
 
 /// The variables that equal operations find.
 pub(crate) struct Numbering {
@@ -67,6 +70,21 @@ struct Accesses {
     originals: BTreeMap<u64, u64>,
 }
 
+/// When to look at what waits.
+#[derive(Debug)]
+struct Looks {
+    /// Reads before it is worth looking for values that are alike: the last look cost as much, and was in vain.
+    pauses: usize,
+    /// So many variables are too many.
+    high_water: usize,
+}
+
+impl Default for Looks {
+    fn default() -> Self {
+        Self { pauses: 0, high_water: HIGH_WATER }
+    }
+}
+
 /// All recorded values of a session.
 pub struct Table {
     slots: Vec<Variable>,
@@ -82,6 +100,7 @@ pub struct Table {
     /// The work list of the recorder, which is lent to it.
     owned: Vec<VarId>,
     accesses: Accesses,
+    looks: Looks,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -100,6 +119,7 @@ impl Table {
             rehearsals: Rehearsals::default(),
             owned: Vec::new(),
             accesses: Accesses::default(),
+            looks: Looks::default(),
             log,
         }
     }

@@ -1,8 +1,8 @@
 //! What a session holds, as data: the rows and sums of `whos`; and the code of its kernels.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::array::Array;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -107,10 +107,11 @@ impl Session {
     }
 
     /// What a launch writes besides the arrays that are wanted, because somebody holds it: by label, else by serial.
-    pub fn written_besides(&self, launch: &Launch, wanted: &[Array]) -> Vec<String> {
+    pub fn written_besides(&self, launch: &Launch, wanted: &HashSet<Serial>) -> Vec<String> {
         self.with_table(|table| {
             let besides = launch.results().filter(|&id| {
-                table.get(id).external > 0 && wanted.iter().all(|array| array.id() != id)
+                let variable = table.get(id);
+                variable.external > 0 && !wanted.contains(&Serial(variable.serial))
             });
             let name = |id| {
                 let variable = table.get(id);

@@ -7,6 +7,7 @@ pub mod devices;
 pub mod flags;
 mod host_room;
 pub mod inspect;
+mod on_demand;
 pub(crate) mod recorded;
 pub mod runtime;
 pub mod tape;
@@ -287,13 +288,8 @@ impl Session {
     }
 
     fn eval_held(&self, is_wanted: impl Fn(&Kind) -> bool) -> Result<()> {
-        let ids = self.with_table(|table| {
-            let mut ids = table.held_unevaluated();
-            ids.retain(|&id| is_wanted(&table.get(id).kind));
-            // Another thread may drop its handle before the evaluation begins.
-            ids.iter().for_each(|&id| table.inc_external(id));
-            ids
-        });
+        let ids = self
+            .with_table(|table| table.hold_unevaluated(|table, id| is_wanted(&table.get(id).kind)));
         let result = self.evaluate_then(&ids, false, |_| Ok(()));
         self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
         result
@@ -334,21 +330,6 @@ impl Session {
             if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
         };
         arrays.iter().map(id).collect()
-    }
-
-    /// Evaluates because `what` looks at contents.
-    pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
-        if self.0.common.flags.get(FORBID_EVAL) && self.needs_evaluation(id) {
-            return Err(Error::EvaluationForbidden { what });
-        }
-        self.evaluate_then(&[id], true, |_| Ok(()))
-    }
-
-    fn needs_evaluation(&self, id: VarId) -> bool {
-        self.with_table(|table| {
-            let kind = table.get(id).kind;
-            kind != Kind::Data && kind.number().is_none()
-        })
     }
 
     fn evaluate_numbers_too(&self, ids: &[VarId]) -> Result<()> {

@@ -32,5 +32,13 @@ pub(super) fn over_lanes(row: &NestedFunction, args: &[&Argument<'_>]) -> Result
 /// Operations, one after the other, of the sum over the lanes of a product, in the session of an array.
 fn of_products(pair: [Operand<'_>; 2], array: &Array, ops: &[Op]) -> Result<Array> {
     let sum = array.session().apply(Op::Mul, &pair)?.hsum()?;
-    ops.iter().try_fold(sum, |result, &op| result.apply(op, &[]))
+    ops.iter().try_fold(sum, |result, &op| {
+        let next = result.apply(op, &[])?;
+        if op != Op::Sqrt || !result.is_followed() {
+            return Ok(next);
+        }
+        // The derivative of a length of 0 is 0, as that of `abs` is.
+        let is_zero = result.apply(Op::Eq, &[0.into()])?;
+        is_zero.apply(Op::Select, &[0.into(), (&next).into()])
+    })
 }

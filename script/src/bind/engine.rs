@@ -21,6 +21,9 @@ use crate::value::ArrayRef;
 /// How often `wait_any` looks.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
+/// Functions that are named where none of a name is known.
+const RELATIVES: usize = 4;
+
 /// Arguments of `flush`.
 const MOST_ARGUMENTS: usize = 8;
 
@@ -114,7 +117,15 @@ pub(super) fn check_function(context: &Context, name: &str) -> Result<()> {
     if known().any(|known| known == name) {
         return Ok(());
     }
-    let hint = nearest(name, known(), "help() lists the functions");
+    // Names of operations begin with what they are of.
+    let family = name.split_once('_').map_or(name, |(family, _)| family);
+    let relatives = known().filter(|known| known.starts_with(&format!("{family}_")));
+    let relatives: Vec<&str> = relatives.take(RELATIVES).collect();
+    let otherwise = match relatives.is_empty() {
+        true => "help() lists the functions".into(),
+        false => format!("did you mean one of {}, ..?", relatives.join(", ")),
+    };
+    let hint = nearest(name, known(), &otherwise);
     Err(fault_with_hint(format!("push: unknown op `{name}`"), hint))
 }
 

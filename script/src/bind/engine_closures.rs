@@ -15,6 +15,9 @@ use crate::fault::{Fault, Result, fault, fault_with_hint};
 use crate::value::custom::CustomRef;
 use crate::value::{ArrayRef, Node, type_name};
 
+/// Items of a list whose kinds are part of a signature.
+const TOLD_ITEMS: usize = 64;
+
 /// An operator that a script made.
 #[derive(Debug)]
 pub(super) struct Described {
@@ -86,7 +89,9 @@ impl<'c> Closures<'c> {
         Self { context, call, results: Vec::new(), stop: RefCell::default() }
     }
 
-    fn call_closure(&self, function: &FnPtr, args: Vec<Dynamic>) -> Result<Dynamic> {
+    /// What the function gives that is `role` of an operator.
+    fn call_closure(&self, role: &str, function: &FnPtr, args: Vec<Dynamic>) -> Result<Dynamic> {
+        let n = args.len();
         function.call_within_context(self.call, args).map_err(|error| match error.unwrap_inner() {
             EvalAltResult::ErrorTerminated(why, _) => {
                 self.stop.replace(Some(why.clone()));
@@ -99,13 +104,24 @@ impl<'c> Closures<'c> {
                 // It does not say what a shared variable is lent to.
                 op.or_else(|| of.is_empty().then(|| busy("exec"))).unwrap_or(error)
             }
+            EvalAltResult::ErrorFunctionNotFound(called, _)
+                if called
+                    .strip_prefix(function.fn_name())
+                    .is_some_and(|rest| rest.starts_with(" (")) =>
+            {
+                let inputs = if n == 1 { "input" } else { "inputs" };
+                fault_with_hint(
+                    format!("{role} does not take {n} {inputs}"),
+                    "a function for two inputs is |a, b| a + b; batched takes one list",
+                )
+            }
             _ => error,
         })
     }
 
     fn one(&self, op: &Op, inputs: &[Dynamic]) -> Result<Dynamic> {
         match op {
-            Op::Own(own) => self.call_closure(&own.exec, inputs.to_vec()),
+            Op::Own(own) => given(own, self.call_closure("exec", &own.exec, inputs.to_vec())?),
             Op::Named(name) => call_function(self.call, name, inputs.to_vec()),
         }
     }
@@ -129,7 +145,7 @@ impl<'c> Closures<'c> {
         let batched = own.batched.as_ref()?;
         let inputs: rhai::Array =
             members.iter().map(|inputs| Dynamic::from_array(inputs.to_vec())).collect();
-        let results = self.call_closure(batched, vec![Dynamic::from_array(inputs)]);
+        let results = self.call_closure("batched", batched, vec![Dynamic::from_array(inputs)]);
         Some(results.and_then(|results| {
             let list = results.read_lock::<rhai::Array>().map(|list| list.clone());
             match list {
@@ -149,8 +165,8 @@ impl<'c> Closures<'c> {
     fn check(&self, op: &Op, member: &Member<Dynamic>, result: &Dynamic) -> Result<()> {
         let Op::Own(own) = op else { return Ok(()) };
         let Some(shape) = &own.shape else { return Ok(()) };
-        let expected = self.call_closure(shape, member.inputs.clone())?.to_string();
-        let got = kind(result);
+        let said = self.call_closure("shape", shape, member.inputs.clone())?;
+        let (expected, got) = (said_kind(&said), kind(result));
         match got == expected {
             true => Ok(()),
             false => Err(fault(format!("the result is {got}, its shape says {expected}"))),
@@ -167,7 +183,7 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
         if let Op::Own(own) = op
             && let Some(signature) = &own.signature
         {
-            let said = self.call_closure(signature, member.inputs.clone());
+            let said = self.call_closure("signature", signature, member.inputs.clone());
             return said
                 .map(|said| said.to_string())
                 .map_err(|error| named(op, member.line, &error));
@@ -246,6 +262,17 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
     }
 }
 
+/// What exec gives: something, but of an operator that is there for its effects.
+fn given(own: &Described, result: Dynamic) -> Result<Dynamic> {
+    if result.is_unit() && !own.has_effects {
+        return Err(fault_with_hint(
+            "exec gave nothing",
+            "its last line is the result, without a semicolon; of an operator for its effects say effects: true",
+        ));
+    }
+    Ok(result)
+}
+
 /// A value that no later write to an array of the script changes.
 pub(super) fn own(value: &Dynamic) -> Dynamic {
     match value.read_lock::<ArrayRef>() {
@@ -258,7 +285,8 @@ pub(super) fn own(value: &Dynamic) -> Dynamic {
 fn named(op: &Op, line: u32, error: &EvalAltResult) -> Fault {
     let mut fault = Fault::of(error);
     if fault.line.is_none() {
-        fault.message = format!("{}: {}", op.name(), fault.message);
+        let pushed = if line > 0 { format!(" (pushed in line {line})") } else { String::new() };
+        fault.message = format!("{}: {}{pushed}", op.name(), fault.message);
         fault.line = Some(line).filter(|&line| line > 0);
         fault.is_late = true;
     }
@@ -278,15 +306,30 @@ fn kind(value: &Dynamic) -> String {
             }
         };
     }
-    if let Some(map) = value.read_lock::<Map>()
-        && let Some(name) = map.get("type")
-    {
+    if let Some(map) = value.read_lock::<Map>() {
+        let name = map.get("type").map_or_else(|| type_name(value), ToString::to_string);
         let parts = map.iter().filter(|(key, _)| *key != "type");
         let parts: Vec<String> =
             parts.map(|(key, value)| format!("{key} {}", kind(value))).collect();
         return format!("{name} ({})", parts.join(", "));
     }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        let parts: Vec<String> = list.iter().take(TOLD_ITEMS).map(kind).collect();
+        return format!("{} of {} ({})", type_name(value), list.len(), parts.join(", "));
+    }
     type_name(value)
+}
+
+/// The type and size that an operator says: as a text, as a list of the type and its extents, or as a value of that kind.
+fn said_kind(said: &Dynamic) -> String {
+    if let Some(list) = said.read_lock::<rhai::Array>()
+        && let Some((name, extents)) = list.split_first()
+        && name.is_string()
+    {
+        let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
+        return format!("{name} [{}]", extents.join(", "));
+    }
+    if said.is_string() { said.to_string() } else { kind(said) }
 }
 
 /// An engine is asked for something by an operation that it does.

@@ -132,7 +132,7 @@ fn documented(registry: &mut Registry<'_>) {
         "An operator for engine(): a map of name and exec, a function of the inputs that gives the result; and if wanted batched, a \
          function of a list with the inputs of each operation that gives the list of results; signature, a function of the inputs \
          that gives the text which operations done together have in common (by default types and sizes of the inputs); shape, a \
-         function of the inputs that gives type and size of the result, to be checked; effects: true if it is done though nobody \
+         function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], to be checked; effects: true if it is done though nobody \
          holds its handle; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
          recorded has derivatives anyway. Operations are done on the thread of the script. Arrays need no operator: what is recorded makes \
          batches by itself.\n\n\

@@ -1,11 +1,13 @@
 //! What the machine thinks: `whos`, history, PTX, IR, plans.
 
 use std::any::TypeId;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::launches::{Plan, Step};
 use porcini_core::inspect::{Rows, Whos, WhosRow};
+use porcini_core::ir::var::Serial;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 
@@ -367,6 +369,7 @@ fn read(call: &NativeCallContext<'_>, name: &str, args: &[&mut Dynamic]) -> Resu
 /// A line for each launch.
 fn explained(session: &Session, plan: &Plan, wanted: &[Array]) -> Result<String> {
     let mut text = String::new();
+    let wanted: HashSet<Serial> = wanted.iter().map(Array::serial).collect();
     for (i, step) in plan.steps.iter().enumerate() {
         let launch = match step {
             Step::Kernel(launch) => launch,
@@ -397,7 +400,7 @@ fn explained(session: &Session, plan: &Plan, wanted: &[Array]) -> Result<String>
             kernel.n_ops,
             kernel.n_uniform
         );
-        let besides = session.written_besides(launch, wanted);
+        let besides = session.written_besides(launch, &wanted);
         if !besides.is_empty() {
             let _ = write!(text, "; keeps {} too", besides.join(", "));
         }

@@ -57,7 +57,7 @@ impl Interpreter {
         let mut engine = Engine::new();
         let modules = Texts::default();
         configure(&mut engine, &host, &modules);
-        let nesting = watch_over(&mut engine, &watch);
+        let nesting = watch_over(&mut engine, &watch, &context.session);
         let written = bind::register(&mut engine, &context);
         let docs: Docs = Rc::new(LazyCell::new(Box::new(|| written.into_docs(constants::docs()))));
         help::register(&mut engine, &context, &docs);
@@ -161,11 +161,11 @@ fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {
 }
 
 /// Looks between any two operations of a script whether it should go on.
-fn watch_over(engine: &mut Engine, watch: &Watch) -> Rc<Nesting> {
+fn watch_over(engine: &mut Engine, watch: &Watch, session: &Session) -> Rc<Nesting> {
     if watch.is_sandbox {
         engine.set_max_operations(watch.bounds.operations);
     }
-    Nesting::watch(engine)
+    Nesting::watch(engine, session.clone())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use porcini_core::Session;
 use porcini_core::interrupt::{self, Cause};
 use porcini_core::memory::process_heap;
 use rhai::{Array, Dynamic, Engine, EvalContext, FnPtr, Map};
@@ -19,6 +20,8 @@ use crate::value::held;
 /// be stack.
 const SOON: usize = 2_000;
 const LATE: usize = 500_000;
+/// Operations after which somebody looks how much waits to be evaluated.
+const RELIEF: usize = 1 << 14;
 
 /// When somebody looks.
 #[derive(Default)]
@@ -28,12 +31,18 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
-    /// Looks between any two operations whether a script should go on, and counts them.
-    pub(crate) fn watch(engine: &mut Engine) -> Rc<Self> {
+    /// Looks between any two operations whether a script should go on, and counts them; now and then what waits to be
+    /// evaluated makes room.
+    pub(crate) fn watch(engine: &mut Engine, session: Session) -> Rc<Self> {
         let nesting = Rc::new(Self::default());
         let counter = nesting.clone();
         engine.on_progress(move |_| {
-            counter.operations.set(counter.operations.get() + 1);
+            let n = counter.operations.get() + 1;
+            counter.operations.set(n);
+            if n.is_multiple_of(RELIEF) {
+                // What fails here fails, and is told, where it is read.
+                session.relieve().ok();
+            }
             if interrupt::is_requested() { counter.stopped() } else { None }
         });
         nesting

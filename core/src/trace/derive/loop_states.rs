@@ -216,8 +216,8 @@ impl Recorder<'_> {
             let needed =
                 needed.map_or_else(|| "more than there is".into(), |n| Bytes(n).to_string());
             let what = format!(
-                "the states of {} turns of a loop (line {}) take {needed}, there are {}; take fewer turns or lanes at \
-                 a time, or forward mode: jvp, forward(x)",
+                "the states of {} turns of a loop (line {}) take {needed}, there are {}; say how a turn is undone, \
+                 #{{invertible: f}}, take fewer turns or lanes at a time, or forward mode: jvp, forward(x)",
                 turns[0],
                 self.var(nest.region).line,
                 Bytes(room)

@@ -139,9 +139,24 @@ impl Recorder<'_> {
                 let n = self.spread(n, along, size)?;
                 let divided = self.same(Op::Div, &[product, others])?;
                 let (none, alone) = (self.same(Op::Eq, &[n, no])?, self.same(Op::Eq, &[n, yes])?);
-                let alone = self.same(Op::And, &[alone, is_zero])?;
-                let alone = self.select(alone, product, zero)?;
-                let slope = self.select(none, divided, alone)?;
+                let is_alone = self.same(Op::And, &[alone, is_zero])?;
+                let mut slope = self.select(is_alone, product, zero)?;
+                if self.var(x).tracked {
+                    // Beside zeros it is 0, but not for who changes them.
+                    let zeros = self.select(is_zero, x, zero)?;
+                    let all = self.along(ReduceOp::Sum, zeros, along.extent, along.inner)?;
+                    let all = self.spread(all, along, size)?;
+                    let beside = self.same(Op::Mul, &[all, divided])?;
+                    slope = self.select(is_alone, slope, beside)?;
+                    let other = self.same(Op::Sub, &[all, x])?;
+                    let of_pair = self.same(Op::Mul, &[other, product])?;
+                    let two = self.constant(DType::U32, 2);
+                    let is_pair = self.same(Op::Eq, &[n, two])?;
+                    let is_pair = self.same(Op::And, &[is_pair, is_zero])?;
+                    let of_pair = self.select(is_pair, of_pair, zero)?;
+                    slope = self.select(alone, slope, of_pair)?;
+                }
+                let slope = self.select(none, divided, slope)?;
                 self.same(Op::Mul, &[v, slope])
             }
             ReduceOp::Count | ReduceOp::Any | ReduceOp::All => Err(self.no_derivative(id)),

@@ -1,0 +1,142 @@
+//! What is evaluated because somebody reads, and because much waits.
+
+use super::{BATCH, FORBID_EVAL, Session};
+use crate::error::{Error, Result};
+use crate::ir::table::Table;
+use crate::ir::var::{Kind, VarId};
+
+/// Bytes up to which results are computed that nobody asked for.
+const MOST_BYTES: u64 = 1 << 30;
+
+impl Session {
+    /// Evaluates because `what` looks at contents: where many small values wait that are alike, all of them, as one batch.
+    pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
+        let flags = &self.common().flags;
+        if flags.get(FORBID_EVAL) && self.with_table(|table| is_pending(table, id)) {
+            return Err(Error::EvaluationForbidden { what });
+        }
+        let alike = if flags.get(BATCH) {
+            self.with_table(|table| table.waiting_alike(id))
+        } else {
+            Vec::new()
+        };
+        if alike.is_empty() {
+            return self.evaluate_then(&[id], true, |_| Ok(()));
+        }
+        let n = alike.len();
+        self.common().log.line(1, || format!("reading one of {n} alike that wait: evaluating all"));
+        let ids: Vec<VarId> = [id].into_iter().chain(alike.iter().copied()).collect();
+        let result = self.evaluate_then(&ids, true, |_| Ok(()));
+        self.with_table(|table| alike.iter().for_each(|&id| table.dec_external(id)));
+        match result {
+            // What is wrong with the others is told to who asks for them.
+            Err(error) if !matches!(error, Error::Interrupted) => {
+                self.evaluate_then(&[id], true, |_| Ok(()))
+            }
+            result => result,
+        }
+    }
+
+    /// Evaluates what is held, if a million recorded variables wait for it: so a script that reads nothing takes no more and
+    /// more memory. Says so at log level 1. To be called now and then between operations, where nothing is recorded on this
+    /// thread; it does nothing where the flag `forbid_eval` is set, to what derivatives may be asked of, and where the
+    /// results would take more than a gigabyte.
+    ///
+    /// # Errors
+    /// As [`Session::eval`].
+    pub fn relieve(&self) -> Result<()> {
+        self.family().iter().try_for_each(Self::relieve_table)
+    }
+
+    fn relieve_table(&self) -> Result<()> {
+        let is_crowded = |table: &mut Table| {
+            table.is_crowded()
+                && table.recording.functions == 0
+                && table.open_region_mut().is_none()
+        };
+        if !self.with_table(is_crowded) || self.common().flags.get(FORBID_EVAL) {
+            return Ok(());
+        }
+        let mut bytes = 0_u64;
+        let mut is_wanted = |table: &Table, id: VarId| {
+            let variable = table.get(id);
+            let fits = bytes.saturating_add(variable.bytes()) <= MOST_BYTES && !variable.tracked;
+            bytes += if fits { variable.bytes() } else { 0 };
+            fits
+        };
+        let mut n_waiting = 0;
+        let ids = self.with_table(|table| {
+            n_waiting = table.n_live();
+            table.hold_unevaluated(&mut is_wanted)
+        });
+        let line = || format!("{n_waiting} variables wait: evaluating {} arrays", ids.len());
+        self.common().log.line(1, line);
+        let result = self.evaluate_then(&ids, false, |_| Ok(()));
+        self.with_table(|table| {
+            ids.iter().for_each(|&id| table.dec_external(id));
+            table.sweep();
+            table.relieved();
+        });
+        result
+    }
+}
+
+fn is_pending(table: &Table, id: VarId) -> bool {
+    let kind = table.get(id).kind;
+    kind != Kind::Data && kind.number().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::array::Array;
+    use crate::session::Session;
+
+    fn works(session: &Session, n: u32) -> Vec<Array> {
+        let x = session.array(&[1.0_f32, 2.0]).unwrap();
+        session.eval(&[&x]).unwrap();
+        let work = |k: u32| x.try_mul(f64::from(k) + 0.5).unwrap().try_add(1.0).unwrap();
+        (0..n).map(work).collect()
+    }
+
+    #[test]
+    fn who_reads_one_of_many_reads_all() {
+        let session = Session::new().unwrap();
+        let many = works(&session, 40);
+        let other = many[0].try_sub(&many[1]).unwrap();
+        assert_eq!(many[7].to_vec::<f32>().unwrap(), [8.5, 16.0]);
+        assert!(many.iter().all(Array::is_evaluated) && !other.is_evaluated());
+        let few = works(&session, 20);
+        drop(many);
+        few[3].to_vec::<f32>().unwrap();
+        assert!(!few[4].is_evaluated());
+        session.set_flag("batch", false).unwrap();
+        let apart = works(&session, 40);
+        apart[0].to_vec::<f32>().unwrap();
+        assert!(!apart[1].is_evaluated());
+    }
+
+    /// What is read need not be one of them itself.
+    #[test]
+    fn what_is_made_of_one_of_many_reads_all() {
+        let session = Session::new().unwrap();
+        let many = works(&session, 40);
+        let sum = many[5].hsum().unwrap();
+        assert_eq!(sum.to_vec::<f32>().unwrap(), [18.5]);
+        assert!(many.iter().all(Array::is_evaluated));
+    }
+
+    #[test]
+    fn what_waits_is_evaluated_beyond_a_mark() {
+        let session = Session::new().unwrap();
+        let waiting = works(&session, 30);
+        session.relieve().unwrap();
+        assert!(!waiting[0].is_evaluated());
+        session.with_table(|table| table.set_high_water(50));
+        session.set_flag("forbid_eval", true).unwrap();
+        session.relieve().unwrap();
+        assert!(!waiting[0].is_evaluated());
+        session.set_flag("forbid_eval", false).unwrap();
+        session.relieve().unwrap();
+        assert!(waiting.iter().all(Array::is_evaluated));
+    }
+}
