@@ -11,7 +11,7 @@ use hashbrown::HashTable;
 use smallvec::SmallVec;
 
 use super::consecutive::run;
-use super::launches::{Check, Launch, Member};
+use super::launches::{Check, Launch, Member, Together};
 use super::walk::{CHEAP, POLL_INTERVAL, SlotMap, Walk};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -38,6 +38,8 @@ pub(super) struct Group {
     pub(super) writes: SmallVec<[usize; 2]>,
     /// Other writes that are alike.
     pub(super) alike: Option<Alike>,
+    /// Why so many writes are no batch.
+    pub(super) together: Option<Together>,
 }
 
 /// Variables of a component in the order in which they are met: of alike ones the same place means the same.
@@ -88,14 +90,16 @@ impl<'w, 't> Components<'w, 't> {
     ) -> Result<()> {
         let components = self.components(&group, stamp, owner)?;
         if components.len() < FEWEST {
-            split.push(group);
+            split.push(Group { together: Some(Together::Shared), ..group });
             return Ok(());
         }
+        let mut together = None;
         let mut kinds: Vec<Kinds> = Vec::new();
         let mut known: HashTable<usize> = HashTable::new();
         let mut rest: Vec<usize> = Vec::new();
         for writes in components {
             let Some(met) = self.meet(&group, &writes)? else {
+                together = together.or(Some(Together::Whole));
                 rest.extend(writes);
                 continue;
             };
@@ -111,7 +115,15 @@ impl<'w, 't> Components<'w, 't> {
             kinds[place].components.push((writes, met));
         }
         for Kinds { components: kind, .. } in kinds {
-            if kind.len() < FEWEST || self.stay(&group, &kind) {
+            let why = if kind.len() < FEWEST {
+                Some(Together::Unlike)
+            } else if self.stay(&group, &kind) {
+                Some(Together::Large)
+            } else {
+                None
+            };
+            if why.is_some() {
+                together = together.or(why);
                 rest.extend(kind.into_iter().flat_map(|(writes, _)| writes));
                 continue;
             }
@@ -124,12 +136,14 @@ impl<'w, 't> Components<'w, 't> {
                 size,
                 writes: writes.into(),
                 alike: Some(Alike { first, others }),
+                together: None,
             });
         }
         if !rest.is_empty() {
             let serial = |&node: &usize| self.walk.table.get(self.walk.nodes[node].id).serial;
             rest.sort_by_key(serial);
-            split.push(Group { writes: rest.into(), ..group });
+            let together = together.filter(|_| rest.len() >= FEWEST);
+            split.push(Group { writes: rest.into(), together, ..group });
         }
         Ok(())
     }

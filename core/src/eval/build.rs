@@ -90,7 +90,8 @@ impl<'w, 't> Builder<'w, 't> {
         }
         let checks = accesses.iter().map(|&id| Check::of(self.table, id)).collect();
         let kernel = Arc::new(kernel);
-        let mut launch = Launch { kernel, size: self.size, bindings, checks, others: Vec::new() };
+        let (size, together, others) = (self.size, group.together, Vec::new());
+        let mut launch = Launch { kernel, size, bindings, checks, others, together };
         if let Some(alike) = group.alike {
             launch.others = alike.members(&launch, &literals, &accesses, self.walk);
         }

@@ -193,6 +193,7 @@ pub(super) fn renamed(
         Step::Kernel(launch) => Step::Kernel(Launch {
             kernel: launch.kernel.clone(),
             size: launch.size,
+            together: launch.together,
             bindings: bindings(&launch.bindings, on)?,
             checks: checks(&launch.checks)?,
             others: {

@@ -97,6 +97,33 @@ pub struct Launch {
     pub checks: Vec<Check>,
     /// What else the kernel computes in the same way, of as many lanes each: then this is a *batch*.
     pub others: Vec<Member>,
+    /// Why its results, though many, are no batch.
+    pub together: Option<Together>,
+}
+
+/// Why one kernel computes many results that might have been a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// They share values that are dear to compute.
+    Shared,
+    /// A branch, a loop, or a write by index is in one kernel.
+    Whole,
+    /// Too few are alike.
+    Unlike,
+    /// They are large, and few or readers of the same memory.
+    Large,
+}
+
+impl Together {
+    /// The reason, as people read it.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Shared => "they share values that are dear to compute",
+            Self::Whole => "what has a branch, a loop or a write by index is no member of a batch",
+            Self::Unlike => "fewer than 8 of them are alike",
+            Self::Large => "they are large, and few or readers of the same memory",
+        }
+    }
 }
 
 /// A member of a batch.

@@ -261,7 +261,7 @@ fn group(walk: &Walk<'_>) -> Vec<Group> {
     for (i, node) in walk.nodes.iter().enumerate().filter(|(_, node)| node.stored) {
         let variable = walk.table.get(node.id);
         let size = lanes(walk.table, variable);
-        let new = |writes| Group { stage: node.stage, size, writes, alike: None };
+        let new = |writes| Group { stage: node.stage, size, writes, alike: None, together: None };
         // A primitive is a launch of its own.
         if matches!(variable.kind, Kind::Primitive(_)) {
             groups.push(new(smallvec![i]));

@@ -110,12 +110,15 @@ fn wait_any(items: &[Vec<Array>]) -> Result<i64> {
     }
 }
 
-/// Whether there is a function to push.
-pub(super) fn check_function(context: &Context, name: &str) -> Result<()> {
+/// The function to push: that of the name, or of Cengine's name for the class that does it, which ends in `_op`.
+pub(super) fn function_of(context: &Context, name: &str) -> Result<ImmutableString> {
     let functions = context.functions.borrow();
     let known = || functions.iter().map(|(name, _)| name.as_str());
-    if known().any(|known| known == name) {
-        return Ok(());
+    let meant = [Some(name), name.strip_suffix("_op")];
+    if let Some(meant) =
+        meant.into_iter().flatten().find(|&name| known().any(|known| known == name))
+    {
+        return Ok(meant.into());
     }
     // Names of operations begin with what they are of.
     let family = name.split_once('_').map_or(name, |(family, _)| family);
@@ -166,8 +169,7 @@ fn pushes(registry: &mut Registry<'_>) {
         let first = TypeId::of::<ImmutableString>();
         registry.typed("push", first, arity, |context, call, args| {
             context.at(call);
-            let name = args[0].to_string();
-            check_function(context, &name)?;
+            let name = function_of(context, &args[0].to_string())?;
             call_function(call, &name, args[1..].iter().map(|arg| (**arg).clone()).collect())
         });
     }

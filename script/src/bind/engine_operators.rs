@@ -7,7 +7,7 @@ use std::rc::Rc;
 use porcini_core::engine::{Agenda, Handle, Input, Row, State};
 use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext, Position};
 
-use super::engine::{MOST_PUSHED, check_function, nearest};
+use super::engine::{MOST_PUSHED, function_of, nearest};
 use super::engine_closures::{Closures, Described, Op, busy, own};
 use super::registry::Registry;
 use crate::context::{Context, Ending};
@@ -260,8 +260,7 @@ fn push(
     let op = if let Some(own) = op.read_lock::<OperatorRef>() {
         Op::Own(own.0.clone())
     } else if let Ok(name) = op.clone().into_immutable_string() {
-        check_function(context, &name)?;
-        Op::Named(name)
+        Op::Named(function_of(context, &name)?)
     } else {
         return Err(fault_with_hint(
             format!("push: got {}, expected an operator or the name of a function", type_name(op)),

@@ -298,8 +298,8 @@ fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "explain",
         "(x)",
-        "What evaluating x, an array or a list of them, would launch: one line a kernel, or a batch of what is alike, with what it \
-         stores besides because somebody holds it; see eval.\n\n\
+        "What evaluating x, an array or a list of them, would launch: one line a kernel, or a batch of what is alike, or why many results \
+         are none, with what it stores besides because somebody holds it; see eval.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
     registry.alias("plan", "explain");
@@ -400,6 +400,9 @@ fn explained(session: &Session, plan: &Plan, wanted: &[Array]) -> Result<String>
             kernel.n_ops,
             kernel.n_uniform
         );
+        if let Some(together) = launch.together {
+            let _ = write!(text, "; no batch of its {outputs} results: {}", together.words());
+        }
         let besides = session.written_besides(launch, &wanted);
         if !besides.is_empty() {
             let _ = write!(text, "; keeps {} too", besides.join(", "));

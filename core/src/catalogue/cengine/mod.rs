@@ -154,6 +154,10 @@ operations! {
         [ctensor "[[3 + 5i]]"];
     add_prod_c_A(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), at(c, 2)),
         [ctensor "[[-1 + 2i]]"];
+    add_prod_rA(r: Target, a: Operand, x: Operand) "r += a * x, a real" = |c| plus_product(c, at(c, 1), at(c, 2)),
+        [ctensor "[[3 + 5i]]"];
+    add_prod_cA(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), at(c, 2)),
+        [ctensor "[[-1 + 2i]]"];
     add_prod_cc_A(r: Target, z: Operand, x: Operand) "r += conj(z) * x" = |c| plus_product(c, conj(c, 1), at(c, 2)),
         [ctensor "[[3 + 0i]]"];
     add_prod_c_Ac(r: Target, z: Operand, x: Operand) "r += z * conj(x)" = |c| plus_product(c, at(c, 1), conj(c, 2)),

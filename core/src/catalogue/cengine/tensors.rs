@@ -48,6 +48,48 @@ table! {
     cscalar_get_imag(x: Value) = |c| {
         parts_of(&r(c)?).into_iter().nth(1).ok_or_else(|| c.unexpected(0, "complex numbers"))
     };
+    /// The real parts.
+    ///
+    /// >> ctensor_get_real(ctensor([1], [2]))
+    /// [1]
+    ctensor_get_real(x: Value) = |c| Ok::<Value, Error>(parts_of(&r(c)?).swap_remove(0));
+    /// The imaginary parts.
+    ///
+    /// >> ctensor_get_imag(ctensor([1], [2]))
+    /// [2]
+    ctensor_get_imag(x: Value) = |c| {
+        parts_of(&r(c)?).into_iter().nth(1).ok_or_else(|| c.unexpected(0, "complex numbers"))
+    };
+    /// The value of an object, which waits where it is read.
+    ///
+    /// >> rscalar_get(push("rscalar_add", rscalar(1), rscalar(2)))
+    /// [3]
+    rscalar_get(x: Value) = |c| r(c);
+    /// The value of an object, which waits where it is read.
+    ///
+    /// >> cscalar_get(push("cscalar_conj", cscalar(1, 2)))
+    /// [1 - 2i]
+    cscalar_get(x: Value) = |c| r(c);
+    /// The value of an object, which waits where it is read.
+    ///
+    /// >> ctensor_get(push("ctensor_conj", ctensor([1], [2])))
+    /// [1 - 2i]
+    ctensor_get(x: Value) = |c| r(c);
+    /// A complex tensor of another tensor, in each of nbu bundles; -1 is none.
+    ///
+    /// >> new_ctensor_from_gtensor(TensorXfC([[1, 2]]))
+    /// [[1 + 0i, 2 + 0i]]
+    new_ctensor_from_gtensor(t: Tensor; nbu: Integer) = |c| {
+        let complex = c.tensor(0)?.to_complex()?;
+        match c.axis(1, -1)? {
+            -1 => Ok(complex),
+            nbu => {
+                let nbu = u64::try_from(nbu).map_err(|_| c.unexpected(1, "bundles, or -1"))?;
+                let extents = [&[nbu], complex.shape().extents()].concat();
+                complex.broadcast_to(&extents)
+            }
+        }
+    };
     /// The last two axes changed for each other.
     ///
     /// >> ctensor_transp(ctensor([[1, 2]], [[0, 1]]))
