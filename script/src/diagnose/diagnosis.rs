@@ -13,7 +13,7 @@ use crate::diagnose::location::{
     Location, argument_of, late_location, line_of, location, method_in_use, used_location,
 };
 use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
-use crate::diagnose::{matrices, python};
+use crate::diagnose::{imported, matrices, python};
 use crate::fault::{Fault, Stop};
 use crate::language::tokens::{as_typed, typed};
 use crate::language::words::{first_word, last_word, words};
@@ -259,6 +259,12 @@ impl Diagnosis<'_> {
         let own: Vec<&(String, String)> =
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
+            let path = imported::path(self.around.text, type_name);
+            if let Some(text) = (self.around.module_text)(path) {
+                let (message, hints) = imported::missing([type_name, function], &arguments, &text);
+                self.hints.extend(hints);
+                return message;
+            }
             let of_others = || {
                 let alike = self.around.functions.iter().filter_map(|(known, parameters)| {
                     let (owner, known) = known.rsplit_once("::")?;

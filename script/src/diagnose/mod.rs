@@ -3,6 +3,7 @@
 pub(crate) mod caught;
 pub(crate) mod diagnosis;
 pub(crate) mod error;
+mod imported;
 pub(crate) mod location;
 pub(crate) mod matrices;
 pub(crate) mod python;
