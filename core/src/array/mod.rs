@@ -353,7 +353,7 @@ impl Array {
     /// # Errors
     /// As [`Array::read`].
     pub fn item(&self, index: i64) -> Result<Scalar> {
-        let (dtype, size) = self.dtype_and_size();
+        let (dtype, size) = (self.dtype(), self.size());
         let lane = place(index, size)?;
         let contents = self.evaluated(dtype)?;
         let mut bytes = [0; 8];
@@ -377,7 +377,7 @@ impl Array {
 
     /// Calls `take` with the bytes of a range of lanes, piece by piece; every NaN is the quiet NaN.
     fn read_pieces(&self, lanes: Range<u64>, mut take: impl FnMut(&[u8])) -> Result<()> {
-        let (dtype, size) = self.dtype_and_size();
+        let (dtype, size) = (self.dtype(), self.size());
         if lanes.end > size {
             let index = i64::try_from(lanes.end).unwrap_or(i64::MAX);
             return Err(Error::IndexOutOfRange { axis: None, index, size });
@@ -403,13 +403,6 @@ impl Array {
             take(&piece);
         }
         Ok(())
-    }
-
-    fn dtype_and_size(&self) -> (DType, u64) {
-        self.session.with_table(|table| {
-            let variable = table.get(self.id());
-            (variable.dtype, variable.size)
-        })
     }
 
     /// The lanes, evaluated.

@@ -135,6 +135,13 @@ impl Table {
         &self.slots[id.index()]
     }
 
+    /// Whether it is neither in memory nor a number.
+    #[inline]
+    pub(crate) fn is_pending(&self, id: VarId) -> bool {
+        let kind = self.get(id).kind;
+        kind != Kind::Data && kind.number().is_none()
+    }
+
     /// What who holds the variable keeps of it.
     #[inline]
     pub(crate) fn handle(&self, id: VarId) -> Handle {
@@ -283,11 +290,7 @@ impl Table {
 
     fn prune_candidates(&mut self) {
         let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.retain(|&id| {
-            let variable = self.get(id);
-            let pending = variable.kind != Kind::Data && variable.kind.number().is_none();
-            variable.external > 0 && pending
-        });
+        candidates.retain(|&id| self.get(id).external > 0 && self.is_pending(id));
         candidates.sort_unstable();
         candidates.dedup();
         self.candidates = candidates;

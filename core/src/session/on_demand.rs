@@ -3,7 +3,7 @@
 use super::{BATCH, FORBID_EVAL, Session};
 use crate::error::{Error, Result};
 use crate::ir::table::Table;
-use crate::ir::var::{Kind, VarId};
+use crate::ir::var::VarId;
 
 /// Bytes up to which results are computed that nobody asked for.
 const MOST_BYTES: u64 = 1 << 30;
@@ -12,7 +12,7 @@ impl Session {
     /// Evaluates because `what` looks at contents: where many small values wait that are alike, all of them, as one batch.
     pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
         let flags = &self.common().flags;
-        if flags.get(FORBID_EVAL) && self.with_table(|table| is_pending(table, id)) {
+        if flags.get(FORBID_EVAL) && self.with_table(|table| table.is_pending(id)) {
             return Err(Error::EvaluationForbidden { what });
         }
         let alike = if flags.get(BATCH) {
@@ -37,7 +37,7 @@ impl Session {
         }
     }
 
-    /// Evaluates what is held, if a million recorded variables wait for it: so a script that reads nothing takes no more and
+    /// Evaluates what is held, if there are a million variables: so a script that reads nothing takes no more and
     /// more memory. Says so at log level 1. To be called now and then between operations, where nothing is recorded on this
     /// thread; it does nothing where the flag `forbid_eval` is set, to what derivatives may be asked of, and where the
     /// results would take more than a gigabyte.
@@ -64,13 +64,15 @@ impl Session {
             bytes += if fits { variable.bytes() } else { 0 };
             fits
         };
-        let mut n_waiting = 0;
+        let mut n_recorded = 0;
         let ids = self.with_table(|table| {
-            n_waiting = table.n_live();
+            n_recorded = table.n_live();
             table.hold_unevaluated(&mut is_wanted)
         });
-        let line = || format!("{n_waiting} variables wait: evaluating {} arrays", ids.len());
-        self.common().log.line(1, line);
+        if !ids.is_empty() {
+            let line = || format!("{n_recorded} variables: evaluating {} arrays", ids.len());
+            self.common().log.line(1, line);
+        }
         let result = self.evaluate_then(&ids, false, |_| Ok(()));
         self.with_table(|table| {
             ids.iter().for_each(|&id| table.dec_external(id));
@@ -79,11 +81,6 @@ impl Session {
         });
         result
     }
-}
-
-fn is_pending(table: &Table, id: VarId) -> bool {
-    let kind = table.get(id).kind;
-    kind != Kind::Data && kind.number().is_none()
 }
 
 #[cfg(test)]

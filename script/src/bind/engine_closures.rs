@@ -15,8 +15,8 @@ use crate::fault::{Fault, Result, fault, fault_with_hint};
 use crate::value::custom::CustomRef;
 use crate::value::{ArrayRef, Node, type_name};
 
-/// Items of a list whose kinds are part of a signature.
-const TOLD_ITEMS: usize = 64;
+/// Values in lists and maps whose kinds are part of a signature.
+const MOST_TOLD: usize = 256;
 
 /// An operator that a script made.
 #[derive(Debug)]
@@ -107,7 +107,7 @@ impl<'c> Closures<'c> {
             EvalAltResult::ErrorFunctionNotFound(called, _)
                 if called
                     .strip_prefix(function.fn_name())
-                    .is_some_and(|rest| rest.starts_with(" (")) =>
+                    .is_some_and(|rest| function.is_anonymous() && takes(rest, n)) =>
             {
                 let inputs = if n == 1 { "input" } else { "inputs" };
                 fault_with_hint(
@@ -220,7 +220,13 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
         });
         for ((member, inputs), told) in members.iter().zip(inputs).zip(&told) {
             let result = match &mut batch {
-                Some(Ok(results)) => Ok(results.next().unwrap_or_default()),
+                Some(Ok(results)) => {
+                    let result = results.next().unwrap_or_default();
+                    match op {
+                        Op::Own(own) => given(own, result),
+                        Op::Named(_) => Ok(result),
+                    }
+                }
                 Some(Err(fault)) => Err(fault.clone().raised()),
                 None => self.one(op, inputs),
             };
@@ -262,11 +268,17 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
     }
 }
 
+/// Whether a signature, ` (a, b)`, has so many types.
+fn takes(signature: &str, n: usize) -> bool {
+    let types = signature.strip_prefix(" (").and_then(|types| types.strip_suffix(')'));
+    types.is_some_and(|types| types.split_terminator(", ").count() == n)
+}
+
 /// What exec gives: something, but of an operator that is there for its effects.
 fn given(own: &Described, result: Dynamic) -> Result<Dynamic> {
     if result.is_unit() && !own.has_effects {
         return Err(fault_with_hint(
-            "exec gave nothing",
+            "the operator gave nothing",
             "its last line is the result, without a semicolon; of an operator for its effects say effects: true",
         ));
     }
@@ -293,8 +305,15 @@ fn named(op: &Op, line: u32, error: &EvalAltResult) -> Fault {
     fault
 }
 
-/// Type and size of a value, and the name that a map gives to its type.
+/// Type and size of a value, and the name that a map gives to its type; of lists and maps those of what is in them, of the
+/// first ones.
 fn kind(value: &Dynamic) -> String {
+    kind_within(value, &mut 0)
+}
+
+/// As [`kind`], after so many values around it.
+fn kind_within(value: &Dynamic, told: &mut usize) -> String {
+    *told += 1;
     if let Some(array) = value.read_lock::<ArrayRef>() {
         let name = array.type_name();
         return match &*array.node() {
@@ -306,15 +325,23 @@ fn kind(value: &Dynamic) -> String {
             }
         };
     }
+    let mut parts = Vec::new();
     if let Some(map) = value.read_lock::<Map>() {
         let name = map.get("type").map_or_else(|| type_name(value), ToString::to_string);
-        let parts = map.iter().filter(|(key, _)| *key != "type");
-        let parts: Vec<String> =
-            parts.map(|(key, value)| format!("{key} {}", kind(value))).collect();
+        for (key, part) in map.iter().filter(|(key, _)| *key != "type") {
+            if *told < MOST_TOLD {
+                parts.push(format!("{key} {}", kind_within(part, told)));
+            }
+        }
         return format!("{name} ({})", parts.join(", "));
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        let parts: Vec<String> = list.iter().take(TOLD_ITEMS).map(kind).collect();
+        for item in list.iter() {
+            if *told >= MOST_TOLD {
+                break;
+            }
+            parts.push(kind_within(item, told));
+        }
         return format!("{} of {} ({})", type_name(value), list.len(), parts.join(", "));
     }
     type_name(value)

@@ -7,24 +7,27 @@ use smallvec::SmallVec;
 
 use super::{HIGH_WATER, Table};
 use crate::ir::mix::Mix;
+use crate::ir::primitive::Primitive;
 use crate::ir::var::{Kind, VarId};
 
 /// So many that are alike are worth a batch.
 const MANY: usize = 32;
 /// So many values are looked at in vain for each read that goes on without a look: as long as a read takes.
-const LOOKED_AT: usize = 256;
+const LOOKED_AT: usize = 1024;
 /// Values on the way to one that is read of which others may be alike.
 const MOST_MODELS: usize = 4;
 /// Most steps that lead to one of them.
 const MOST_STEPS: usize = 64;
-/// Most lanes, of all steps of all of them, that are computed before somebody asks for them: some milliseconds.
-const MOST_LANES: u64 = 1 << 24;
+/// Most work of a step, and of all steps of all of them, in operations of lanes, that is done before somebody asks for it: some
+/// milliseconds.
+const MOST_OF_STEP: u64 = 1 << 16;
+const MOST_WORK: u64 = 1 << 24;
 
 /// The steps that lead to a value, numbers apart.
 #[derive(Default)]
 struct Steps {
     n: usize,
-    lanes: u64,
+    work: u64,
     hash: Mix,
 }
 
@@ -48,7 +51,7 @@ impl Table {
             self.looks.pauses -= 1;
             return Vec::new();
         }
-        if self.candidates.len() < MANY || self.get(id).is_there() {
+        if self.candidates.len() < MANY || !self.is_pending(id) {
             return Vec::new();
         }
         let models = self.held_within(id);
@@ -67,12 +70,13 @@ impl Table {
         for _ in 0..MOST_STEPS {
             let Some(way) = ways.pop() else { break };
             for operand in self.get(way).operands() {
-                let variable = self.get(operand);
-                let waits = !variable.is_there() && variable.kind.number().is_none();
-                if !waits || models.contains(&operand) || models.len() == MOST_MODELS {
+                if !self.is_pending(operand)
+                    || models.contains(&operand)
+                    || models.len() == MOST_MODELS
+                {
                     continue;
                 }
-                if variable.external > 0 {
+                if self.get(operand).external > 0 {
                     models.push(operand);
                 } else {
                     ways.push(operand);
@@ -96,7 +100,7 @@ impl Table {
         let mut alike: Vec<VarId> = self.candidates.iter().copied().filter(is_alike).collect();
         alike.sort_unstable_by_key(|&id| self.get(id).serial);
         alike.dedup();
-        alike.truncate(usize::try_from(MOST_LANES / own.lanes.max(1)).unwrap_or(usize::MAX));
+        alike.truncate(usize::try_from(MOST_WORK / own.work.max(1)).unwrap_or(usize::MAX));
         alike
     }
 
@@ -115,22 +119,31 @@ impl Table {
             return None;
         }
         steps.hash.write_u64(variable.size ^ (variable.dtype as u64) << 56);
-        match variable.kind {
+        // In operations of lanes.
+        let work = match variable.kind {
             // Which number or array it is makes no other kernel.
-            Kind::Literal(_) => steps.hash.write_u8(0),
-            Kind::Data => {
-                variable.is_there().then(|| steps.hash.write_u8(1))?;
+            Kind::Literal(_) => {
+                steps.hash.write_u8(0);
                 return Some(());
+            }
+            Kind::Data => {
+                steps.hash.write_u8(1);
+                return variable.is_there().then_some(());
             }
             Kind::Constant(_)
             | Kind::Index
             | Kind::Op(_)
             | Kind::Call(_)
             | Kind::Output { .. }
-            | Kind::Composite
-            | Kind::Gather { checked: None }
-            | Kind::Reduce(_)
-            | Kind::Primitive(_) => variable.kind.hash(&mut steps.hash),
+            | Kind::Gather { checked: None } => variable.size,
+            Kind::Composite => variable.size.saturating_add(self.bytes_within(variable) / 4),
+            Kind::Primitive(Primitive::Product(product)) => {
+                variable.size.saturating_mul(u64::from(product.depth))
+            }
+            Kind::Reduce(_) | Kind::Primitive(_) => {
+                let sizes = variable.operands().map(|operand| self.get(operand).size);
+                sizes.fold(0, u64::saturating_add)
+            }
             Kind::Gather { checked: Some(_) }
             | Kind::Fetch
             | Kind::Scatter { .. }
@@ -139,12 +152,16 @@ impl Table {
             | Kind::Phi { .. }
             | Kind::Region { .. }
             | Kind::Result { .. } => return None,
+        };
+        if work > MOST_OF_STEP {
+            return None;
         }
+        steps.work += work;
+        variable.kind.hash(&mut steps.hash);
         if let Some(composite) = variable.composite() {
             // A call of what was recorded once may be anything.
             composite.result_of.is_none().then(|| composite.hash(&mut steps.hash))?;
         }
-        steps.lanes = steps.lanes.saturating_add(variable.size);
         variable.operands().try_for_each(|operand| self.add_steps(operand, steps))
     }
 

@@ -147,9 +147,11 @@ impl Recorder<'_> {
                     let all = self.along(ReduceOp::Sum, zeros, along.extent, along.inner)?;
                     let all = self.spread(all, along, size)?;
                     let beside = self.same(Op::Mul, &[all, divided])?;
+                    let beside = self.where_finite(divided, beside)?;
                     slope = self.select(is_alone, slope, beside)?;
                     let other = self.same(Op::Sub, &[all, x])?;
                     let of_pair = self.same(Op::Mul, &[other, product])?;
+                    let of_pair = self.where_finite(product, of_pair)?;
                     let two = self.constant(DType::U32, 2);
                     let is_pair = self.same(Op::Eq, &[n, two])?;
                     let is_pair = self.same(Op::And, &[is_pair, is_zero])?;
@@ -161,6 +163,14 @@ impl Recorder<'_> {
             }
             ReduceOp::Count | ReduceOp::Any | ReduceOp::All => Err(self.no_derivative(id)),
         }
+    }
+
+    /// `v` where `x` is finite, else 0.
+    fn where_finite(&mut self, x: VarId, v: VarId) -> Result<VarId> {
+        let zero = self.constant(self.dtype(x), 0);
+        let nothing = self.same(Op::Sub, &[x, x])?;
+        let is_finite = self.same(Op::Eq, &[nothing, zero])?;
+        self.select(is_finite, v, zero)
     }
 
     /// A result along an axis in every lane that it came from.
