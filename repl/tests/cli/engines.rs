@@ -13,7 +13,7 @@ fn engines_end_what_waits() {
     let (code, out, err) = run(&["-e", &format!("{push} let h = e.push(say, 2); print(\"end\")")]);
     assert_eq!(
         (code, out.as_str(), err.as_str()),
-        (1, "end\n", "error: at the end: say: too large\n")
+        (1, "end\n", "error: at the end: say: too large (pushed in line 1)\n")
     );
     assert_eq!(
         run_with_input(&[], format!("{push} let h = e.push(say, 1); 3").as_bytes()).1,
@@ -28,8 +28,8 @@ fn failures_are_told_at_the_end() {
                 let hs = [1, 2, 3].map(|x| e.push(bad, x)); e.flush(); ";
     let read = "try { hs[0].get() } catch (error) { print(error) }";
     let (code, out, err) = run(&["-e", &format!("{push} {read} ()")]);
-    let told = "error: at the end: bad: no 2 (and one more failed)\n";
-    assert_eq!((code, out.as_str(), err.as_str()), (1, "bad: no 1\n", told));
+    let told = "error: at the end: bad: no 2 (pushed in line 1) (and one more failed)\n";
+    assert_eq!((code, out.as_str(), err.as_str()), (1, "bad: no 1 (pushed in line 1)\n", told));
     let write = "let y = FloatC([1, 2, 3]); scatter_add(y, FloatC(5), UInt32C([0, 7]));";
     let told =
         "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
