@@ -109,6 +109,7 @@ pub mod text_kernel;
 pub mod trace;
 pub mod value;
 
+pub use array::derivatives::Tracking;
 pub use array::isolation::Isolation;
 pub use array::rules::{Ask, Told};
 pub use array::{Array, Operand};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use porcini_core::device::Isa;
-use porcini_core::{DeviceChoice, Runtime};
+use porcini_core::{DeviceChoice, Runtime, Session};
 
 use crate::world::bounds::Bounds;
 
@@ -23,6 +23,8 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// A device shared with other interpreters, in place of the three settings above it.
     pub runtime: Option<Arc<Runtime>>,
+    /// A session whose arrays scripts share with somebody else, in place of all these settings.
+    pub session: Option<Session>,
     /// Runs scripts that are not trusted, within bounds.
     pub sandbox: Option<Bounds>,
 }

@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 19] = [
+const EXCEPTIONS: [(&str, &str); 21] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -30,6 +30,8 @@ const EXCEPTIONS: [(&str, &str); 19] = [
     ("core/src/text_kernel/lexer.rs", "operators of C"),
     ("core/src/text_kernel/preprocess.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
+    ("python/src/functions.rs", "names that everybody else has"),
+    ("python/src/numpy.rs", "names of NumPy"),
     ("script/src/assist/notes.rs", "methods of Rhai"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
     ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),

@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 32] = [
+const UNSAFE: [(&str, &str); 36] = [
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/compiled.rs", "machine code as functions"),
@@ -42,6 +42,10 @@ const UNSAFE: [(&str, &str); 32] = [
     ("core/src/memory/process_heap/reserve.rs", "memory that it hands out"),
     ("core/examples/dlpack.rs", "a C interface"),
     ("core/tests/dlpack.rs", "imports of tensors"),
+    ("python/src/buffers.rs", "buffers and tensors by pointer"),
+    ("python/src/interrupt.rs", "signals of the system"),
+    ("python/src/methods.rs", "buffers by pointer"),
+    ("python/src/object.rs", "objects of Python"),
 ];
 
 /// Modules of a package by layers, lowest first: those named and what is below them, where nothing longer fits. A
@@ -49,8 +53,13 @@ const UNSAFE: [(&str, &str); 32] = [
 type Layers = &'static [&'static [&'static str]];
 
 /// The packages and their layers.
-const PACKAGES: [(&str, Layers); 4] =
-    [("core", &LAYERS), ("script", SCRIPT), ("repl", SHELL), ("jupyter-kernel", KERNEL)];
+const PACKAGES: [(&str, Layers); 5] = [
+    ("core", &LAYERS),
+    ("script", SCRIPT),
+    ("repl", SHELL),
+    ("jupyter-kernel", KERNEL),
+    ("python", PYTHON),
+];
 
 /// The layers of core.
 const LAYERS: [&[&str]; 8] = [
@@ -115,6 +124,19 @@ const KERNEL: Layers = &[
     &["cli"],
 ];
 
+/// The layers of the Python package.
+const PYTHON: Layers = &[
+    &["names"],
+    &["errors", "docs"],
+    &["home", "interrupt"],
+    &["object", "types"],
+    &["convert", "buffers", "pickle", "arguments"],
+    &["make", "makers", "functions", "random"],
+    &["index", "numpy", "tree"],
+    &["control", "derivatives", "kernels", "recorded", "runtime", "scripts"],
+    &["methods"],
+];
+
 /// Most modules that may import each other in a circle.
 const LARGEST_KNOT: usize = 2;
 
@@ -139,7 +161,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Name below the workspace root, and text, of every Rust file of the packages.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for package in ["core", "script", "repl", "jupyter-kernel", "tests"] {
+    for package in ["core", "script", "repl", "jupyter-kernel", "python", "tests"] {
         rust_files(&root().join(package), &mut files);
     }
     let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
@@ -205,6 +227,7 @@ fn packages_point_one_way() {
         ("script", &["porcini-repl", "porcini-jupyter"]),
         ("repl", &["porcini-jupyter"]),
         ("jupyter-kernel", &["porcini-repl"]),
+        ("python", &["porcini-repl", "porcini-jupyter"]),
     ];
     for (package, others) in forbidden {
         let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
@@ -221,7 +244,7 @@ fn the_map_is_complete() {
     let words: BTreeSet<&str> = map.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     for (file, _) in sources() {
         let Some((package, path)) = file.split_once("/src/") else { continue };
-        if !["core", "script"].contains(&package) {
+        if !["core", "script", "python"].contains(&package) {
             continue;
         }
         let (room, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -259,7 +282,7 @@ fn the_front_page_shows_what_is_public() {
 /// Kernels and memory by address are for tests and benchmarks: nothing checks what they hand over.
 #[test]
 fn front_ends_know_no_backend() {
-    for package in ["script", "repl", "jupyter-kernel"] {
+    for package in ["script", "repl", "jupyter-kernel", "python"] {
         let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
         let core = manifest.lines().find(|line| line.starts_with("porcini-core")).unwrap();
         assert!(!core.contains("internals"), "{package}: {core}");

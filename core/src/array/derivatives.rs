@@ -278,6 +278,10 @@ impl Array {
     }
 }
 
+/// What [`Session::start_tracking`] changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracking([bool; 2]);
+
 impl Session {
     /// The gradients of the outputs, each times its cotangent (or 1 in every lane), by the inputs in their order; zeros
     /// where no output depends on one. They are tracked: derivatives of them may be asked for.
@@ -391,9 +395,20 @@ impl Session {
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
-        let before = self.with_table(|table| table.recording.exchange_tracking([!tracks; 2]));
-        let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before);
+        let before = self.start_tracking(tracks);
+        let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before.0);
         self.meanwhile(|_| (), back, work)
+    }
+
+    /// Whether what is recorded from now on is tracked; what held before, for [`Session::track_as`]. Where work has an end
+    /// of its own, [`Session::no_grad`] and [`Session::with_grad`] are better.
+    pub fn start_tracking(&self, tracks: bool) -> Tracking {
+        Tracking(self.with_table(|table| table.recording.exchange_tracking([!tracks; 2])))
+    }
+
+    /// Tracks as before [`Session::start_tracking`].
+    pub fn track_as(&self, before: Tracking) {
+        self.with_table(|table| _ = table.recording.exchange_tracking(before.0));
     }
 
     /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.

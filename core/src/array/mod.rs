@@ -1,7 +1,7 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
 pub mod bytes;
-mod derivatives;
+pub(crate) mod derivatives;
 mod description;
 mod distinct;
 mod groups;

@@ -20,6 +20,7 @@ use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::tensor::Tensor;
 
 impl Array {
     /// The contents as a read-only DLPack tensor of one dimension, without a copy; evaluates.
@@ -30,7 +31,7 @@ impl Array {
     /// `Argument` if the device's memory is not the host's; what evaluation fails with; a pending bounds
     /// error.
     pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
-        let mut tensor = export(self)?;
+        let mut tensor = export(self, &[self.size()])?;
         tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
         // SAFETY: `export` set pointer, shape and strides of a block that the tensor owns.
         Ok(unsafe { tensor.finish() })
@@ -41,20 +42,62 @@ impl Array {
     /// # Errors
     /// As [`Array::to_dlpack`], and `OutOfMemory`.
     pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
-        let bytes = self.read_bytes(0..self.size())?;
-        let copy = self.session().from_bytes(self.dtype(), &bytes)?;
-        let tensor = export(&copy)?;
-        // SAFETY: as above; nobody but the tensor owns the copy.
-        Ok(unsafe { tensor.finish() })
+        legacy_copy(self, &[self.size()])
     }
 }
 
-fn export<M: ManagedTensorBase>(array: &Array) -> Result<Initialized<M>> {
+impl Tensor {
+    /// The entries as a read-only DLPack tensor of the same shape, without a copy where they lie in memory in their
+    /// order; evaluates.
+    ///
+    /// # Errors
+    /// As [`Array::to_dlpack`]; `Argument` for complex entries, whose parts lie apart.
+    pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
+        let mut tensor = export(&self.real_entries()?, self.shape().extents())?;
+        tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
+        // SAFETY: `export` set pointer, shape and strides of a block that the tensor owns.
+        Ok(unsafe { tensor.finish() })
+    }
+
+    /// A copy of the entries as a DLPack tensor of the form before version 1; evaluates.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_dlpack`], and `OutOfMemory`.
+    pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
+        legacy_copy(&self.real_entries()?, self.shape().extents())
+    }
+
+    fn real_entries(&self) -> Result<Array> {
+        let mut parts = self.entries()?;
+        if parts.len() > 1 {
+            let what =
+                "got complex entries, whose parts lie apart; export z.real and z.imag".into();
+            return Err(Error::Argument { op: "DLPack", what });
+        }
+        Ok(parts.swap_remove(0))
+    }
+}
+
+fn legacy_copy(array: &Array, extents: &[u64]) -> Result<legacy::Dlpack> {
+    let bytes = array.read_bytes(0..array.size())?;
+    let copy = array.session().from_bytes(array.dtype(), &bytes)?;
+    let tensor = export(&copy, extents)?;
+    // SAFETY: `export` set pointer, shape and strides; nobody but the tensor owns the copy.
+    Ok(unsafe { tensor.finish() })
+}
+
+/// Contents in row-major order.
+fn export<M: ManagedTensorBase>(array: &Array, extents: &[u64]) -> Result<Initialized<M>> {
     let buffer = array.host_buffer("DLPack")?;
-    let n = i64::try_from(array.size()).map_err(failed)?;
+    let extent = |&n: &u64| i64::try_from(n).map_err(failed);
+    let extents = extents.iter().map(extent).collect::<Result<Vec<i64>>>()?;
+    let mut strides = vec![1_i64; extents.len()];
+    for axis in (1..extents.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(extents[axis]);
+    }
     let data =
         std::ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).map_err(failed)?);
-    let mut tensor = Dynamic::new([n], [1_i64]).initialize_as::<M>(buffer).map_err(failed)?;
+    let mut tensor = Dynamic::new(extents, strides).initialize_as::<M>(buffer).map_err(failed)?;
     tensor.set_data(data).set_dtype(to_dlpack(array.dtype())).set_device(DLDevice::CPU);
     Ok(tensor)
 }

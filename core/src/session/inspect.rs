@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::array::Array;
 use crate::backend::{Backend, cuda};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::eval::launches::{Launch, Plan};
+use crate::eval::launches::{Launch, Plan, PrimitiveLaunch, Step};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
 use crate::memory::caching_allocator::MemoryInfo;
@@ -122,6 +123,52 @@ impl Session {
         })
     }
 
+    /// The kernels of a plan in the backends' common form.
+    pub fn common_form(&self, plan: &Plan) -> String {
+        let text = |(i, step): (usize, &Step)| match step {
+            Step::Kernel(launch) if launch.is_batch() => {
+                let (members, n, kernel) = (launch.n_members(), launch.size, &launch.kernel);
+                format!("kernel {i} (batch of {members}, n={n}):\n{kernel}")
+            }
+            Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
+            Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
+        };
+        plan.steps.iter().enumerate().map(text).collect()
+    }
+
+    /// A line for each launch of a plan of the arrays that are `wanted`: what it reads and makes, and what it stores
+    /// besides because somebody holds it.
+    pub fn explained(&self, plan: &Plan, wanted: &[Array]) -> String {
+        let wanted: HashSet<Serial> = wanted.iter().map(Array::serial).collect();
+        let line = |(i, step): (usize, &Step)| match step {
+            Step::Kernel(launch) => self.explained_kernel(i, launch, &wanted),
+            Step::Primitive(launch) => explained_primitive(i, launch),
+        };
+        plan.steps.iter().enumerate().map(line).collect()
+    }
+
+    fn explained_kernel(&self, i: usize, launch: &Launch, wanted: &HashSet<Serial>) -> String {
+        let kernel = &launch.kernel;
+        let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
+        let (name, times) = match launch.n_members() {
+            n if launch.is_batch() => ("batch", format!("{n} times ")),
+            _ => ("kernel", String::new()),
+        };
+        let (size, n_ops, n_uniform) = (launch.size, kernel.n_ops, kernel.n_uniform);
+        let together = launch.together.map_or_else(String::new, |together| {
+            format!("; no batch of its {outputs} results: {}", together.words())
+        });
+        let besides = self.written_besides(launch, wanted);
+        let besides = match &besides[..] {
+            [] => String::new(),
+            besides => format!("; keeps {} too", besides.join(", ")),
+        };
+        format!(
+            "{name} {i}: {times}n={size}, in={inputs}, out={outputs}, ops={n_ops}, {n_uniform} of them \
+             uniform{together}{besides}\n"
+        )
+    }
+
     /// The machine code of a plan's kernels as the device would compile them first, each instruction
     /// under the one it belongs to; `None` if the device runs no machine code of ours.
     ///
@@ -168,6 +215,14 @@ fn ptx(backend: &dyn Backend, kernel: &Kernel) -> String {
     let mode = LiteralMode::Embedded;
     let text = backend.gpu().and_then(|gpu| gpu.source(kernel, mode));
     text.unwrap_or_else(|| cuda::lower(kernel, mode, cuda::Target::SM_75))
+}
+
+fn explained_primitive(i: usize, launch: &PrimitiveLaunch) -> String {
+    let (name, inputs) = (launch.primitive.name(), launch.operands.len());
+    let n_members = launch.others.len() + 1;
+    let outputs = launch.results().count() / n_members;
+    let times = if n_members == 1 { String::new() } else { format!("{n_members} times ") };
+    format!("{name} {i}: {times}in={inputs}, out={outputs}\n")
 }
 
 impl Whos {

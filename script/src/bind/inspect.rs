@@ -1,13 +1,10 @@
 //! What the machine thinks: `whos`, history, PTX, IR, plans.
 
 use std::any::TypeId;
-use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use porcini_core::eval::cache::CacheResult;
-use porcini_core::eval::launches::{Plan, Step};
+use porcini_core::eval::launches::Plan;
 use porcini_core::inspect::{Rows, Whos, WhosRow};
-use porcini_core::ir::var::Serial;
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 
@@ -245,19 +242,6 @@ fn history(registry: &mut Registry<'_>) {
     });
 }
 
-/// The kernels of a plan in the backends' common form.
-pub(super) fn common_form(plan: &Plan) -> String {
-    let text = |(i, step): (usize, &Step)| match step {
-        Step::Kernel(launch) if launch.is_batch() => {
-            let (members, n, kernel) = (launch.n_members(), launch.size, &launch.kernel);
-            format!("kernel {i} (batch of {members}, n={n}):\n{kernel}")
-        }
-        Step::Kernel(launch) => format!("kernel {i} (n={}):\n{}", launch.size, launch.kernel),
-        Step::Primitive(launch) => format!("primitive {i}: {}\n", launch.primitive.name()),
-    };
-    plan.steps.iter().enumerate().map(text).collect()
-}
-
 fn programs(registry: &mut Registry<'_>) {
     registry.doc(
         "ptx",
@@ -294,7 +278,7 @@ fn programs(registry: &mut Registry<'_>) {
         "The kernels that would compute x, in the backends' common form.\n\n\
          >> ir(FloatC([1, 2]))\nnothing to compile: the value is known already",
     );
-    program(registry, "ir", Program::Ir, |_, plan, _| Ok(common_form(plan)));
+    program(registry, "ir", Program::Ir, |session, plan, _| Ok(session.common_form(plan)));
     registry.doc(
         "explain",
         "(x)",
@@ -304,7 +288,9 @@ fn programs(registry: &mut Registry<'_>) {
     );
     registry.alias("plan", "explain");
     for name in ["explain", "plan"] {
-        program(registry, name, Program::Plan, explained);
+        program(registry, name, Program::Plan, |session, plan, wanted| {
+            Ok(session.explained(plan, wanted))
+        });
     }
     registry.doc(
         "graphviz",
@@ -364,52 +350,6 @@ fn read(call: &NativeCallContext<'_>, name: &str, args: &[&mut Dynamic]) -> Resu
     };
     let mut args: Vec<Dynamic> = args.iter().map(|arg| text(arg)).collect();
     call.call_native_fn_raw(name, true, &mut args.iter_mut().collect::<Vec<_>>())
-}
-
-/// A line for each launch.
-fn explained(session: &Session, plan: &Plan, wanted: &[Array]) -> Result<String> {
-    let mut text = String::new();
-    let wanted: HashSet<Serial> = wanted.iter().map(Array::serial).collect();
-    for (i, step) in plan.steps.iter().enumerate() {
-        let launch = match step {
-            Step::Kernel(launch) => launch,
-            Step::Primitive(launch) => {
-                let (name, inputs) = (launch.primitive.name(), launch.operands.len());
-                let n_members = launch.others.len() + 1;
-                let outputs = launch.results().count() / n_members;
-                let times = match n_members {
-                    1 => String::new(),
-                    n => format!("{n} times "),
-                };
-                let _ = writeln!(text, "{name} {i}: {times}in={inputs}, out={outputs}");
-                continue;
-            }
-        };
-        let kernel = &launch.kernel;
-        let (inputs, outputs) = (kernel.n_inputs(), kernel.buffers.len() - kernel.n_inputs());
-        let _ = write!(
-            text,
-            "{} {i}: {}n={}, in={inputs}, out={outputs}, ops={}, {} of them uniform",
-            if launch.is_batch() { "batch" } else { "kernel" },
-            if launch.is_batch() {
-                format!("{} times ", launch.n_members())
-            } else {
-                String::new()
-            },
-            launch.size,
-            kernel.n_ops,
-            kernel.n_uniform
-        );
-        if let Some(together) = launch.together {
-            let _ = write!(text, "; no batch of its {outputs} results: {}", together.words());
-        }
-        let besides = session.written_besides(launch, &wanted);
-        if !besides.is_empty() {
-            let _ = write!(text, "; keeps {} too", besides.join(", "));
-        }
-        text.push('\n');
-    }
-    Ok(text)
 }
 
 /// The arrays that a value is made of, and those in a list or map.

@@ -10,7 +10,6 @@ use porcini_core::text_kernel::{
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
-use super::inspect::common_form;
 use super::many_arguments;
 use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
@@ -113,7 +112,7 @@ pub(crate) fn explained(
     let types: Vec<_> = types.iter().copied().map(Some).collect();
     let Explained { values, lines } = kernel.explained(&context.session, &types)?;
     let leaves: Vec<&Array> = values.iter().flat_map(Value::leaves).collect();
-    let form = common_form(&context.session.plan(&leaves)?);
+    let form = context.session.common_form(&context.session.plan(&leaves)?);
     // Of statements in others the inner one.
     let line_of = |instruction: &str| {
         let serial: u64 = instruction.rsplit_once("// r")?.1.trim().parse().ok()?;

@@ -93,7 +93,8 @@ impl Interpreter {
     pub(crate) fn begin_on(&mut self, device: DeviceChoice) -> Result<(), Box<Error>> {
         let (host, options) = &self.setup;
         let level = self.context.session.log_level();
-        let options = Options { device, log_level: level, runtime: None, ..options.clone() };
+        let options =
+            Options { device, log_level: level, runtime: None, session: None, ..options.clone() };
         let inputs = self.inputs.clone();
         let anew = Self::within(self.watch.clone(), host.clone(), &options)?;
         *self = Self { inputs, ..anew };
@@ -107,6 +108,9 @@ fn refuse(why: String) -> Box<Error> {
 }
 
 fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Session> {
+    if let Some(session) = &options.session {
+        return Ok(session.clone());
+    }
     let mut builder = Session::builder()
         .device(options.device)
         .log(options.log_level, host.log_sink())

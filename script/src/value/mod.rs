@@ -10,6 +10,7 @@ pub(crate) mod csv;
 pub(crate) mod cuda_module;
 pub(crate) mod custom;
 pub(crate) mod dates;
+pub(crate) mod exchanged;
 pub(crate) mod generator;
 pub(crate) mod host_array;
 pub(crate) mod names;

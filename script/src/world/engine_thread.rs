@@ -39,6 +39,21 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     })
 }
 
+/// Starts a thread of its own whose stack is large enough for an interpreter.
+///
+/// # Errors
+/// If the system refuses the thread.
+pub fn start_engine_thread(
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<()>> {
+    process_heap::share();
+    let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
+    builder.spawn(|| {
+        let _last = warm_up();
+        work();
+    })
+}
+
 /// The C library's memory of a thread grows page by page, a call of the system and a fault each: what starting an
 /// interpreter needs is asked for in large pieces. While the last one is kept, the others are not given back.
 fn warm_up() -> Vec<u8> {

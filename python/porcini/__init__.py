@@ -1,0 +1,47 @@
+"""Arrays whose operations are recorded, not run: looking at a value fuses all it needs into one kernel.
+
+>>> import porcini as pc
+>>> x = pc.linspace(0, 1, 5)
+>>> y = pc.sin(x) * 2 + 1        # recorded
+>>> y                            # one kernel, compiled and run
+[1, 1.49481, 1.95885, 2.36328, 2.68294]
+
+Classes are Float, Int32, Mask and so on, Vector3f, Matrix4f, Complex2f, Quaternion4f, TensorXf, PCG32. Every function of
+scripts is one of this module, and a method of its first argument; help(pc.sort) tells more.
+"""
+
+from . import _porcini
+from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from ._kernels import kernel, reduction, scan
+from ._porcini import *  # noqa: F403
+from ._porcini import __version__
+from ._scripts import run, run_text
+
+pi = 3.141592653589793
+e = 2.718281828459045
+inf = float("inf")
+nan = float("nan")
+newaxis = None
+suspend_grad = _porcini.no_grad
+jit = freeze = _porcini.function
+plan = _porcini.explain
+
+
+def __getattr__(name):
+    # Functions of core's tables are made when they are first asked for: there are hundreds, and imports are short.
+    made = _porcini._function(name)
+    if made is None:
+        raise AttributeError(f"module porcini has no {name}{_porcini._similar(name)}")
+    globals()[name] = made
+    return made
+
+
+def __dir__():
+    return sorted({name for name in globals() if not name.startswith("_")} | set(_porcini._function_names()))
+
+
+def load_ipython_extension(shell):
+    """%load_ext porcini"""
+    from ._ipython import load
+
+    load(shell)

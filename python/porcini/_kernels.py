@@ -1,0 +1,46 @@
+"""Kernels from text, with the numbers and kernels that their caller has by name; and from Python functions."""
+
+import sys
+
+from . import _porcini
+
+
+def _names(depth=2):
+    frame = sys._getframe(depth)
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def kernel(text):
+    """A kernel written as text, a small typed subset of C: it is called with arrays, lane by lane, and is recorded like any
+    other operation. Numbers and kernels that the caller has may be used by name.
+
+    >>> axpy = pc.kernel("T axpy(T a, T x, T y) { return a * x + y; }")
+    >>> axpy(2, pc.Float([1, 2]), pc.Float([10, 20]))
+    [12, 24]
+    """
+    if callable(text):
+        from ._from_python import translated
+
+        text = translated(text)
+    return _porcini._kernel(text, _names())
+
+
+def reduction(header, *, map, reduce, post=None, identity=None):
+    """A reduction written as text: map is what each lane becomes, reduce how two of them, a and b, combine (associative and
+    commutative), post the result (of a, and n, how many there were), identity the value of no lanes.
+
+    >>> l2 = pc.reduction("T l2(T x)", map="x * x", reduce="a + b", post="sqrt(a)", identity=0)
+    >>> l2(pc.Float([3, 4]))
+    [5]
+    """
+    return _porcini._reduction(header, map, reduce, post, identity, False, _names())
+
+
+def scan(header, *, map, reduce, post=None, identity=None):
+    """As reduction, but for each lane the result of the lanes up to it.
+
+    >>> top = pc.scan("T top(T x)", map="x", reduce="max(a, b)")
+    >>> top(pc.Float([1, 3, 2, 5]))
+    [1, 3, 3, 5]
+    """
+    return _porcini._reduction(header, map, reduce, post, identity, True, _names())

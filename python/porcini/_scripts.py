@@ -1,0 +1,41 @@
+"""Scripts in Rhai, run from Python. They share the session, so arrays go in and out without a copy."""
+
+from pathlib import Path
+
+from . import _porcini
+
+_scripts = None
+
+
+def run(path, *args, **given):
+    """Runs a script file; a dict of its variables. Keyword arguments are variables that it has from the start, others the
+    texts in its ARGS.
+
+    >>> import tempfile, pathlib
+    >>> script = pathlib.Path(tempfile.mkdtemp()) / "double.rhai"
+    >>> _ = script.write_text("y = x * 2; n = ARGS.len();")
+    >>> pc.run(script, "a", x=pc.Float([1, 2]))["y"]
+    [2, 4]
+    """
+    text = Path(path).read_text()
+    found, _ = _porcini.Scripts([str(arg) for arg in args]).run(text, str(path), given)
+    return {name: value for name, value in found.items() if value is not given.get(name, found)}
+
+
+def run_text(text, namespace=None, wanted=None):
+    """Runs a text of a script with the variables of a namespace that it names; a dict of what it assigned, and its value.
+    Functions and variables of texts stay for later ones.
+
+    >>> found, value = pc.run_text("y = x + 1; y * 10", {"x": pc.Float([1, 2])})
+    >>> found["y"], value
+    ([2, 3], [20, 30])
+    """
+    global _scripts
+    if _scripts is None:
+        _scripts = _porcini.Scripts()
+    namespace = namespace or {}
+    words = _porcini._words(text)
+    given = {name: namespace[name] for name in words if name in namespace}
+    found, value = _scripts.run(text, "<cell>", given)
+    keep = words if wanted is None else set(wanted)
+    return {name: value for name, value in found.items() if name in keep}, value

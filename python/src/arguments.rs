@@ -1,0 +1,197 @@
+//! Arguments of functions of the catalogue, by the kinds of their parameters.
+
+use porcini_core::catalogue::{Kind, Row};
+use porcini_core::{DType, Scalar, Session, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::{self, Given, integers, is_sequence};
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::names::as_python;
+use crate::object::PyValue;
+
+type Object<'py> = Bound<'py, PyAny>;
+
+pyo3::create_exception!(
+    porcini,
+    Unfit,
+    PyTypeError,
+    "An argument that a form of a function does not take."
+);
+
+/// Whether a row has parameters with these names that are not given by place.
+pub(crate) fn takes_names(row: &Row, n_placed: usize, named: Option<&Bound<'_, PyDict>>) -> bool {
+    let Some(named) = named else { return true };
+    let open = row.parameters.get(n_placed..).unwrap_or_default();
+    named.keys().iter().all(|key| {
+        let key = key.to_string();
+        open.iter().any(|(name, _)| is_called(name, &key))
+    })
+}
+
+/// Parameters are called as in scripts, or as NumPy calls them.
+fn is_called(parameter: &str, key: &str) -> bool {
+    parameter == key || parameter == "axes" && key == "axis" || parameter == "axis" && key == "axes"
+}
+
+/// Arguments by the kinds of the parameters.
+pub(crate) fn arguments(
+    session: &Session,
+    row: &'static Row,
+    args: &[Object<'_>],
+    named: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<Given>> {
+    let mut given = Vec::with_capacity(row.parameters.len());
+    let value_of = |name: &str| -> PyResult<Option<Object<'_>>> {
+        let Some(named) = named else { return Ok(None) };
+        let entries = named.iter();
+        Ok(entries
+            .into_iter()
+            .find(|(key, _)| is_called(name, &key.to_string()))
+            .map(|(_, value)| value))
+    };
+    let mut gap = None;
+    for (i, &(name, kind)) in row.parameters.iter().enumerate() {
+        let object = match args.get(i) {
+            Some(object) => Some(object.clone()),
+            None => value_of(name)?,
+        };
+        let Some(object) = object else {
+            gap = gap.or(Some((name, kind, given.len())));
+            continue;
+        };
+        if let Some((open, kind, place)) = gap.take() {
+            let filled = match kind {
+                Kind::Axes | Kind::Active => Given::Number(Scalar::Bool(true)),
+                Kind::Bool(_) => Given::Number(Scalar::Bool(false)),
+                _ => {
+                    return Err(PyTypeError::new_err(format!(
+                        "{}: got {name} without {open}, which stands before it: {}{}",
+                        row.name,
+                        row.name,
+                        row.signature()
+                    )));
+                }
+            };
+            debug_assert_eq!(place, given.len());
+            given.push(filled);
+        }
+        if kind == Kind::List {
+            given.extend(list(session, row.name, &object)?);
+        } else {
+            given.push(argument(session, row, name, kind, &object)?);
+        }
+    }
+    Ok(given)
+}
+
+fn argument(
+    session: &Session,
+    row: &'static Row,
+    name: &str,
+    kind: Kind,
+    object: &Object<'_>,
+) -> PyResult<Given> {
+    let op = row.name;
+    let unfit = |expected: &str| {
+        let takes = format!("it takes {op}{}", row.signature());
+        Unfit::new_err(format!("{op}: got {} as {name}, expected {expected}; {takes}", got(object)))
+    };
+    let number = |expected: &str| match convert::number(object)? {
+        Some(number) => Ok(number),
+        None => match Given::of(session, object)? {
+            Some(Given::Number(number)) => Ok(number),
+            _ => Err(unfit(expected)),
+        },
+    };
+    let given = match kind {
+        Kind::Value | Kind::Each | Kind::Tensor => match Given::of(session, object)? {
+            Some(given) => given,
+            None => return Err(unfit("an array")),
+        },
+        Kind::Target => match object.cast::<PyValue>() {
+            Ok(_) => Given::expected(session, op, object)?,
+            Err(_) => return Err(unfit("an array of porcini, which is written")),
+        },
+        Kind::Operand | Kind::List => match Given::of(session, object)? {
+            Some(given) => given,
+            None => return Err(unfit("an array or a number")),
+        },
+        Kind::Axes if object.is_none() => Given::Number(Scalar::Bool(true)),
+        Kind::Axes => integers(op, "an axis or a list of axes", object)?,
+        Kind::Integers(what) => integers(op, what, object)?,
+        Kind::Active if object.is_none() => Given::Number(Scalar::Bool(true)),
+        Kind::Array | Kind::Index | Kind::Active => match Given::of(session, object)? {
+            Some(Given::Value(value)) => Given::Value(as_line(op, value)?),
+            Some(Given::Number(Scalar::Int(i))) if kind == Kind::Index => {
+                Given::Number(Scalar::Int(i))
+            }
+            _ => return Err(unfit("an array")),
+        },
+        Kind::Integer | Kind::Count(_) => match number("an integer")? {
+            Scalar::Bool(truth) => Given::Number(Scalar::Int(truth.into())),
+            number @ (Scalar::Int(_) | Scalar::UInt(_)) => {
+                if matches!((kind, number), (Kind::Count(_), Scalar::Int(..0))) {
+                    return Err(PyValueError::new_err(format!(
+                        "{op}: got {number} as {name}, expected 0 or more"
+                    )));
+                }
+                Given::Number(number)
+            }
+            Scalar::Float(_) => return Err(unfit("an integer")),
+        },
+        Kind::Numbers(_) if is_sequence(object) => {
+            let numbers = object
+                .try_iter()?
+                .map(|item| convert::number(&item?)?.ok_or_else(|| unfit("numbers")));
+            Given::Numbers(numbers.collect::<PyResult<_>>()?)
+        }
+        Kind::Numbers(_) => Given::expected(session, op, object)?,
+        Kind::Number(_) => match number("a number")? {
+            Scalar::Bool(_) => return Err(unfit("a number")),
+            number => Given::Number(number),
+        },
+        Kind::Scalar(_) => Given::Number(number("a number")?),
+        Kind::Bool(_) => {
+            Given::Number(Scalar::Bool(object.extract().map_err(|_| unfit("True or False"))?))
+        }
+        Kind::Word(words) => {
+            let word = object.extract::<String>().ok();
+            let place = words.iter().position(|known| word.as_deref() == Some(known));
+            let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            let place = place.ok_or_else(|| unfit(&quoted.join(" or ")))?;
+            Given::Number(Scalar::UInt(place as u64))
+        }
+    };
+    Ok(given)
+}
+
+/// A tensor of one axis is an array.
+fn as_line(op: &str, value: Value) -> PyResult<Value> {
+    match value {
+        Value::Tensor(tensor) if tensor.shape().rank() <= 1 && !tensor.is_complex() => {
+            Ok(tensor.entries().or_raise()?.swap_remove(0).into())
+        }
+        Value::Array(array) => Ok(array.into()),
+        other => Err(wrong_type(format!(
+            "{op}: got {}, expected a one-dimensional array",
+            as_python(&other.type_name())
+        ))),
+    }
+}
+
+/// The items of a list of arrays.
+fn list(session: &Session, op: &str, object: &Object<'_>) -> PyResult<Vec<Given>> {
+    if !is_sequence(object) {
+        return Ok(vec![Given::expected(session, op, object)?]);
+    }
+    let item = |item: PyResult<Object<'_>>| match Given::expected(session, op, &item?)? {
+        Given::Number(number) => {
+            let array = session.full(DType::of(number), number, 1).or_raise()?;
+            Ok(Given::Value(array.into()))
+        }
+        given => Ok(given),
+    };
+    object.try_iter()?.map(item).collect()
+}

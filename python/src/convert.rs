@@ -1,0 +1,320 @@
+//! Python objects as what core takes, and what core gives as Python objects.
+
+use porcini_core::catalogue::Answer;
+use porcini_core::tensor::Tensor;
+use porcini_core::value::{Argument, Form};
+use porcini_core::{Array, DType, Scalar, Session, Value};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+
+use crate::buffers;
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::object::{self, PyValue};
+
+/// Lists in lists deeper than any tensor has axes.
+const MOST_AXES: usize = 16;
+
+/// Elements of a list between looks at Ctrl-C.
+const LOOK: usize = 1 << 16;
+
+/// What a Python object is to core.
+pub(crate) enum Given {
+    Value(Value),
+    Number(Scalar),
+    Numbers(Vec<Scalar>),
+    Complex(f64, f64),
+}
+
+impl Given {
+    /// What an object is, if it is something that has lanes, entries or is a number.
+    pub(crate) fn of(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        if let Ok(value) = object.cast::<PyValue>() {
+            return Ok(Some(Self::Value(value.get().value().clone())));
+        }
+        if let Some(number) = number(object)? {
+            return Ok(Some(Self::Number(number)));
+        }
+        if let Ok(z) = object.cast::<PyComplex>() {
+            return Ok(Some(Self::Complex(z.real(), z.imag())));
+        }
+        if is_sequence(object) {
+            return Ok(Some(Self::Value(of_list(session, object, None)?)));
+        }
+        if let Some(host) = buffers::taken(session, object)? {
+            return Ok(Some(host));
+        }
+        // Numbers of other libraries: they say so by these methods.
+        if object.hasattr("__index__")? {
+            return integer(&object.call_method0("__index__")?).map(Self::Number).map(Some);
+        }
+        if object.hasattr("__float__")? {
+            let number = object.call_method0("__float__")?.extract::<f64>()?;
+            return Ok(Some(Self::Number(Scalar::Float(number))));
+        }
+        Ok(None)
+    }
+
+    /// As [`Given::of`]; an error that names the function otherwise.
+    pub(crate) fn expected(
+        session: &Session,
+        op: &str,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        Self::of(session, object)?.ok_or_else(|| {
+            wrong_type(format!("{op}: got {}, expected an array or a number", got(object)))
+        })
+    }
+
+    /// Lends it to core.
+    pub(crate) fn argument(&self) -> Argument<'_> {
+        match self {
+            Self::Value(value) => Argument::from(value),
+            Self::Number(number) => Argument::Number(*number),
+            Self::Numbers(numbers) => {
+                let parts = numbers.iter().map(|&number| Argument::Number(number));
+                Argument::Nested(Form::Vector(numbers.len()), parts.collect())
+            }
+            Self::Complex(re, im) => {
+                let parts = [*re, *im].map(|part| Argument::Number(Scalar::Float(part)));
+                Argument::Nested(Form::Complex, parts.into())
+            }
+        }
+    }
+}
+
+/// Whether an object is a list or a tuple.
+pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
+    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+}
+
+/// The number that an object of Python's own is.
+pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if object.is_exact_instance_of::<PyFloat>() {
+        return Ok(Some(Scalar::Float(object.extract()?)));
+    }
+    if object.is_instance_of::<PyBool>() {
+        return Ok(Some(Scalar::Bool(object.extract()?)));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return integer(object).map(Some);
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(Some(Scalar::Float(object.extract()?)));
+    }
+    Ok(None)
+}
+
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Ok(integer) = object.extract::<i64>() {
+        return Ok(Scalar::Int(integer));
+    }
+    let large = object.extract::<u64>().map(Scalar::UInt);
+    large.map_err(|_| {
+        let what = format!("{}: integers go from -2**63 to 2**64 - 1", got(object));
+        PyOverflowError::new_err(what)
+    })
+}
+
+/// A number that a list may hold: also an array of one lane, and numbers of other libraries.
+fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Some(number) = number(object)? {
+        return Ok(number);
+    }
+    if let Ok(value) = object.cast::<PyValue>() {
+        let value = value.get().value().clone();
+        return match value {
+            Value::Array(one) if one.size() == 1 => object::lane(object.py(), &one, 0),
+            other => Err(PyValueError::new_err(format!(
+                "got an array of {} lanes in a list, expected numbers; concat([a, b]) joins arrays, stack([a, b]) makes rows of them",
+                other.lanes().unwrap_or_default()
+            ))),
+        };
+    }
+    if object.hasattr("__index__")? {
+        return integer(&object.call_method0("__index__")?);
+    }
+    if object.hasattr("__float__")? && !object.is_instance_of::<PyString>() {
+        return Ok(Scalar::Float(object.call_method0("__float__")?.extract()?));
+    }
+    Err(wrong_type(format!("got {} in a list, expected numbers", got(object))))
+}
+
+/// Numbers of lists in lists, row by row, and how many each list has.
+#[derive(Default)]
+struct Entries {
+    numbers: Vec<Scalar>,
+    imaginary: Option<Vec<f64>>,
+    shape: Vec<usize>,
+}
+
+impl Entries {
+    fn add(&mut self, list: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
+        let n = list.len()?;
+        if depth == MOST_AXES {
+            return Err(PyValueError::new_err(format!("lists in lists deeper than {MOST_AXES}")));
+        }
+        match self.shape.get(depth) {
+            None if self.numbers.is_empty() => self.shape.push(n),
+            Some(&expected) if expected == n => {}
+            expected => {
+                let expected = expected.map_or_else(|| "numbers".into(), |n| format!("{n} items"));
+                return Err(PyValueError::new_err(format!(
+                    "lists in lists of unequal lengths: got {n} items, expected {expected}"
+                )));
+            }
+        }
+        for object in list.try_iter()? {
+            let object = object?;
+            if is_sequence(&object) {
+                self.add(&object, depth + 1)?;
+            } else if depth + 1 < self.shape.len() {
+                return Err(PyValueError::new_err("got a number beside lists"));
+            } else {
+                self.push(&object)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.numbers.len().is_multiple_of(LOOK) {
+            object.py().check_signals()?;
+        }
+        let imaginary = match object.cast::<PyComplex>() {
+            Ok(z) => {
+                let n = self.numbers.len();
+                self.imaginary.get_or_insert_with(|| vec![0.0; n]);
+                self.numbers.push(Scalar::Float(z.real()));
+                z.imag()
+            }
+            Err(_) => {
+                self.numbers.push(item(object)?);
+                0.0
+            }
+        };
+        if let Some(parts) = &mut self.imaginary {
+            parts.push(imaginary);
+        }
+        Ok(())
+    }
+
+    /// The type that the numbers have in common, of which none says more.
+    fn dtype(&self) -> DType {
+        let common = self.numbers.iter().fold(None, |common, number| {
+            let own = match *number {
+                Scalar::Bool(_) => DType::Mask,
+                Scalar::Int(i) if i32::try_from(i).is_ok() => DType::I32,
+                Scalar::Int(_) => DType::I64,
+                Scalar::UInt(_) => DType::U64,
+                Scalar::Float(_) => DType::F32,
+            };
+            Some(match common {
+                None => own,
+                // A truth value beside numbers is 0 or 1, as in Python.
+                Some(DType::Mask) => own,
+                Some(common) if own == DType::Mask => common,
+                Some(common) => DType::promote(common, own).unwrap_or(common),
+            })
+        });
+        common.unwrap_or(DType::F32)
+    }
+
+    fn lanes(session: &Session, numbers: &[Scalar], dtype: DType) -> PyResult<Array> {
+        let mut bytes = Vec::with_capacity(numbers.len() * dtype.bytes());
+        for &number in numbers {
+            let number = match number {
+                Scalar::Bool(truth) if dtype != DType::Mask => Scalar::Int(truth.into()),
+                number => number,
+            };
+            bytes.extend_from_slice(
+                &dtype.encode(number).or_raise()?.to_le_bytes()[..dtype.bytes()],
+            );
+        }
+        session.from_bytes(dtype, &bytes).or_raise()
+    }
+}
+
+/// The array that a list is, or the tensor that lists in lists are; of a type, or that of the numbers.
+pub(crate) fn of_list(
+    session: &Session,
+    list: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+) -> PyResult<Value> {
+    let mut entries = Entries::default();
+    entries.add(list, 0)?;
+    let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
+    let dtype = match dtype {
+        Some(dtype) => dtype,
+        None if entries.imaginary.is_some() => DType::F32,
+        None => entries.dtype(),
+    };
+    let lanes = Entries::lanes(session, &entries.numbers, dtype)?;
+    if let Some(imaginary) = &entries.imaginary {
+        let parts: Vec<Scalar> = imaginary.iter().map(|&part| Scalar::Float(part)).collect();
+        let imaginary = Entries::lanes(session, &parts, dtype)?;
+        return Tensor::complex(&lanes, &imaginary, &extents).map(Value::Tensor).or_raise();
+    }
+    match extents.len() {
+        1 => Ok(Value::Array(lanes)),
+        _ => Tensor::new(&lanes, &extents).map(Value::Tensor).or_raise(),
+    }
+}
+
+/// Integers: one, or a list of them.
+pub(crate) fn integers(op: &str, what: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+    let one = |object: &Bound<'_, PyAny>| match item(object) {
+        Ok(Scalar::Bool(truth)) => Ok(Scalar::Int(truth.into())),
+        Ok(number @ (Scalar::Int(_) | Scalar::UInt(_))) => Ok(number),
+        _ => Err(wrong_type(format!("{op}: got {} as {what}, expected integers", got(object)))),
+    };
+    if !is_sequence(object) {
+        return one(object).map(Given::Number);
+    }
+    object.try_iter()?.map(|item| one(&item?)).collect::<PyResult<_>>().map(Given::Numbers)
+}
+
+/// A number as Python's own.
+pub(crate) fn python_number(py: Python<'_>, number: Scalar) -> Bound<'_, PyAny> {
+    match number {
+        Scalar::Bool(truth) => PyBool::new(py, truth).to_owned().into_any(),
+        Scalar::Int(integer) => PyInt::new(py, integer).into_any(),
+        Scalar::UInt(integer) => PyInt::new(py, integer).into_any(),
+        Scalar::Float(number) => PyFloat::new(py, number).into_any(),
+    }
+}
+
+/// What a function of the catalogue gives; `first` is its first argument, which it may have written.
+pub(crate) fn answered<'py>(
+    py: Python<'py>,
+    answer: Answer,
+    first: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let first_value = || first.and_then(|first| first.cast::<PyValue>().ok());
+    match answer {
+        Answer::Value(value) => object::of(py, value),
+        Answer::Number(number) => Ok(python_number(py, number)),
+        Answer::Nothing => Ok(py.None().into_bound(py)),
+        Answer::List(answers) => {
+            let items = answers.into_iter().map(|answer| answered(py, answer, first));
+            Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        Answer::Written(value, rest) => {
+            let target = first_value().ok_or_else(|| {
+                PyTypeError::new_err("got an argument that cannot be written, expected an array")
+            })?;
+            target.get().set(py, value);
+            answered(py, rest.map_or(Answer::Nothing, |rest| *rest), first)
+        }
+        Answer::Parts(places) => {
+            let Some(first) = first_value() else { return Ok(py.None().into_bound(py)) };
+            let mut parts = places.iter().map(|places| object::part(first, places));
+            if places.len() == 1 {
+                return parts.next().expect("internal error: no part");
+            }
+            let parts = parts.collect::<PyResult<Vec<_>>>()?;
+            let values = parts.iter().map(|part| Ok(part.cast::<PyValue>()?.get().value().clone()));
+            object::of(py, Value::vector(values.collect::<PyResult<_>>()?))
+        }
+    }
+}

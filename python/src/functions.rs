@@ -1,0 +1,594 @@
+//! Functions of the package, from core's tables: made when they are first asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use porcini_core::catalogue::{self, Answer, Kind, Row, TENSOR_MAKERS};
+use porcini_core::ir::op::{OPS, OpInfo, Shape};
+use porcini_core::tensor::Tensor;
+use porcini_core::trace::functions::{self, FUNCTIONS, Function};
+use porcini_core::trace::nested::{self, NestedFunction};
+use porcini_core::value::{self, Argument, Form};
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+
+use crate::arguments::{Unfit, arguments, takes_names};
+use crate::convert::{Given, answered, is_sequence, python_number};
+use crate::errors::{OrRaise, got};
+use crate::interrupt::blocking;
+use crate::makers::{made_by, made_of_type};
+use crate::object::{self, PyValue};
+use crate::{docs, home};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// Names that everybody else has.
+const ALIASES: [(&str, &str); 24] = [
+    ("not_", "not"),
+    ("invert", "not"),
+    ("bitwise_not", "not"),
+    ("sum", "hsum"),
+    ("prod", "hprod"),
+    ("mean", "hmean"),
+    ("cumsum", "psum"),
+    ("prefix_sum", "psum"),
+    ("concatenate", "concat"),
+    ("power", "pow"),
+    ("square", "sqr"),
+    ("absolute", "abs"),
+    ("negative", "neg"),
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("arctan2", "atan2"),
+    ("arcsinh", "asinh"),
+    ("arccosh", "acosh"),
+    ("arctanh", "atanh"),
+    ("remainder", "mod"),
+    ("set_requires_gradient", "enable_grad"),
+    ("grad_enabled", "requires_grad"),
+    ("set_grad", "set_gradient"),
+];
+
+/// With one argument these are about all lanes.
+const OF_ALL: [(&str, &str); 2] = [("min", "hmin"), ("max", "hmax")];
+
+/// All that a name means.
+#[derive(Default)]
+pub(crate) struct Overloads {
+    pub(crate) name: &'static str,
+    rows: Vec<&'static Row>,
+    tensor_rows: Vec<&'static Row>,
+    makers: Vec<&'static Row>,
+    op: Option<&'static OpInfo>,
+    function: Option<&'static Function>,
+    nested: Vec<&'static NestedFunction>,
+}
+
+static TABLE: LazyLock<BTreeMap<&'static str, Overloads>> = LazyLock::new(table);
+
+fn table() -> BTreeMap<&'static str, Overloads> {
+    let mut table = BTreeMap::<&'static str, Overloads>::new();
+    let mut of = |name: &'static str, add: &mut dyn FnMut(&mut Overloads)| {
+        let overloads = table.entry(name).or_default();
+        overloads.name = name;
+        add(overloads);
+    };
+    for row in catalogue::rows() {
+        of(row.name, &mut |known| known.rows.push(row));
+    }
+    for row in catalogue::tensor_rows() {
+        of(row.name, &mut |known| known.tensor_rows.push(row));
+    }
+    for row in TENSOR_MAKERS {
+        of(row.name, &mut |known| known.makers.push(row));
+    }
+    let is_named = |info: &&OpInfo| {
+        (info.operator.is_none() || info.shape == Shape::Compare) && info.shape != Shape::Special
+    };
+    for info in OPS.iter().filter(is_named) {
+        of(info.name, &mut |known| known.op = Some(info));
+    }
+    for function in FUNCTIONS {
+        of(function.name, &mut |known| known.function = Some(function));
+    }
+    for row in nested::rows()
+        .filter(|row| row.name.starts_with(char::is_alphabetic) && !row.name.contains("::"))
+    {
+        of(row.name, &mut |known| known.nested.push(row));
+    }
+    table
+}
+
+/// What a name means.
+pub(crate) fn find(name: &str) -> Option<&'static Overloads> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    TABLE.get(alias.map_or(name, |(_, name)| name))
+}
+
+/// All names of functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    // What is a word of Python has an alias.
+    let own = TABLE.keys().copied().filter(|name| *name != "not");
+    own.chain(ALIASES.iter().map(|(alias, _)| *alias))
+}
+
+/// The names of functions whose first argument is a value.
+pub(crate) fn method_names() -> BTreeSet<&'static str> {
+    let is_method = |name: &&str| find(name).is_some_and(Overloads::takes_value);
+    names().filter(is_method).collect()
+}
+
+impl Overloads {
+    fn takes_value(&self) -> bool {
+        let rows = self.rows.iter().chain(&self.tensor_rows);
+        self.op.is_some()
+            || self.function.is_some()
+            || !self.nested.is_empty()
+            || rows.into_iter().any(|row| {
+                let first = row.parameters.first().map(|(_, kind)| *kind);
+                first.is_some_and(|kind| kind.is_value() || kind == Kind::Operand)
+            })
+    }
+
+    /// What help shows: each form with its parameters.
+    pub(crate) fn forms(&self) -> Vec<(String, String)> {
+        let of_row = |row: &&'static Row| (row.signature(), row.doc());
+        let mut forms: Vec<(String, String)> = self.rows.iter().map(of_row).collect();
+        let letters = ["()", "(x)", "(a, b)", "(a, b, c)"];
+        forms.extend(self.op.map(|info| {
+            let parameters =
+                if info.shape == Shape::Select { "(mask, a, b)" } else { letters[info.arity] };
+            (parameters.to_string(), info.doc.to_string())
+        }));
+        forms
+            .extend(self.function.map(|row| (letters[row.arity].to_string(), row.doc.to_string())));
+        forms.extend(self.makers.iter().map(of_row));
+        forms.extend(self.tensor_rows.iter().map(of_row));
+        forms.extend(
+            self.nested.iter().map(|row| (value::signature(row.parameters), row.doc.to_string())),
+        );
+        forms
+    }
+
+    /// Whether it goes lane by lane.
+    pub(crate) fn is_lane_by_lane(&self) -> bool {
+        self.op.is_some() || self.function.is_some() || !self.nested.is_empty()
+    }
+
+    /// Calls it.
+    pub(crate) fn call<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let session = home::session(py)?;
+        // zeros(Float, 3) is Float.zeros(3), as Dr.Jit has it.
+        if let Some(class) = args.first().and_then(|first| first.cast::<PyType>().ok()) {
+            return made_by(class, self.name, &args[1..], named);
+        }
+        let n_named = named.map_or(0, |named| named.len());
+        let n = args.len() + n_named;
+        let mut wrong = None;
+        let of_tensors = self.is_of_tensors(args);
+        let first = if of_tensors { &self.tensor_rows } else { &self.rows };
+        let mut attempt =
+            |rows: &[&'static Row]| self.by_rows(session, rows, args, named, &mut wrong);
+        if let Some(result) = attempt(first) {
+            return result;
+        }
+        if of_tensors && let Some(result) = attempt(&self.rows) {
+            return result;
+        }
+        if n_named == 0 {
+            if let Some(info) = self.op.filter(|info| info.arity == n) {
+                return of_operation(session, info, args);
+            }
+            if let Some(function) = self.function
+                && (function.n_required()..=function.arity).contains(&n)
+            {
+                return of_table(session, function, args);
+            }
+            if self.nested.iter().any(|row| row.parameters.len() == n) {
+                return of_nested(session, self.name, args);
+            }
+        }
+        if let Some(result) = self.by_rows(session, &self.tensor_rows, args, named, &mut wrong) {
+            return result;
+        }
+        if let Some(row) = self.makers.iter().find(|row| {
+            let known =
+                named.map_or(0, |named| usize::from(named.contains("dtype").unwrap_or_default()));
+            (row.n_required..=row.parameters.len()).contains(&(n - known))
+        }) {
+            return made_of_type(session, row, args, named);
+        }
+        if let (Some((_, name)), 1) =
+            (OF_ALL.iter().find(|(name, _)| *name == self.name), args.len())
+        {
+            let all = find(name).expect("internal error: no such reduction");
+            return all.call(py, args, named);
+        }
+        if let Some(error) = wrong {
+            return Err(error);
+        }
+        let takes: Vec<String> = self
+            .forms()
+            .into_iter()
+            .map(|(parameters, _)| format!("{}{parameters}", self.name))
+            .collect();
+        let mut takes_once = takes.clone();
+        takes_once.dedup();
+        let names = named
+            .map(|named| named.keys().iter().map(|key| format!("{key}=..")).collect::<Vec<_>>());
+        let got: Vec<String> = args.iter().map(got).chain(names.unwrap_or_default()).collect();
+        Err(PyTypeError::new_err(format!(
+            "{}: got ({}), expected {}",
+            self.name,
+            got.join(", "),
+            takes_once.join(" or ")
+        )))
+    }
+}
+
+impl Overloads {
+    /// Calls the first row that takes the arguments, if there is one; `wrong` tells why another one did not.
+    fn by_rows<'py>(
+        &self,
+        session: &Session,
+        rows: &[&'static Row],
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+        wrong: &mut Option<PyErr>,
+    ) -> Option<PyResult<Object<'py>>> {
+        let n = args.len() + named.map_or(0, |named| named.len());
+        for row in rows {
+            let takes = (row.n_required..=row.parameters.len()).contains(&n)
+                && takes_names(row, args.len(), named)
+                // Rows of arrays stand beside operations of the name that take numbers, too.
+                && (!row.parameters[0].1.is_value() || args.first().is_none_or(is_array_like));
+            if !takes {
+                continue;
+            }
+            match of_row(session, row, args, named) {
+                Err(error) if Python::attach(|py| error.is_instance_of::<Unfit>(py)) => {
+                    wrong.get_or_insert(error);
+                }
+                done => return Some(done),
+            }
+        }
+        None
+    }
+
+    /// Whether a call is one of tensors: its first argument is one, or what others of the name do not take.
+    fn is_of_tensors(&self, args: &[Object<'_>]) -> bool {
+        let Some(first) = args.first() else { return false };
+        if is_tensor(first) {
+            return true;
+        }
+        let form = first.cast::<PyValue>().ok().map(|value| value.get().value().form());
+        match form {
+            Some(Form::Scalar) if !self.nested.is_empty() => {
+                let takes_array = |row: &&&'static NestedFunction| {
+                    row.over_lanes.is_some() || row.parameters[0] == Form::Scalar
+                };
+                !self.nested.iter().any(|row| takes_array(&row))
+            }
+            // Tensors know complex numbers.
+            Some(Form::Complex) => self.rows.iter().any(|row| row.parameters[0].1 == Kind::Array),
+            _ => false,
+        }
+    }
+}
+
+fn is_tensor(object: &Object<'_>) -> bool {
+    if let Ok(value) = object.cast::<PyValue>() {
+        return value.get().value().form() == Form::Tensor;
+    }
+    if is_sequence(object) {
+        let items = object.try_iter();
+        return items.is_ok_and(|mut items| {
+            items.any(|item| item.is_ok_and(|item| is_tensor(&item) || is_sequence(&item)))
+        });
+    }
+    object.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n > 1)
+}
+
+/// Whether an object has lanes.
+fn is_array_like(object: &Object<'_>) -> bool {
+    object.is_instance_of::<PyValue>()
+        || is_sequence(object)
+        || object.hasattr("__dlpack__").unwrap_or_default()
+        || object.hasattr("__array_interface__").unwrap_or_default()
+}
+
+/// Calls a row of the catalogue.
+fn of_row<'py>(
+    session: &Session,
+    row: &'static Row,
+    args: &[Object<'py>],
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let first = args.first();
+    let py = match (first, named) {
+        (Some(first), _) => first.py(),
+        (None, Some(named)) => named.py(),
+        (None, None) => {
+            return Err(PyTypeError::new_err(format!("{}: got no arguments", row.name)));
+        }
+    };
+    let given = arguments(session, row, args, named)?;
+    let answer = blocking(py, || {
+        let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+        row.call(session, &args.iter().collect::<Vec<_>>())
+    })?;
+    answered(py, answer, first)
+}
+
+/// An operation of the table of operations, lane by lane.
+fn of_operation<'py>(
+    session: &Session,
+    info: &'static OpInfo,
+    args: &[Object<'py>],
+) -> PyResult<Object<'py>> {
+    lane_by_lane(session, info.name, args, &|operands| match operands {
+        // A bool chooses for all lanes.
+        [Operand::Number(mask @ Scalar::Bool(_)), a, b] if info.shape == Shape::Select => {
+            let mask = session.full(DType::Mask, *mask, 1)?;
+            session.apply(info.op, &[Operand::Array(&mask), *a, *b])
+        }
+        _ => session.apply(info.op, operands),
+    })
+}
+
+/// A function of the table of functions; what is left out is the default.
+fn of_table<'py>(
+    session: &Session,
+    function: &'static Function,
+    args: &[Object<'py>],
+) -> PyResult<Object<'py>> {
+    let defaults = &function.defaults[args.len() - function.n_required()..];
+    lane_by_lane(session, function.name, args, &|operands| {
+        let defaults = defaults.iter().map(|&number| Operand::from(number));
+        let operands: Vec<Operand<'_>> = operands.iter().copied().chain(defaults).collect();
+        session.call(function, &operands)
+    })
+}
+
+type Leaf<'l> = dyn Fn(&[Operand<'_>]) -> CoreResult<Array> + 'l;
+
+fn lane_by_lane<'py>(
+    session: &Session,
+    name: &'static str,
+    args: &[Object<'py>],
+    leaf: &Leaf<'_>,
+) -> PyResult<Object<'py>> {
+    let py = args[0].py();
+    let given = args.iter().map(|arg| Given::expected(session, name, arg));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let numbers = given.iter().map(|given| match given {
+        Given::Number(number) => Some(*number),
+        _ => None,
+    });
+    if let Some(numbers) = numbers.collect::<Option<Vec<Scalar>>>() {
+        let result = session.of_numbers(&numbers, |lanes| leaf(lanes)).or_raise()?;
+        return Ok(python_number(py, result));
+    }
+    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+    let result = value::map(name, &args.iter().collect::<Vec<_>>(), leaf).or_raise()?;
+    object::of(py, result)
+}
+
+/// A function of vectors, matrices, complex numbers and quaternions.
+fn of_nested<'py>(
+    session: &Session,
+    name: &'static str,
+    args: &[Object<'py>],
+) -> PyResult<Object<'py>> {
+    let py = args[0].py();
+    let given = args.iter().map(|arg| Given::expected(session, name, arg));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+    let results = value::call(name, &args.iter().collect::<Vec<_>>()).or_raise()?;
+    let answers: Vec<Answer> = results.into_iter().map(Answer::Value).collect();
+    let answer = match <[Answer; 1]>::try_from(answers) {
+        Ok([one]) => one,
+        Err(several) => Answer::List(several),
+    };
+    answered(py, answer, None)
+}
+
+/// A function of the table of functions, of arguments that core has.
+pub(crate) fn of_function<'py>(
+    py: Python<'py>,
+    name: &'static str,
+    args: &[&Argument<'_>],
+) -> PyResult<Object<'py>> {
+    let session = home::session(py)?;
+    let row = functions::find(name).expect("internal error: a function without a row");
+    object::of(py, value::map(name, args, &|operands| session.call(row, operands)).or_raise()?)
+}
+
+/// `a @ b`
+pub(crate) fn product<'py>(a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
+    let py = a.py();
+    let form = |x: &Object<'_>| x.cast::<PyValue>().ok().map(|x| x.get().value().form());
+    let are_small = [a, b]
+        .map(|x| form(x).is_some_and(|form| matches!(form, Form::Vector(_) | Form::Matrix(_))));
+    if are_small.contains(&true) {
+        // Matrices and vectors of arrays: their product is theirs, of two vectors the inner one.
+        let name =
+            if [a, b].iter().all(|x| form(x).is_some_and(Form::is_vector)) { "dot" } else { "" };
+        return if name.is_empty() { a.mul(b) } else { by_name(py, name, &[a, b]) };
+    }
+    by_name(py, "matmul", &[a, b])
+}
+
+/// Calls the function of a name.
+pub(crate) fn by_name<'py>(
+    py: Python<'py>,
+    name: &str,
+    args: &[&Object<'py>],
+) -> PyResult<Object<'py>> {
+    let overloads = find(name).expect("internal error: no such function");
+    let args: Vec<Object<'py>> = args.iter().map(|&arg| arg.clone()).collect();
+    overloads.call(py, &args, None)
+}
+
+// A function of the package, from core's tables. Without a help text of its own: that of each is its row's.
+#[pyclass(module = "porcini", frozen, name = "function", weakref)]
+struct TableFunction {
+    name: &'static str,
+    overloads: &'static Overloads,
+}
+
+#[pymethods]
+impl TableFunction {
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let args: Vec<Object<'_>> = args.iter().collect();
+        slf.get().overloads.call(slf.py(), &args, named)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        self.name
+    }
+
+    #[getter]
+    fn __qualname__(&self) -> &'static str {
+        self.name
+    }
+
+    #[getter]
+    fn __doc__(&self) -> String {
+        docs::of_forms(self.name, self.overloads.forms(), &|name| find(name).is_some())
+    }
+
+    /// Parameters, of the first form that has names for them.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        let none = || PyAttributeError::new_err("no signature");
+        let (names, n_required) = self.overloads.parameters().ok_or_else(none)?;
+        let inspect = py.import("inspect")?;
+        let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
+        let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
+        let parameters = names.iter().enumerate().map(|(i, name)| {
+            let named = PyDict::new(py);
+            if i >= n_required {
+                named.set_item("default", py.None())?;
+            }
+            parameter.call((*name, &kind), Some(&named))
+        });
+        signature.call1((parameters.collect::<PyResult<Vec<_>>>()?,))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<function porcini.{}>", self.name)
+    }
+
+    fn __reduce__(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl Overloads {
+    fn parameters(&self) -> Option<(Vec<&'static str>, usize)> {
+        const LETTERS: [&[&str]; 4] = [&[], &["x"], &["a", "b"], &["a", "b", "c"]];
+        let rows = self.rows.iter().chain(&self.tensor_rows).chain(&self.makers);
+        let of_rows = || {
+            let row = rows.max_by_key(|row| row.parameters.len())?;
+            Some((row.parameters.iter().map(|(name, _)| *name).collect(), row.n_required))
+        };
+        let of_op = || self.op.map(|info| (LETTERS[info.arity].to_vec(), info.arity));
+        let of_function =
+            || self.function.map(|row| (LETTERS[row.arity].to_vec(), row.n_required()));
+        of_rows().or_else(of_op).or_else(of_function)
+    }
+}
+
+/// The function of a name as a Python object.
+fn as_object<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
+    let Some(overloads) = find(name) else { return Ok(None) };
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(overloads.name, |(alias, _)| alias);
+    Ok(Some(Bound::new(py, TableFunction { name, overloads })?.into_any()))
+}
+
+/// A function with a value as its first argument.
+pub(crate) fn method<'py>(
+    value: &Bound<'py, PyValue>,
+    name: &str,
+) -> PyResult<Option<Object<'py>>> {
+    let Some(overloads) = find(name).filter(|known| known.takes_value()) else { return Ok(None) };
+    let bound = value.clone().unbind().into_any();
+    let method = PyCFunction::new_closure(
+        value.py(),
+        None,
+        None,
+        move |args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
+            let py = args.py();
+            let args: Vec<Object<'_>> =
+                std::iter::once(bound.bind(py).clone()).chain(args.iter()).collect();
+            overloads.call(py, &args, named.filter(|named| !named.is_empty())).map(Bound::unbind)
+        },
+    );
+    method.map(|method| Some(method.into_any()))
+}
+
+/// The function of a name; None if there is none.
+#[pyfunction]
+fn _function<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
+    as_object(py, name)
+}
+
+/// The names of all functions that core's tables have.
+#[pyfunction]
+fn _function_names() -> Vec<&'static str> {
+    names().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What somebody who misspelt a name may have meant.
+#[pyfunction]
+fn _similar(name: &str) -> String {
+    match &porcini_core::spelling::similar(name, names())[..] {
+        [] => String::new(),
+        similar => format!("; did you mean {}?", similar.join(", ")),
+    }
+}
+
+/// einsum(spec, a, b, ..): the sum of products that a text names.
+#[pyfunction]
+#[pyo3(signature = (spec, *tensors))]
+fn einsum<'py>(
+    py: Python<'py>,
+    spec: &str,
+    tensors: &Bound<'py, PyTuple>,
+) -> PyResult<Object<'py>> {
+    let session = home::session(py)?;
+    let given = tensors.iter().map(|tensor| Given::expected(session, "einsum", &tensor));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let tensors = given.iter().map(|given| given.argument().to_tensor("einsum"));
+    let tensors = tensors.collect::<CoreResult<Vec<_>>>().or_raise()?;
+    let sum = Tensor::einsum(spec, &tensors).or_raise()?;
+    let value = if sum.shape().rank() == 0 {
+        sum.lanes().or_raise()?
+    } else {
+        porcini_core::Value::Tensor(sum)
+    };
+    object::of(py, value)
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_function, module)?)?;
+    module.add_function(wrap_pyfunction!(_function_names, module)?)?;
+    module.add_function(wrap_pyfunction!(_similar, module)?)?;
+    module.add_function(wrap_pyfunction!(einsum, module)?)
+}

@@ -1,0 +1,49 @@
+//! The Python package: core's values as Python objects, its tables as Python functions.
+//!
+//! A binding converts arguments, calls core and turns errors into exceptions; nothing is computed here. What Python
+//! says better than Rust (bridges to other libraries, IPython) stands in `porcini/`.
+
+mod arguments;
+mod buffers;
+mod control;
+mod convert;
+mod derivatives;
+mod docs;
+mod errors;
+mod functions;
+mod home;
+mod index;
+mod interrupt;
+mod kernels;
+mod make;
+mod makers;
+mod methods;
+mod names;
+mod numpy;
+mod object;
+mod pickle;
+mod random;
+mod recorded;
+mod runtime;
+mod scripts;
+mod tree;
+mod types;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    types::register(module)?;
+    makers::register(module)?;
+    functions::register(module)?;
+    pickle::register(module)?;
+    control::register(module)?;
+    derivatives::register(module)?;
+    kernels::register(module)?;
+    random::register(module)?;
+    recorded::register(module)?;
+    runtime::register(module)?;
+    scripts::register(module)?;
+    home::register(module)
+}

@@ -1,0 +1,258 @@
+//! What makes values of a type: `Float.zeros(3)`, `Matrix4f.look_at(..)`, `zeros((2, 3), dtype=Float64)`.
+
+use std::collections::BTreeSet;
+
+use porcini_core::catalogue::{Answer, MAKERS, Row, TENSOR_MAKERS};
+use porcini_core::trace::nested::{self, NestedFunction};
+use porcini_core::value::{self, Argument, Form, Type};
+use porcini_core::{DType, Scalar, Session, Value};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+
+use crate::arguments::{arguments, takes_names};
+use crate::convert::{Given, answered, is_sequence};
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::home;
+use crate::object::{self, PyValue};
+use crate::types::{self, Class, Kind as ClassKind};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// `Float.zeros(3)`: what a class makes.
+#[pyclass(frozen, module = "porcini")]
+struct Maker {
+    name: &'static str,
+}
+
+#[pymethods]
+impl Maker {
+    fn __get__<'py>(
+        &self,
+        instance: &Object<'py>,
+        class: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        let none = || PyTypeError::new_err("expected a class");
+        let class = class.ok_or_else(none)?.cast::<PyType>()?.clone().unbind();
+        let name = self.name;
+        let py = instance.py();
+        let made = PyCFunction::new_closure(
+            py,
+            None,
+            None,
+            move |args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
+                let (class, args) = (class.bind(args.py()), args.iter().collect::<Vec<_>>());
+                made_by(class, name, &args, named.filter(|named| !named.is_empty()))
+                    .map(Bound::unbind)
+            },
+        );
+        made.map(Bound::into_any)
+    }
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let base = module.py().get_type::<PyValue>();
+    let of_rows = MAKERS.iter().chain(TENSOR_MAKERS).map(|row| row.name);
+    let of_nested = nested::rows().filter_map(|row| Some(row.name.split_once("::")?.1));
+    let others = ["identity", "unravel", "from_rows", "from_cols"];
+    let names: BTreeSet<&'static str> = of_rows.chain(of_nested).chain(others).collect();
+    for name in names {
+        base.setattr(name, Maker { name })?;
+    }
+    Ok(())
+}
+
+pub(crate) fn made_by<'py>(
+    class: &Bound<'py, PyType>,
+    name: &'static str,
+    args: &[Object<'py>],
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let py = class.py();
+    let session = home::session(py)?;
+    let unknown = || {
+        let class = class.name().map_or_else(|_| String::new(), |name| name.to_string());
+        PyTypeError::new_err(format!("{class} makes no {name}"))
+    };
+    let known = types::kind_of(class)?.ok_or_else(unknown)?;
+    if let ClassKind::Nested(nested) = &known.kind
+        && let Some(made) = of_nested(session, known, nested, name, args)?
+    {
+        return object::of(py, made);
+    }
+    let (rows, dtype) = match &known.kind {
+        ClassKind::Lanes(dtype) => (MAKERS, *dtype),
+        ClassKind::Nested(nested) => (MAKERS, nested.dtype.unwrap_or(DType::F32)),
+        ClassKind::Tensor { dtype, .. } => (TENSOR_MAKERS, dtype.unwrap_or(DType::F32)),
+    };
+    let n = args.len() + named.map_or(0, |named| named.len());
+    let mut rows = rows.iter().filter(|row| row.name == name);
+    let row = rows.clone().find(|row| {
+        (row.n_required..=row.parameters.len()).contains(&n) && takes_names(row, args.len(), named)
+    });
+    let row = row.ok_or_else(|| match rows.next() {
+        Some(row) => PyTypeError::new_err(format!(
+            "{}.{name}: got {n} arguments, expected {}",
+            known.name,
+            row.signature()
+        )),
+        None => unknown(),
+    })?;
+    let given = arguments(session, row, args, named)?;
+    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+    let answer = row.call_of(Some(dtype), session, &args.iter().collect::<Vec<_>>()).or_raise()?;
+    let value = match (answer, &known.kind) {
+        (Answer::Value(Value::Array(array)), ClassKind::Nested(nested)) => {
+            nested.filled(&array).or_raise()?
+        }
+        (Answer::Value(value), ClassKind::Tensor { is_complex, .. }) => {
+            let tensor = Argument::from(&value).to_tensor(name).or_raise()?;
+            Value::Tensor(if *is_complex { tensor.to_complex().or_raise()? } else { tensor })
+        }
+        (Answer::Value(value), _) => value,
+        _ => return Err(unknown()),
+    };
+    object::of(py, value)
+}
+
+/// What a type of values with components makes besides those of arrays; `None` of other names.
+fn of_nested(
+    session: &Session,
+    class: &Class,
+    nested: &Type,
+    name: &str,
+    args: &[Object<'_>],
+) -> PyResult<Option<Value>> {
+    let dtype = nested.dtype.unwrap_or(DType::F32);
+    let count = |expected: &str| {
+        let got = args.len();
+        wrong_type(format!("{}.{name}: got {got} arguments, expected {expected}", class.name))
+    };
+    let entries = |object: &Object<'_>| entries_of(session, &class.name, dtype, object);
+    Ok(Some(match (name, nested.form) {
+        ("unravel", _) => match args {
+            [one] => match entries(one)? {
+                Value::Array(array) => nested.unravel(&array).or_raise()?,
+                _ => return Err(count("one array")),
+            },
+            _ => return Err(count("one array")),
+        },
+        ("identity", Form::Matrix(_) | Form::Complex | Form::Quaternion) => {
+            let size = args.first().map_or(Ok(1), |size| size.extract::<u64>())?;
+            let one = session.full(dtype, 1, size).or_raise()?;
+            nested.of(session, &Argument::from(&one)).or_raise()?
+        }
+        ("from_rows" | "from_cols", Form::Matrix(n)) => {
+            if args.len() != n {
+                return Err(count(&format!("{n} rows")));
+            }
+            let rows = args.iter().map(entries).collect::<PyResult<Vec<_>>>()?;
+            let parts: Vec<Argument<'_>> = rows.iter().map(Argument::from).collect();
+            let each: Vec<&Argument<'_>> = parts.iter().flat_map(Argument::components).collect();
+            let matrix = nested.of_entries(session, &each).or_raise()?;
+            if name == "from_rows" { matrix } else { matrix.call("transpose", &[]).or_raise()? }
+        }
+        _ => {
+            let prefix = format!("{}::", nested.form.word());
+            let is_own = |row: &&'static NestedFunction| {
+                row.results == [nested.form] && row.name.strip_prefix(&prefix) == Some(name)
+            };
+            let rows: Vec<&'static NestedFunction> = nested::rows().filter(is_own).collect();
+            let Some(row) = rows.first() else { return Ok(None) };
+            let values = args.iter().map(entries).collect::<PyResult<Vec<_>>>()?;
+            let lent: Vec<Argument<'_>> = values.iter().map(Argument::from).collect();
+            let lent: Vec<&Argument<'_>> = lent.iter().collect();
+            if !rows.iter().any(|row| value::takes(row, &lent)) {
+                let got: Vec<String> = args.iter().map(got).collect();
+                let expected = value::signature(row.parameters);
+                let what =
+                    format!("{}.{name}: got ({}), expected {expected}", class.name, got.join(", "));
+                return Err(wrong_type(what));
+            }
+            value::call(row.name, &lent).or_raise()?.swap_remove(0)
+        }
+    }))
+}
+
+/// An argument of a type's own function: numbers and lists take its lane type, and lists are vectors.
+fn entries_of(session: &Session, name: &str, dtype: DType, object: &Object<'_>) -> PyResult<Value> {
+    if is_sequence(object) {
+        let parts = object.try_iter()?.map(|part| entries_of(session, name, dtype, &part?));
+        return Ok(Value::vector(parts.collect::<PyResult<_>>()?));
+    }
+    match Given::expected(session, name, object)? {
+        Given::Number(number) => session.full(dtype, number, 1).map(Value::Array).or_raise(),
+        given => given.argument().cast(dtype).or_raise(),
+    }
+}
+
+/// `zeros((2, 3), dtype=Float64)`
+pub(crate) fn made_of_type<'py>(
+    session: &Session,
+    row: &'static Row,
+    args: &[Object<'py>],
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let py = match (args.first(), named) {
+        (Some(first), _) => first.py(),
+        (None, Some(named)) => named.py(),
+        (None, None) => {
+            return Err(PyTypeError::new_err(format!("{}: got no arguments", row.name)));
+        }
+    };
+    let named = named.map(|named| named.copy()).transpose()?;
+    let mut dtype = None;
+    if let Some(named) = &named
+        && let Some(object) = named.get_item("dtype")?
+    {
+        dtype = Some(lane_type(&object)?);
+        named.del_item("dtype")?;
+    }
+    // What counts counts in integers, unless it is told floats.
+    let given = arguments(session, row, args, named.as_ref())?;
+    let whole = row.name == "arange"
+        && given
+            .iter()
+            .all(|given| matches!(given, Given::Number(Scalar::Int(_) | Scalar::UInt(_))));
+    let dtype = dtype.unwrap_or(if whole { DType::I32 } else { DType::F32 });
+    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+    let answer = row.call_of(Some(dtype), session, &args.iter().collect::<Vec<_>>()).or_raise()?;
+    answered(py, answer, None)
+}
+
+/// The lane type that a class, or a name as NumPy's, says.
+pub(crate) fn lane_type(object: &Object<'_>) -> PyResult<DType> {
+    if let Ok(class) = object.cast::<PyType>() {
+        match types::kind_of(class)?.map(|known| &known.kind) {
+            Some(ClassKind::Lanes(dtype) | ClassKind::Tensor { dtype: Some(dtype), .. }) => {
+                return Ok(*dtype);
+            }
+            Some(_) => {}
+            None if class.is(object.py().get_type::<pyo3::types::PyFloat>()) => {
+                return Ok(DType::F32);
+            }
+            None if class.is(object.py().get_type::<pyo3::types::PyInt>()) => {
+                return Ok(DType::I32);
+            }
+            None if class.is(object.py().get_type::<pyo3::types::PyBool>()) => {
+                return Ok(DType::Mask);
+            }
+            None => {}
+        }
+    }
+    let name = match object.getattr("name") {
+        Ok(name) => name.to_string(),
+        Err(_) => {
+            object.getattr("__name__").map_or_else(|_| object.to_string(), |name| name.to_string())
+        }
+    };
+    let found = DType::ALL.into_iter().find(|dtype| dtype.numpy_name() == name);
+    found.ok_or_else(|| {
+        let all: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.numpy_name()).collect();
+        PyTypeError::new_err(format!(
+            "got {} as a type, expected a class such as Float, or one of {}",
+            got(object),
+            all.join(", ")
+        ))
+    })
+}

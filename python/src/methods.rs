@@ -1,0 +1,542 @@
+//! The methods of all values: operators, members, conversions to Python's own.
+#![expect(unsafe_code, reason = "Python hands over buffers to fill")]
+
+use porcini_core::ir::op::Op;
+use porcini_core::value::show::Options;
+use porcini_core::value::{Argument, power};
+use porcini_core::{Array, Operand, Value};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple, PyType};
+use pyo3::{ffi, intern};
+
+use crate::convert::{Given, number, python_number};
+use crate::errors::{OrRaise, got};
+use crate::interrupt::blocking;
+use crate::names::as_python;
+use crate::object::{self, PyValue, lane, lanes};
+use crate::{buffers, derivatives, functions as tables, home, index, make, numpy, pickle};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// What an operator gives of two objects, of which one is a value; NotImplemented where the other one is nothing we know.
+fn binary<'py>(op: Op, a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
+    let py = a.py();
+    if let Some(result) = of_arrays(op, a, b)? {
+        return Ok(result);
+    }
+    let Some((a, b)) = both(a, b)? else { return Ok(not_implemented(py)) };
+    let session = home::session(py)?;
+    let args = [&a.argument(), &b.argument()];
+    let leaf = |operands: &[Operand<'_>]| session.apply(op, operands);
+    object::of(py, porcini_core::value::map(op.spelling(), &args, &leaf).or_raise()?)
+}
+
+/// The common case without detours: arrays and numbers.
+fn of_arrays<'py>(op: Op, a: &Object<'py>, b: &Object<'py>) -> PyResult<Option<Object<'py>>> {
+    let value = |object: &Object<'py>| object.cast::<PyValue>().ok().cloned();
+    let (x, y) = (value(a), value(b));
+    let x = x.as_ref().map(|x| x.get().value());
+    let y = y.as_ref().map(|y| y.get().value());
+    let (first, second) = (operand(x.as_deref(), a)?, operand(y.as_deref(), b)?);
+    let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
+    let result = home::session(a.py())?.apply(op, &[first, second]).or_raise()?;
+    lanes(a.py(), result).map(Some)
+}
+
+/// A plain array or a number.
+fn operand<'a>(value: Option<&'a Value>, object: &Object<'_>) -> PyResult<Option<Operand<'a>>> {
+    match value {
+        Some(Value::Array(array)) => Ok(Some(Operand::Array(array))),
+        Some(Value::Nested(..) | Value::Tensor(_)) => Ok(None),
+        None => Ok(number(object)?.map(Operand::Number)),
+    }
+}
+
+/// Two operands, if both are something we know.
+fn both(a: &Object<'_>, b: &Object<'_>) -> PyResult<Option<(Given, Given)>> {
+    let session = home::session(a.py())?;
+    let (Some(a), Some(b)) = (Given::of(session, a)?, Given::of(session, b)?) else {
+        return Ok(None);
+    };
+    Ok(Some((a, b)))
+}
+
+fn not_implemented(py: Python<'_>) -> Object<'_> {
+    py.NotImplemented().into_bound(py)
+}
+
+/// As [`binary`], of a function of the table of functions.
+fn by_function<'py>(name: &'static str, a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
+    let py = a.py();
+    let Some((a, b)) = both(a, b)? else { return Ok(not_implemented(py)) };
+    tables::of_function(py, name, &[&a.argument(), &b.argument()])
+}
+
+fn raised_to<'py>(a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
+    let py = a.py();
+    let is_integer = b.is_instance_of::<PyInt>() && !b.is_instance_of::<PyBool>();
+    if let (true, Ok(base)) = (is_integer, a.cast::<PyValue>()) {
+        let exponent = b.extract::<i64>()?;
+        let base = base.get().value().clone();
+        return object::of(py, power("**", &base, exponent).or_raise()?);
+    }
+    by_function("pow", a, b)
+}
+
+fn unary<'py>(op: Op, symbol: &'static str, x: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
+    let py = x.py();
+    let value = x.get().value().clone();
+    let session = home::session(py)?;
+    let leaf = |operands: &[Operand<'_>]| session.apply(op, operands);
+    let result = porcini_core::value::map(symbol, &[&Argument::from(&value)], &leaf);
+    object::of(py, result.or_raise()?)
+}
+
+#[pymethods]
+impl PyValue {
+    #[new]
+    #[classmethod]
+    #[pyo3(signature = (*args))]
+    fn made(class: &Bound<'_, PyType>, args: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        Ok(Self::new(make::value(class, args)?))
+    }
+
+    // ---- operators ----
+
+    fn __add__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Add, slf.as_any(), other)
+    }
+
+    fn __radd__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Add, other, slf.as_any())
+    }
+
+    fn __sub__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Sub, slf.as_any(), other)
+    }
+
+    fn __rsub__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Sub, other, slf.as_any())
+    }
+
+    fn __mul__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Mul, slf.as_any(), other)
+    }
+
+    fn __rmul__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Mul, other, slf.as_any())
+    }
+
+    fn __truediv__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Div, slf.as_any(), other)
+    }
+
+    fn __rtruediv__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Div, other, slf.as_any())
+    }
+
+    fn __floordiv__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        by_function("floor_divide", slf.as_any(), other)
+    }
+
+    fn __rfloordiv__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        by_function("floor_divide", other, slf.as_any())
+    }
+
+    fn __mod__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        by_function("mod", slf.as_any(), other)
+    }
+
+    fn __rmod__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        by_function("mod", other, slf.as_any())
+    }
+
+    fn __divmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Object<'py>,
+    ) -> PyResult<(Object<'py>, Object<'py>)> {
+        Ok((
+            by_function("floor_divide", slf.as_any(), other)?,
+            by_function("mod", slf.as_any(), other)?,
+        ))
+    }
+
+    fn __pow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Object<'py>,
+        modulus: &Object<'py>,
+    ) -> PyResult<Object<'py>> {
+        if !modulus.is_none() {
+            return Err(PyTypeError::new_err("pow of arrays takes no modulus"));
+        }
+        raised_to(slf.as_any(), other)
+    }
+
+    fn __rpow__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Object<'py>,
+        _modulus: &Object<'py>,
+    ) -> PyResult<Object<'py>> {
+        raised_to(other, slf.as_any())
+    }
+
+    fn __matmul__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        tables::product(slf.as_any(), other)
+    }
+
+    fn __rmatmul__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        tables::product(other, slf.as_any())
+    }
+
+    fn __and__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::And, slf.as_any(), other)
+    }
+
+    fn __rand__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::And, other, slf.as_any())
+    }
+
+    fn __or__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Or, slf.as_any(), other)
+    }
+
+    fn __ror__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Or, other, slf.as_any())
+    }
+
+    fn __xor__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Xor, slf.as_any(), other)
+    }
+
+    fn __rxor__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Xor, other, slf.as_any())
+    }
+
+    fn __lshift__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Shl, slf.as_any(), other)
+    }
+
+    fn __rlshift__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Shl, other, slf.as_any())
+    }
+
+    fn __rshift__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Shr, slf.as_any(), other)
+    }
+
+    fn __rrshift__<'py>(slf: &Bound<'py, Self>, other: &Object<'py>) -> PyResult<Object<'py>> {
+        binary(Op::Shr, other, slf.as_any())
+    }
+
+    fn __richcmp__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Object<'py>,
+        how: CompareOp,
+    ) -> PyResult<Object<'py>> {
+        let op = match how {
+            CompareOp::Lt => Op::Lt,
+            CompareOp::Le => Op::Le,
+            CompareOp::Eq => Op::Eq,
+            CompareOp::Ne => Op::Ne,
+            CompareOp::Gt => Op::Gt,
+            CompareOp::Ge => Op::Ge,
+        };
+        binary(op, slf.as_any(), other)
+    }
+
+    fn __neg__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        unary(Op::Neg, "-", slf)
+    }
+
+    fn __pos__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::copy(slf)
+    }
+
+    fn __abs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        unary(Op::Abs, "abs", slf)
+    }
+
+    fn __invert__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        unary(Op::Not, "!", slf)
+    }
+
+    // ---- entries ----
+
+    fn __len__(&self) -> PyResult<usize> {
+        let n = match &*self.value() {
+            Value::Array(array) => array.size(),
+            Value::Nested(_, components) => components.len() as u64,
+            Value::Tensor(tensor) => {
+                let first = tensor.shape().extents().first().copied();
+                first.ok_or_else(|| PyTypeError::new_err("len() of a tensor without axes"))?
+            }
+        };
+        Ok(usize::try_from(n)?)
+    }
+
+    fn __getitem__<'py>(slf: &Bound<'py, Self>, key: &Object<'py>) -> PyResult<Object<'py>> {
+        index::get(slf, key)
+    }
+
+    fn __setitem__(slf: &Bound<'_, Self>, key: &Object<'_>, value: &Object<'_>) -> PyResult<()> {
+        index::set(slf, key, value)
+    }
+
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Ok(PyList::new(slf.py(), index::items(slf)?)?.try_iter()?.into_any())
+    }
+
+    /// Whether a lane has a value.
+    fn __contains__(slf: &Bound<'_, Self>, item: &Object<'_>) -> PyResult<bool> {
+        let equal = binary(Op::Eq, slf.as_any(), item)?;
+        tables::by_name(slf.py(), "any", &[&equal])?.extract()
+    }
+
+    // ---- as Python's own ----
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let value = slf.get().value().clone();
+        blocking(slf.py(), || value.to_text(&Options::default()))
+    }
+
+    fn __format__(slf: &Bound<'_, Self>, how: &Bound<'_, PyAny>) -> PyResult<String> {
+        if how.len()? == 0 {
+            return Self::__repr__(slf);
+        }
+        let one = one_lane(slf, "format")?;
+        let text = one.call_method1(intern!(slf.py(), "__format__"), (how,))?;
+        text.extract()
+    }
+
+    fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        if let Value::Array(array) = &*slf.get().value()
+            && array.size() != 1
+        {
+            return Err(PyValueError::new_err(format!(
+                "the truth of an array of {} lanes: write any(x), all(x), or select(mask, a, b) lane by lane",
+                array.size()
+            )));
+        }
+        one_lane(slf, "bool")?.is_truthy()
+    }
+
+    fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
+        one_lane(slf, "float")?.extract()
+    }
+
+    fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        slf.py().get_type::<PyInt>().call1((one_lane(slf, "int")?,))
+    }
+
+    fn __index__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        let one = one_lane(slf, "index")?;
+        if one.is_instance_of::<PyFloat>() || one.is_instance_of::<PyBool>() {
+            return Err(PyTypeError::new_err(format!("got {}, expected an integer", got(&one))));
+        }
+        Ok(one)
+    }
+
+    fn __bytes__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        PyMemoryView::from(slf.as_any())?.call_method0("tobytes")
+    }
+
+    /// The lanes or entries as Python numbers, in lists.
+    fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        buffers::lists(slf)
+    }
+
+    /// The only lane as a Python number.
+    fn item<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        one_lane(slf, "item")
+    }
+
+    /// A NumPy array that shares the memory where that is the host's; it cannot be written. NumPy copies where it must.
+    #[pyo3(signature = (dtype=None))]
+    fn numpy<'py>(slf: &Bound<'py, Self>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+        buffers::to_numpy(slf, dtype)
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        slf: &Bound<'py, Self>,
+        dtype: Option<&Object<'py>>,
+        copy: Option<bool>,
+    ) -> PyResult<Object<'py>> {
+        let array = buffers::to_numpy(slf, dtype)?;
+        if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+    }
+
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: std::ffi::c_int,
+    ) -> PyResult<()> {
+        // SAFETY: Python hands over a buffer to fill.
+        unsafe { buffers::lend(&slf, view, flags) }
+    }
+
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        // SAFETY: it was filled by `lend`.
+        unsafe { buffers::give_back(view) }
+    }
+
+    // ---- members ----
+
+    /// Extents: of an array its lanes, of a value with components their numbers and the lanes.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let extents: Vec<u64> = match &*self.value() {
+            Value::Tensor(tensor) => tensor.shape().extents().to_vec(),
+            value => {
+                let extents = value.extents().into_iter().map(|n| n as u64);
+                extents.chain([value.lanes().unwrap_or_default()]).collect()
+            }
+        };
+        PyTuple::new(py, extents)
+    }
+
+    /// Number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        match &*self.value() {
+            Value::Tensor(tensor) => tensor.shape().rank(),
+            value => value.extents().len() + 1,
+        }
+    }
+
+    /// Number of lanes or entries, all components counted.
+    #[getter]
+    fn size(&self) -> u64 {
+        match &*self.value() {
+            Value::Tensor(tensor) => tensor.shape().n_entries(),
+            value => value.leaves().into_iter().map(Array::size).sum(),
+        }
+    }
+
+    /// Type of the lanes, as NumPy calls it.
+    #[getter]
+    fn dtype(&self) -> &'static str {
+        buffers::numpy_name(&self.value())
+    }
+
+    /// The value in memory that the log calls r12: its number.
+    #[getter]
+    fn index(&self) -> PyResult<u64> {
+        Ok(self.array("index")?.serial().0)
+    }
+
+    /// The gradient that backward left; zeros before that.
+    #[getter]
+    fn grad<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        derivatives::stored_gradient(slf)
+    }
+
+    /// A value of its own: what is written to it is not seen here.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        let value = slf.get().value().clone();
+        object::of(slf.py(), value)
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::copy(slf)
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Object<'py>) -> PyResult<Object<'py>> {
+        Self::copy(slf)
+    }
+
+    /// Components by name, and the functions of the package with this value as their first argument.
+    fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Object<'py>> {
+        if let Some(found) = index::member(slf, name)? {
+            return Ok(found);
+        }
+        if let Some(method) = tables::method(slf, name)? {
+            return Ok(method);
+        }
+        let class = slf.get_type().name()?.to_string();
+        let has = slf.get().value().form().component_names().join(", ");
+        let has = if has.is_empty() {
+            String::new()
+        } else {
+            format!(" (it has {has}, and the functions of porcini)")
+        };
+        Err(PyAttributeError::new_err(format!("{class} has no member {name}{has}")))
+    }
+
+    fn __setattr__(slf: &Bound<'_, Self>, name: &str, value: &Object<'_>) -> PyResult<()> {
+        index::set_member(slf, name, value)
+    }
+
+    fn __dir__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        let names = slf.py().get_type::<pyo3::PyAny>().call_method1("__dir__", (slf,))?;
+        let names = names.cast_into::<PyList>()?;
+        for name in slf.get().value().form().component_names() {
+            names.append(name)?;
+        }
+        for name in tables::method_names() {
+            names.append(name)?;
+        }
+        Ok(names.into_any())
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        pickle::reduced(slf)
+    }
+
+    #[pyo3(signature = (ufunc, method, *inputs, **kwargs))]
+    fn __array_ufunc__<'py>(
+        slf: &Bound<'py, Self>,
+        ufunc: &Object<'py>,
+        method: &str,
+        inputs: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        numpy::of_ufunc(slf.py(), ufunc, method, inputs, kwargs)
+    }
+
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Object<'py>,
+        _types: &Object<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Object<'py>> {
+        numpy::of_numpy_function(slf.py(), function, args, kwargs)
+    }
+
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        stream: Option<&Object<'py>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<&Object<'py>>,
+        copy: Option<bool>,
+    ) -> PyResult<Object<'py>> {
+        let _ = (stream, dl_device);
+        buffers::to_dlpack(slf, max_version, copy)
+    }
+
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        buffers::dlpack_device(&self.value())
+    }
+}
+
+/// The only lane of a value as a Python number.
+fn one_lane<'py>(value: &Bound<'py, PyValue>, op: &str) -> PyResult<Object<'py>> {
+    let py = value.py();
+    let held = value.get().value().clone();
+    match &held {
+        Value::Array(array) if array.size() == 1 => Ok(python_number(py, lane(py, array, 0)?)),
+        Value::Tensor(tensor) if tensor.shape().n_entries() == 1 && !tensor.is_complex() => {
+            let entry: Array = tensor.entries().or_raise()?.swap_remove(0);
+            Ok(python_number(py, lane(py, &entry, 0)?))
+        }
+        other => Err(PyTypeError::new_err(format!(
+            "{op}: got {} of shape {}, expected one lane",
+            as_python(&other.type_name()),
+            value.get().shape(py)?.repr()?
+        ))),
+    }
+}

@@ -1,0 +1,116 @@
+//! The object that a value is in Python: what all classes such as Float and Vector3f have in common.
+#![expect(unsafe_code, reason = "an object gets the class of its value")]
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use porcini_core::{Array, Scalar, Value};
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+
+use crate::errors::OrRaise;
+use crate::interrupt::blocking;
+use crate::names::as_python;
+use crate::types;
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// An array, or a value that has arrays as components: what classes such as Float and Vector3f have in common.
+#[pyclass(name = "Array", module = "porcini", subclass, frozen, weakref)]
+pub(crate) struct PyValue {
+    value: RwLock<Value>,
+    /// The value that it is a component of, which sees what is written here.
+    whole: Option<(Py<Self>, usize)>,
+}
+
+impl PyValue {
+    /// A value by itself.
+    pub(crate) fn new(value: Value) -> Self {
+        Self { value: RwLock::new(value), whole: None }
+    }
+
+    /// What it is now. Nobody waits for anything while holding this.
+    pub(crate) fn value(&self) -> RwLockReadGuard<'_, Value> {
+        self.value.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn value_mut(&self) -> RwLockWriteGuard<'_, Value> {
+        self.value.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes everybody who holds it see another value, and what it is a component of, too.
+    pub(crate) fn set(&self, py: Python<'_>, value: Value) {
+        if let Some((whole, i)) = &self.whole {
+            let whole = whole.bind(py).get();
+            let mut changed = whole.value().clone();
+            if let Value::Nested(_, components) = &mut changed {
+                components[*i] = value.clone();
+                whole.set(py, changed);
+            }
+        }
+        *self.value_mut() = value;
+    }
+
+    /// The one-dimensional array that it is.
+    pub(crate) fn array(&self, op: &str) -> PyResult<Array> {
+        match &*self.value() {
+            Value::Array(array) => Ok(array.clone()),
+            Value::Tensor(tensor) if tensor.shape().rank() <= 1 && !tensor.is_complex() => {
+                Ok(tensor.entries().or_raise()?.swap_remove(0))
+            }
+            other => Err(PyTypeError::new_err(
+                as_python(&format!(
+                    "{op}: got {}, expected a one-dimensional array",
+                    other.type_name()
+                ))
+                .into_owned(),
+            )),
+        }
+    }
+}
+
+/// The object of a value.
+pub(crate) fn of(py: Python<'_>, value: Value) -> PyResult<Object<'_>> {
+    let class = match &value {
+        Value::Array(array) => types::of_lanes(py, array.dtype()).clone(),
+        value => types::class_of(py, value)?,
+    };
+    Ok(with_class(Bound::new(py, PyValue::new(value))?, &class))
+}
+
+/// The object of an array.
+pub(crate) fn lanes(py: Python<'_>, array: Array) -> PyResult<Object<'_>> {
+    let class = types::of_lanes(py, array.dtype());
+    Ok(with_class(Bound::new(py, PyValue::new(Value::Array(array)))?, class))
+}
+
+/// Gives an object the class of its value, which is one without members of its own beneath that of all.
+fn with_class<'py>(object: Bound<'py, PyValue>, class: &Bound<'py, PyType>) -> Object<'py> {
+    // SAFETY: the object is new, so nobody else looks at it.
+    let raw = unsafe { &mut *object.as_ptr() };
+    let before = std::mem::replace(&mut raw.ob_type, class.as_type_ptr());
+    // SAFETY: an object owns a reference to its class. Both classes live on the heap, and their objects are laid out
+    // alike, since ours have no slots.
+    unsafe { ffi::Py_INCREF(class.as_ptr()) };
+    // SAFETY: as above; the class before lives on, it is the base of the other one.
+    unsafe { ffi::Py_DECREF(before.cast()) };
+    object.into_any()
+}
+
+/// The component of a component and so on; what is written to it is seen in the whole.
+pub(crate) fn part<'py>(whole: &Bound<'py, PyValue>, places: &[usize]) -> PyResult<Object<'py>> {
+    let py = whole.py();
+    let [place, rest @ ..] = places else { return Ok(whole.clone().into_any()) };
+    let value = whole.get().value().components()[*place].clone();
+    let class = types::class_of(py, &value)?;
+    let value = RwLock::new(value);
+    let part = Bound::new(py, PyValue { value, whole: Some((whole.clone().unbind(), *place)) })?;
+    let part = with_class(part, &class);
+    self::part(part.cast::<PyValue>()?, rest)
+}
+
+/// A lane as a number.
+pub(crate) fn lane(py: Python<'_>, array: &Array, i: i64) -> PyResult<Scalar> {
+    blocking(py, || array.item(i))
+}

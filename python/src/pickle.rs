@@ -1,0 +1,87 @@
+//! Values as bytes, for pickles: lanes as they lie in memory, and what is around them.
+
+use porcini_core::tensor::Tensor;
+use porcini_core::value::Form;
+use porcini_core::{Array, DType, Session, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+
+use crate::errors::OrRaise;
+use crate::home;
+use crate::interrupt::blocking;
+use crate::object::{self, PyValue};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// What makes the value again.
+pub(crate) fn reduced<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
+    let py = value.py();
+    let held = value.get().value().clone();
+    let state = state(py, &held)?;
+    let restore = py.import("porcini._porcini")?.getattr("_restored")?;
+    Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any())
+}
+
+fn state<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
+    let lanes = |array: &Array| -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
+        let bytes = blocking(py, || array.read_bytes(0..array.size()))?;
+        Ok((array.dtype().numpy_name(), PyBytes::new(py, &bytes)))
+    };
+    Ok(match value {
+        Value::Array(array) => ("array", lanes(array)?).into_pyobject(py)?.into_any(),
+        Value::Nested(form, components) => {
+            let parts = components.iter().map(|part| state(py, part));
+            (form.word(), parts.collect::<PyResult<Vec<_>>>()?).into_pyobject(py)?.into_any()
+        }
+        Value::Tensor(tensor) => {
+            let parts = tensor.entries().or_raise()?;
+            let parts = parts.iter().map(lanes).collect::<PyResult<Vec<_>>>()?;
+            ("tensor", tensor.shape().extents().to_vec(), parts).into_pyobject(py)?.into_any()
+        }
+    })
+}
+
+fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
+    let lanes = |object: &Object<'_>| -> PyResult<Array> {
+        let (name, bytes) = object.extract::<(String, Vec<u8>)>()?;
+        let dtype = DType::ALL.into_iter().find(|dtype| dtype.numpy_name() == name);
+        let dtype = dtype.ok_or_else(|| PyValueError::new_err(format!("no type {name}")))?;
+        session.from_bytes(dtype, &bytes).or_raise()
+    };
+    let kind: String = state.get_item(0)?.extract()?;
+    let second = state.get_item(1)?;
+    if kind == "array" {
+        return lanes(&second).map(Value::Array);
+    }
+    let parts = if kind == "tensor" { state.get_item(2)? } else { second.clone() };
+    let parts = parts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    if kind == "tensor" {
+        let extents: Vec<u64> = second.extract()?;
+        return match &parts[..] {
+            [one] => Tensor::new(&lanes(one)?, &extents),
+            [re, im] => Tensor::complex(&lanes(re)?, &lanes(im)?, &extents),
+            _ => return Err(PyValueError::new_err("a tensor of no parts")),
+        }
+        .map(Value::Tensor)
+        .or_raise();
+    }
+    let parts = parts.iter().map(|part| value_of(session, part)).collect::<PyResult<Vec<_>>>()?;
+    let forms =
+        [Form::Vector(parts.len()), Form::Complex, Form::Quaternion, Form::Matrix(parts.len())];
+    let form =
+        forms.into_iter().find(|form| form.word() == kind && form.n_components() == parts.len());
+    let form =
+        form.ok_or_else(|| PyValueError::new_err(format!("no values of the form {kind}")))?;
+    Ok(Value::Nested(form, parts))
+}
+
+/// The value that a pickle holds.
+#[pyfunction]
+fn _restored<'py>(py: Python<'py>, state: &Object<'py>) -> PyResult<Object<'py>> {
+    object::of(py, value_of(home::session(py)?, state)?)
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_restored, module)?)
+}

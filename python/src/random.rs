@@ -1,0 +1,243 @@
+//! `PCG32`: random number generators, one a lane.
+
+use std::sync::{PoisonError, RwLock};
+
+use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
+use porcini_core::{Array, Operand, Scalar, Value};
+use pyo3::prelude::*;
+
+use crate::convert::{Given, number};
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::home;
+use crate::interrupt::blocking;
+use crate::object::{self, PyValue};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// Random number generators PCG-XSH-RR 64/32, one a lane: PCG32(state, stream), each a number for all lanes or an array
+/// with one a lane; PCG32.seeded(n, seed) has lanes that have nothing to do with each other. Drawing moves on.
+#[pyclass(name = "PCG32", module = "porcini", frozen, weakref)]
+pub(crate) struct Generator(RwLock<Pcg32>);
+
+impl Generator {
+    fn rng(&self) -> Pcg32 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, rng: Pcg32) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = rng;
+    }
+
+    /// State and increment.
+    pub(crate) fn arrays(&self) -> [Array; 2] {
+        let rng = self.rng();
+        [rng.state, rng.inc]
+    }
+
+    /// Sets state and increment.
+    pub(crate) fn set(&self, state: Array, inc: Array) {
+        self.put(Pcg32 { state, inc });
+    }
+
+    /// A generator with this state and increment.
+    pub(crate) fn of(py: Python<'_>, state: Array, inc: Array) -> PyResult<Object<'_>> {
+        Ok(Bound::new(py, Self(RwLock::new(Pcg32 { state, inc })))?.into_any())
+    }
+
+    /// Draws in the generator as it will be, which it is if nothing goes wrong.
+    fn draw<'py>(
+        slf: &Bound<'py, Self>,
+        active: Option<&Object<'py>>,
+        draw: impl FnOnce(&mut Pcg32, Option<&Array>) -> porcini_core::Result<Array> + Send,
+    ) -> PyResult<Object<'py>> {
+        let py = slf.py();
+        let session = home::session(py)?;
+        let active = active.filter(|active| !active.is_none());
+        let active = active.map(|active| match Given::expected(session, "active", active)? {
+            Given::Value(Value::Array(mask)) => Ok(mask),
+            _ => Err(wrong_type(format!("active: got {}, expected a Mask", got(active)))),
+        });
+        let active = active.transpose()?;
+        let mut rng = slf.get().rng();
+        for field in [&rng.state, &rng.inc] {
+            session.check_change("PCG32", field).or_raise()?;
+        }
+        let (rng, drawn) = blocking(py, move || {
+            let drawn = draw(&mut rng, active.as_ref())?;
+            Ok((rng, drawn))
+        })?;
+        slf.get().put(rng);
+        object::of(py, drawn.into())
+    }
+}
+
+fn seed(object: Option<&Object<'_>>, default: u64) -> PyResult<Seed> {
+    let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(default.into()) };
+    if let Ok(value) = object.cast::<PyValue>() {
+        return Ok(value.get().array("PCG32")?.into());
+    }
+    match number(object)? {
+        Some(Scalar::Int(bits)) => Ok(bits.cast_unsigned().into()),
+        Some(Scalar::UInt(bits)) => Ok(bits.into()),
+        _ => match Given::of(home::session(object.py())?, object)? {
+            Some(Given::Value(Value::Array(array))) => Ok(array.into()),
+            _ => {
+                Err(wrong_type(format!("PCG32: got {} as a seed, expected integers", got(object))))
+            }
+        },
+    }
+}
+
+macro_rules! draws {
+    ($($(#[doc = $doc:literal])+ $name:ident = $kind:ident;)*) => {
+        #[pymethods]
+        impl Generator {
+            #[new]
+            #[pyo3(signature = (state=None, stream=None))]
+            fn new(py: Python<'_>, state: Option<&Object<'_>>, stream: Option<&Object<'_>>) -> PyResult<Self> {
+                let (state, stream) = (seed(state, PCG32_DEFAULT_STATE)?, seed(stream, PCG32_DEFAULT_STREAM)?);
+                Ok(Self(RwLock::new(Pcg32::new(home::session(py)?, state, stream).or_raise()?)))
+            }
+
+            /// Generators of n lanes whose numbers have nothing to do with each other, from one seed.
+            #[staticmethod]
+            #[pyo3(signature = (n, seed=0))]
+            fn seeded(py: Python<'_>, n: u64, seed: u64) -> PyResult<Self> {
+                Ok(Self(RwLock::new(Pcg32::seeded(home::session(py)?, n, seed).or_raise()?)))
+            }
+
+            /// Seeds anew, as PCG32(state, stream) does.
+            #[pyo3(signature = (state=None, stream=None))]
+            fn seed(slf: &Bound<'_, Self>, state: Option<&Object<'_>>, stream: Option<&Object<'_>>) -> PyResult<()> {
+                let (state, stream) = (seed(state, PCG32_DEFAULT_STATE)?, seed(stream, PCG32_DEFAULT_STREAM)?);
+                slf.get().put(Pcg32::new(home::session(slf.py())?, state, stream).or_raise()?);
+                Ok(())
+            }
+
+            $($(#[doc = $doc])+
+            #[pyo3(signature = (active=None))]
+            fn $name<'py>(slf: &Bound<'py, Self>, active: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+                Self::draw(slf, active, |rng, active| rng.draw(Draw::$kind, active))
+            })*
+
+            /// Uniform integers in [0, bound) without bias.
+            #[pyo3(signature = (bound, active=None))]
+            fn next_uint32_bounded<'py>(slf: &Bound<'py, Self>, bound: &Object<'py>, active: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+                below(slf, Draw::UInt32, bound, active)
+            }
+
+            /// Uniform integers in [0, bound) without bias.
+            #[pyo3(signature = (bound, active=None))]
+            fn next_uint64_bounded<'py>(slf: &Bound<'py, Self>, bound: &Object<'py>, active: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+                below(slf, Draw::UInt64, bound, active)
+            }
+
+            /// The lanes of an array in random order; the generator has one lane.
+            fn shuffle<'py>(slf: &Bound<'py, Self>, x: &Object<'py>) -> PyResult<Object<'py>> {
+                let py = slf.py();
+                let given = Given::expected(home::session(py)?, "shuffle", x)?;
+                let mut rng = slf.get().rng();
+                let (rng, value) = blocking(py, move || {
+                    let value = rng.shuffled(&given.argument())?;
+                    Ok((rng, value))
+                })?;
+                slf.get().put(rng);
+                object::of(py, value)
+            }
+
+            /// Moves by n draws, back where n is negative.
+            fn advance(slf: &Bound<'_, Self>, n: i64) -> PyResult<()> {
+                let mut rng = slf.get().rng();
+                rng.advance(Operand::Number(Scalar::Int(n))).or_raise()?;
+                slf.get().put(rng);
+                Ok(())
+            }
+
+            /// How many lanes it has.
+            fn __len__(&self) -> PyResult<usize> {
+                Ok(usize::try_from(self.rng().lanes())?)
+            }
+
+            /// A generator of its own that goes on as this one.
+            fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+                let [state, inc] = slf.get().arrays();
+                Self::of(slf.py(), state, inc)
+            }
+
+            /// The state of each lane.
+            #[getter]
+            fn state<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+                let [state, _] = slf.get().arrays();
+                object::of(slf.py(), state.into())
+            }
+
+            #[setter]
+            fn set_state(&self, state: &Object<'_>) -> PyResult<()> {
+                let mut rng = self.rng();
+                rng.set_state(seed(Some(state), 0)?).or_raise()?;
+                self.put(rng);
+                Ok(())
+            }
+
+            /// The increment of each lane, which chooses its stream.
+            #[getter]
+            fn inc<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+                let [_, inc] = slf.get().arrays();
+                object::of(slf.py(), inc.into())
+            }
+
+            #[setter]
+            fn set_inc(&self, inc: &Object<'_>) -> PyResult<()> {
+                let mut rng = self.rng();
+                rng.set_inc(seed(Some(inc), 0)?).or_raise()?;
+                self.put(rng);
+                Ok(())
+            }
+
+            fn __repr__(&self) -> String {
+                format!("PCG32 of {} lanes", self.rng().lanes())
+            }
+        }
+    };
+}
+
+draws! {
+    /// Uniform 32-bit integers; lanes where active is false get 0 and do not move on.
+    next_uint32 = UInt32;
+    /// Uniform 64-bit integers from two draws, the low half first.
+    next_uint64 = UInt64;
+    /// Uniform halves in [0, 1).
+    next_float16 = Float16;
+    /// Uniform floats in [0, 1) with 23 random bits.
+    next_float32 = Float32;
+    /// Uniform doubles in [0, 1) with 32 random bits.
+    next_float64 = Float64;
+    /// Standard normal floats.
+    next_float32_normal = Normal32;
+    /// Standard normal doubles.
+    next_float64_normal = Normal64;
+}
+
+fn below<'py>(
+    rng: &Bound<'py, Generator>,
+    kind: Draw,
+    bound: &Object<'py>,
+    active: Option<&Object<'py>>,
+) -> PyResult<Object<'py>> {
+    let bound = Given::expected(home::session(rng.py())?, "bound", bound)?;
+    let bound = match bound {
+        Given::Value(Value::Array(array)) => Ok(array),
+        Given::Number(number) => Err(number),
+        _ => return Err(wrong_type("bound: expected an integer or an array of integers")),
+    };
+    Generator::draw(rng, active, move |rng, active| {
+        let bound = bound.as_ref().map_or_else(|&number| Operand::Number(number), Operand::Array);
+        rng.draw_below(kind, bound, active)
+    })
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE)?;
+    module.add("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM)?;
+    module.add_class::<Generator>()
+}

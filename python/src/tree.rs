@@ -1,0 +1,186 @@
+//! Python objects with arrays in them: the arrays, and what is around them, for functions that change the arrays.
+
+use porcini_core::value::Skeleton;
+use porcini_core::{Array, DType, Session, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+use crate::convert::{Given, number};
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::object::{self, PyValue};
+use crate::random::Generator;
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// An object without its arrays.
+pub(crate) enum Tree {
+    Value(Skeleton),
+    /// A generator: state and increment.
+    Generator,
+    List(Vec<Self>),
+    Tuple(Vec<Self>),
+    Dict(Vec<(Py<PyAny>, Self)>),
+    /// What has no arrays in it.
+    Other(Py<PyAny>),
+}
+
+/// What numbers are.
+#[derive(Clone, Copy)]
+pub(crate) enum Numbers<'a> {
+    /// Themselves.
+    Kept,
+    /// Floats are arrays of one lane, others themselves.
+    Floats,
+    /// Arrays of one lane, of the types that those in the same places have.
+    Arrays(Option<&'a [Array]>),
+}
+
+impl Tree {
+    /// Takes the arrays out of an object.
+    pub(crate) fn of(
+        session: &Session,
+        object: &Object<'_>,
+        numbers: Numbers<'_>,
+        arrays: &mut Vec<Array>,
+    ) -> PyResult<Self> {
+        if let Ok(value) = object.cast::<PyValue>() {
+            let value = value.get().value().clone();
+            arrays.extend(value.arrays().or_raise()?);
+            return Ok(Self::Value(Skeleton::of(&value)));
+        }
+        if let Ok(generator) = object.cast::<Generator>() {
+            arrays.extend(generator.get().arrays());
+            return Ok(Self::Generator);
+        }
+        let mut of = |object: Object<'_>| Self::of(session, &object, numbers, arrays);
+        if let Ok(list) = object.cast::<PyList>() {
+            return list.iter().map(&mut of).collect::<PyResult<_>>().map(Self::List);
+        }
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            return tuple.iter().map(&mut of).collect::<PyResult<_>>().map(Self::Tuple);
+        }
+        if let Ok(dict) = object.cast::<PyDict>() {
+            let entries = dict.iter().map(|(key, item)| Ok((key.unbind(), of(item)?)));
+            return entries.collect::<PyResult<_>>().map(Self::Dict);
+        }
+        if is_foreign(object)
+            && let Some(Given::Value(value)) = Given::of(session, object)?
+        {
+            arrays.extend(value.arrays().or_raise()?);
+            return Ok(Self::Value(Skeleton::of(&value)));
+        }
+        let found = number(object)?;
+        let dtype = match (numbers, found) {
+            (Numbers::Arrays(like), Some(number)) => {
+                let like = like.and_then(|like| like.get(arrays.len())).map(Array::dtype);
+                Some(like.unwrap_or(DType::of(number)))
+            }
+            (Numbers::Floats, Some(porcini_core::Scalar::Float(_))) => Some(DType::F32),
+            _ => None,
+        };
+        if let (Some(dtype), Some(number)) = (dtype, found) {
+            arrays.push(session.full(dtype, number, 1).or_raise()?);
+            return Ok(Self::Value(Skeleton::Array));
+        }
+        Ok(Self::Other(object.clone().unbind()))
+    }
+
+    /// The object with other arrays.
+    pub(crate) fn with<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: &mut dyn Iterator<Item = Array>,
+    ) -> PyResult<Object<'py>> {
+        Ok(match self {
+            Self::Value(skeleton) => object::of(py, skeleton.with(arrays).or_raise()?)?,
+            Self::Generator => {
+                let parts = [arrays.next(), arrays.next()];
+                let [Some(state), Some(inc)] = parts else {
+                    return Err(wrong_type("internal error: too few arrays"));
+                };
+                Generator::of(py, state, inc)?
+            }
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.with(py, arrays));
+                PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+            Self::Tuple(items) => {
+                let items = items.iter().map(|item| item.with(py, arrays));
+                PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
+            }
+            Self::Dict(entries) => {
+                let dict = PyDict::new(py);
+                for (key, item) in entries {
+                    dict.set_item(key, item.with(py, arrays)?)?;
+                }
+                dict.into_any()
+            }
+            Self::Other(object) => object.bind(py).clone(),
+        })
+    }
+
+    /// Goes through the values in their order; of a generator there is none to see.
+    pub(crate) fn each_value(
+        &self,
+        see: &mut dyn FnMut(Option<&Skeleton>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        match self {
+            Self::Value(skeleton) => see(Some(skeleton)),
+            Self::Generator => see(None),
+            Self::List(items) | Self::Tuple(items) => {
+                items.iter().try_for_each(|item| item.each_value(see))
+            }
+            Self::Dict(entries) => entries.iter().try_for_each(|(_, item)| item.each_value(see)),
+            Self::Other(_) => Ok(()),
+        }
+    }
+
+    /// An error that names what is no array, if something is.
+    pub(crate) fn expect_arrays(&self, py: Python<'_>, op: &str) -> PyResult<()> {
+        match self {
+            Self::Value(_) | Self::Generator => Ok(()),
+            Self::List(items) | Self::Tuple(items) => {
+                items.iter().try_for_each(|item| item.expect_arrays(py, op))
+            }
+            Self::Dict(entries) => {
+                entries.iter().try_for_each(|(_, item)| item.expect_arrays(py, op))
+            }
+            Self::Other(object) => {
+                let got = got(object.bind(py));
+                Err(wrong_type(format!(
+                    "{op}: got {got}, expected an array, a number or a generator"
+                )))
+            }
+        }
+    }
+}
+
+/// The values in an object, in their order.
+pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()> {
+    if let Ok(value) = object.cast::<PyValue>() {
+        found.push(value.get().value().clone());
+    } else if let Ok(dict) = object.cast::<PyDict>() {
+        dict.iter().try_for_each(|(_, item)| values(&item, found))?;
+    } else if crate::convert::is_sequence(object) {
+        object.try_iter()?.try_for_each(|item| values(&item?, found))?;
+    }
+    Ok(())
+}
+
+/// Whether an object is an array of another library.
+pub(crate) fn is_foreign(object: &Object<'_>) -> bool {
+    !object.is_instance_of::<PyValue>()
+        && ["__array_interface__", "__dlpack__"]
+            .iter()
+            .any(|name| object.hasattr(*name).unwrap_or_default())
+}
+
+/// An array of another library as one of ours; other objects as they are.
+pub(crate) fn own<'py>(session: &Session, object: Object<'py>) -> PyResult<Object<'py>> {
+    if is_foreign(&object)
+        && let Some(Given::Value(value)) = Given::of(session, &object)?
+    {
+        return object::of(object.py(), value);
+    }
+    Ok(object)
+}

@@ -1,0 +1,13 @@
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def plain_session():
+    """Flags and log level as they were."""
+    import porcini as pc
+
+    flags, level = pc.flags(), pc.log_level()
+    yield
+    for name, value in flags.items():
+        pc.set_flag(name, value)
+    pc.set_log_level(level)

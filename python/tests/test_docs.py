@@ -1,0 +1,57 @@
+"""Every example in every help text is run."""
+
+import doctest
+import inspect
+
+import pytest
+
+import porcini as pc
+from porcini import _porcini
+
+PARSER = doctest.DocTestParser()
+
+
+def run(name, text):
+    test = PARSER.get_doctest(text, {"pc": pc}, name, None, 0)
+    said = []
+    doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+    # Told by exceptions elsewhere: here it is what the runner wrote.
+    assert not said, "".join(said)
+    return len(test.examples)
+
+
+def test_functions_of_the_tables():
+    n = sum(run(name, getattr(pc, name).__doc__) for name in _porcini._function_names())
+    assert n > 450
+
+
+def test_functions_of_the_package():
+    own = [
+        (name, made.__doc__)
+        for name, made in vars(pc).items()
+        if callable(made) and not inspect.isclass(made) and not name.startswith("_") and made.__doc__
+    ]
+    assert sum(run(name, text) for name, text in own) > 15
+
+
+def test_the_front_page():
+    assert run("porcini", pc.__doc__) >= 4
+
+
+@pytest.mark.parametrize("name", ["sin", "sort", "roll", "sum", "svd", "matmul"])
+def test_help_shows_forms(name):
+    assert getattr(pc, name).__doc__.startswith(f"{name}(")
+    assert "(" in str(inspect.signature(getattr(pc, name)))
+
+
+def test_names_are_listed():
+    names = dir(pc)
+    assert {"Float", "Vector3f", "TensorXf", "sin", "sort", "grad", "kernel", "PCG32"} <= set(names)
+    assert "sin" in dir(pc.Float(1)) and "x" in dir(pc.Vector2f(1, 2))
+
+
+def test_the_readme():
+    from pathlib import Path
+
+    page = Path(__file__).parent.parent / "README.md"
+    assert run("README", page.read_text()) >= 5

@@ -1,0 +1,150 @@
+"""Arrays of NumPy, pandas, PyTorch, JAX and others, in and out."""
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import porcini as pc
+
+np = pytest.importorskip("numpy")
+
+DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_in_and_out_without_a_copy(dtype):
+    a = (np.arange(64) % 7).astype(dtype)
+    x = pc.Tensor(a)
+    assert x.dtype == a.dtype.name and x.shape == (64,)
+    b = np.asarray(x)
+    assert b.dtype == a.dtype and (b == a).all() and not b.flags.writeable
+    if dtype != "?":
+        assert b.ctypes.data == a.ctypes.data, "the same memory"
+    y = x.copy() if dtype == "?" else x + x
+    assert np.asarray(y).ctypes.data == np.asarray(y).ctypes.data
+
+
+def test_classes_convert():
+    a = np.arange(4, dtype="i8")
+    assert pc.Float(a).tolist() == [0, 1, 2, 3] and pc.Float(a).dtype == "float32"
+    assert type(pc.Vector3f(np.ones((5, 3), "f4"))) is pc.Vector3f
+    assert pc.Vector3f(np.arange(6.0, dtype="f4").reshape(2, 3)).y.tolist() == [1, 4]
+    assert np.asarray(pc.Vector3f([1, 2], 0, 5)).tolist() == [[1, 0, 5], [2, 0, 5]]
+    assert np.asarray(pc.Complex2f(1, [2, 3])).tolist() == [1 + 2j, 1 + 3j]
+    assert np.asarray(pc.Matrix2f([1, 2], [3, 4])).tolist() == [[[1, 2], [3, 4]]]
+
+
+def test_shapes_and_gaps():
+    a = np.arange(24, dtype="f4").reshape(2, 3, 4)
+    for view in [a, a.T, a[:, ::2], a[..., 1], a[::-1]]:
+        t = pc.TensorXf(view)
+        assert t.shape == view.shape and np.array_equal(np.asarray(t), view)
+    z = (np.arange(6) + 1j).astype("c8").reshape(2, 3)
+    assert np.array_equal(np.asarray(pc.Tensor(z)), z) and pc.Tensor(z).dtype == "complex64"
+    assert np.asarray(pc.Tensor(z.astype("c16"))).dtype == "complex128"
+    for empty in [np.zeros(0, "f4"), np.zeros((0, 3), "f4")]:
+        assert np.asarray(pc.Tensor(empty)).shape == empty.shape
+    assert pc.Float(np.float32(2.5)).tolist() == [2.5] and (pc.Float([1]) * np.float64(2)).tolist() == [2]
+    with pytest.raises(TypeError, match="order of bytes"):
+        pc.Tensor(np.zeros(2, ">f4"))
+    with pytest.raises((TypeError, ValueError)):
+        pc.Tensor(np.array(["a"]))
+
+
+def test_views_keep_their_contents():
+    x = pc.Float([1, 2, 3]) + 1
+    view = np.asarray(x)
+    x[0] = 100
+    assert view.tolist() == [2, 3, 4] and x.tolist() == [100, 3, 4]
+    with pytest.raises(ValueError):
+        view[0] = 5
+    del x
+    gc.collect()
+    assert view.tolist() == [2, 3, 4]
+
+
+def test_owners_are_let_go():
+    class Owner(np.ndarray):
+        pass
+
+    a = np.arange(1000, dtype="f4").view(Owner)
+    gone = weakref.ref(a)
+    x = pc.Float(a)
+    del a
+    gc.collect()
+    assert gone() is not None and x[999] == 999
+    del x
+    for _ in range(100):
+        gc.collect()
+        pc.Float(np.zeros(1, "f4"))
+    assert gone() is None
+
+
+def test_buffers_of_python():
+    import array
+
+    assert pc.Float(array.array("f", [1, 2])).tolist() == [1, 2]
+    assert pc.UInt8(b"ab").tolist() == [97, 98] and bytes(pc.UInt8([97])) == b"a"
+    assert memoryview(pc.TensorXf([[1, 2]])).tolist() == [[1, 2]] and memoryview(pc.Float([1])).readonly
+
+
+def test_dlpack():
+    x = pc.Float([1, 2, 3]) * 2
+    assert np.from_dlpack(x).tolist() == [2, 4, 6]
+    assert np.from_dlpack(pc.TensorXf([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]]
+    assert x.__dlpack_device__() == (1, 0)
+    assert np.from_dlpack(x).ctypes.data == np.asarray(x).ctypes.data
+
+
+def test_functions_of_numpy():
+    x = pc.Float([1, 4, 9])
+    assert type(np.sqrt(x)) is pc.Float and np.sqrt(x).tolist() == [1, 2, 3]
+    a = np.array([1, 2, 3], dtype="f4")
+    assert type(a + x) is pc.Float and (a + x).tolist() == [2, 6, 12] and (x - a).tolist() == [0, 2, 6]
+    assert type(np.float32(2) * x) is pc.Float and (np.float32(2) * x).tolist() == [2, 8, 18]
+    assert np.maximum(x, 4).tolist() == [4, 4, 9] and np.arctan2(x, x).tolist()[0] == pytest.approx(0.785398)
+    assert np.mod(pc.Int32([-7]), 3).tolist() == [2] and np.floor_divide(pc.Int32([-7]), 2).tolist() == [-4]
+    assert type(np.sum(x)) is pc.Float and np.sum(x).tolist() == [14] and np.max(x).tolist() == [9]
+    t = pc.TensorXf([[1, 2], [3, 4]])
+    assert np.sum(t, axis=0).tolist() == [4, 6] and np.concatenate([x, x]).size == 6
+    assert np.linalg.det(t).tolist() == [pytest.approx(-2)] or float(np.linalg.det(t)) == pytest.approx(-2)
+    assert np.where(x > 2, x, 0).tolist() == [0, 4, 9]
+    with pytest.raises(TypeError):
+        np.spacing(x)
+
+
+def test_pandas():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": np.arange(3, dtype="f4"), "b": [1, 2, 3]})
+    assert pc.Float(frame["a"]).tolist() == [0, 1, 2] and pc.Int64(frame["b"]).tolist() == [1, 2, 3]
+    assert pc.TensorXf(frame[["a"]]).shape == (3, 1)
+    column = frame["a"].to_numpy()
+    assert np.asarray(pc.Float(column)).ctypes.data == column.ctypes.data
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    t = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    x = pc.TensorXf(t)
+    assert x.tolist() == t.tolist() and np.asarray(x).ctypes.data == t.data_ptr()
+    back = torch.from_dlpack(pc.Float([1, 2]) + 1)
+    assert back.tolist() == [2, 3]
+
+
+def test_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    a = jnp.arange(4, dtype="float32")
+    x = pc.Float(a)
+    assert x.tolist() == [0, 1, 2, 3] and np.asarray(x).ctypes.data == a.unsafe_buffer_pointer()
+    assert jnp.from_dlpack(pc.Float([1, 2]) + 1).tolist() == [2, 3]
+
+
+def test_refcounts_stay():
+    x = pc.Float([1, 2, 3])
+    before = sys.getrefcount(pc.Float), sys.getrefcount(x)
+    for _ in range(1000):
+        x + 1
+        memoryview(x).release()
+    assert sys.getrefcount(pc.Float) - before[0] < 5 and sys.getrefcount(x) == before[1]

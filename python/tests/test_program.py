@@ -1,0 +1,354 @@
+"""Control flow, derivatives, recorded functions, kernels, scripts, listings, interrupts, threads."""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import porcini as pc
+
+
+def close(a, b, tolerance=1e-5):
+    assert len(a) == len(b) and all(abs(x - y) <= tolerance * max(1, abs(y)) for x, y in zip(a, b)), (a, b)
+
+
+class TestControl:
+    def test_loops(self):
+        x, n = pc.while_loop(
+            (pc.UInt32([1, 7, 10]), pc.UInt32(0)),
+            lambda x, n: x > 1,
+            lambda x, n: (pc.select(x % 2 == 0, x >> 1, 3 * x + 1), n + 1),
+        )
+        assert n.tolist() == [0, 16, 6] and x.tolist() == [1, 1, 1]
+
+    def test_states_are_tuples_lists_and_dicts(self):
+        def grow(s):
+            return {"x": s["x"] * 2, "n": s["n"] + 1}
+
+        r = pc.while_loop({"x": pc.Float([1, 5]), "n": 0}, lambda s: s["x"] < 40, grow)
+        assert r["n"].tolist() == [6, 3]
+        assert pc.while_loop([pc.Float(1)], lambda x: x < 9, lambda x: [x * 3])[0].tolist() == [9]
+        v, = pc.while_loop((pc.Vector2f(1, 2),), lambda v: v.x < 5, lambda v: (v + 1,))
+        assert v.tolist() == [[5, 6]]
+
+    def test_generators_are_states(self):
+        rng, x = pc.while_loop(
+            (pc.PCG32.seeded(4, 1), pc.Float(0)),
+            lambda rng, x: x < 3,
+            lambda rng, x: (rng, x + rng.next_float32()),
+        )
+        assert min(x.tolist()) >= 3 and isinstance(rng, pc.PCG32)
+
+    def test_branches(self):
+        x = pc.Float([-4, 9])
+        assert pc.if_then(x > 0, (x,), lambda x: pc.sqrt(x), lambda x: -x).tolist() == [4, 3]
+        both = pc.if_stmt((x,), x > 0, lambda x: (x, x * 2), lambda x: (-x, x))
+        assert [y.tolist() for y in both] == [[4, 9], [-4, 18]]
+        assert pc.dispatch(pc.UInt32([0, 1, 7]), [lambda x: x + 1, lambda x: x * 10], (pc.Float([1, 2, 3]),)).tolist() == [2, 20, 0]
+
+    def test_errors_of_bodies_come_out(self):
+        with pytest.raises(ZeroDivisionError):
+            pc.while_loop((pc.Float(1),), lambda x: x < 9, lambda x: (x / 0 + 1 / 0,))
+        with pytest.raises(RuntimeError, match="no lanes yet"):
+            pc.while_loop((pc.Float(1),), lambda x: x < 9, lambda x: (x + 1 if x > 2 else x,))
+        assert (pc.Float([1]) + 1).tolist() == [2]
+
+
+class TestDerivatives:
+    def test_functions(self):
+        assert pc.grad(lambda x: x**3)(pc.Float([1, 2])).tolist() == [3, 12]
+        gx, gy = pc.grad(lambda x, y: x * y)(pc.Float(2), 3.0)
+        assert gx.tolist() == [3] and gy.tolist() == [2]
+        assert pc.grad(lambda x, y: x * y, argnums=1)(pc.Float(2), pc.Float(5)).tolist() == [2]
+        g = pc.grad(lambda p: pc.sum(p["w"] * p["w"]) + p["b"])({"w": pc.Float([1, 2]), "b": 1.0})
+        assert g["w"].tolist() == [2, 4] and g["b"].tolist() == [1]
+        value, (gradient,) = pc.value_and_grad(lambda x: pc.sum(x * x), argnums=(0,))(pc.Float([1, 2]))
+        assert value.tolist() == [5] and gradient.tolist() == [2, 4]
+        gradient, aux = pc.grad(lambda x: (pc.sum(x), "more"), has_aux=True)(pc.Float([1, 2]))
+        assert aux == "more" and gradient.tolist() == [1, 1]
+
+    def test_tensors_and_nested(self):
+        t = pc.TensorXf([[1, 2], [3, 4]])
+        assert pc.grad(lambda t: pc.sum(t @ t))(t).shape == (2, 2)
+        v = pc.grad(lambda v: pc.dot(v, v))(pc.Vector3f(1, 2, 3))
+        assert type(v) is pc.Vector3f and v.tolist() == [[2, 4, 6]]
+        assert pc.grad(lambda z: pc.abs(z) ** 2)(pc.Complex2f(1, 2)).tolist() == [2 + 4j]
+
+    def test_matrices(self):
+        assert pc.jacobian(lambda x: x * pc.sum(x))(pc.Float([1, 2])).tolist() == [[4, 1], [2, 5]]
+        assert pc.hessian(lambda x: pc.sum(x**3))(pc.Float([1, 2])).tolist() == [[6, 0], [0, 12]]
+        a, b = pc.jacobian(lambda x, y: x * y)(pc.Float([1, 2]), pc.Float(3))
+        assert a.tolist() == [[3, 0], [0, 3]] and b.tolist() == [[1], [2]]
+
+    def test_directions(self):
+        y, t = pc.jvp(lambda x, y: x * y, (pc.Float(2), pc.Float(3)), (pc.Float(1), 0.0))
+        assert y.tolist() == [6] and t.tolist() == [3]
+        y, g = pc.vjp(lambda x: x * x, (pc.Float([1, 2]),), pc.Float([1, 10]))
+        assert g.tolist() == [2, 40]
+
+    def test_marks(self):
+        x = pc.Float([1, 2])
+        pc.enable_grad(x)
+        y = x * x
+        pc.backward(y)
+        assert x.grad.tolist() == [2, 4] and pc.grad(x).tolist() == [2, 4] and pc.requires_grad(x)
+        pc.clear_gradient(x)
+        with pc.no_grad():
+            z = x * x
+            with pc.resume_grad():
+                assert pc.requires_grad(x * x)
+        assert not pc.requires_grad(z) and pc.requires_grad(x * x)
+        assert pc.grad(x * x, [x])[0].tolist() == [2, 4] and not pc.requires_grad(pc.detach(x))
+        assert len(pc.whos_ad()) >= 1
+
+    def test_own_rules(self):
+        safe = pc.custom(lambda x: pc.log(x), backward=lambda v, x: v / pc.max(x, 0.1), forward=lambda t, x: t / x)
+        assert pc.grad(safe)(pc.Float([1, 0])).tolist() == [1, 10]
+        assert pc.jvp(safe, (pc.Float(2),), (pc.Float(1),))[1].tolist() == [0.5]
+        close(pc.grad(pc.checkpoint(lambda x: pc.sin(x) * x))(pc.Float([0, 1])).tolist(), [0, 1.38177])
+        with pytest.raises(ZeroDivisionError):
+            pc.grad(pc.custom(lambda x: x, backward=lambda v, x: 1 / 0))(pc.Float(1))
+
+    def test_loops(self):
+        def f(x):
+            return pc.while_loop((x, pc.UInt32(0)), lambda x, n: n < 3, lambda x, n: (x * x, n + 1))[0]
+
+        close(pc.grad(f)(pc.Float([1.5])).tolist(), [8 * 1.5**7])
+        pc.check_gradients(lambda x: pc.sin(x) * x, pc.Float64([0.5, 1, 2]))
+        with pytest.raises(ValueError, match="differences"):
+            pc.check_gradients(pc.custom(lambda x: x, backward=lambda v, x: 2 * v), pc.Float64([1]))
+
+
+class TestRecorded:
+    def test_once(self):
+        class Calls:
+            n = 0
+
+        @pc.function
+        def f(x, k):
+            Calls.n += 1
+            return {"y": pc.sin(x) * k, "n": k}
+
+        for x in ([1, 2], [3, 4], [5, 6]):
+            close(f(pc.Float(x), 2)["y"].tolist(), [2 * math.sin(v) for v in x])
+        assert Calls.n == 1 and f(pc.Float([1]), 2)["n"] == 2 and Calls.n == 2
+        assert f(pc.Float([1, 2]), 3)["n"] == 3 and Calls.n == 3 and f.n_recordings == 3
+
+    def test_changes_of_arguments(self):
+        @pc.function
+        def f(x):
+            x[0] = 9
+            return x + 1
+
+        for _ in range(3):
+            x = pc.Float([1, 2])
+            assert f(x).tolist() == [10, 3] and x.tolist() == [9, 2]
+
+    def test_generators_move_on(self):
+        draw = pc.function(lambda rng: rng.next_uint32())
+        a, b = pc.PCG32(), pc.PCG32()
+        assert [draw(a)[0] for _ in range(3)] == [b.next_uint32()[0] for _ in range(3)]
+
+    def test_captured(self):
+        k, w = 2, pc.Float([10, 20])
+
+        @pc.function
+        def f(x):
+            return x * k + w
+
+        assert f(pc.Float([1, 2])).tolist() == [12, 24]
+        w[0] = 0
+        assert f(pc.Float([1, 2])).tolist() == [2, 24]
+        k = 3
+        assert f(pc.Float([1, 2])).tolist() == [3, 26]
+
+    def test_lanes_cannot_be_read(self):
+        f = pc.function(lambda x: x + 1 if x > 0 else x)
+        with pytest.raises(RuntimeError, match="no lanes"):
+            f(pc.Float([1]))
+        x = pc.Float([1])
+        assert (x + 1).tolist() == [2]
+
+    def test_gradient(self):
+        slope = pc.function(pc.grad(lambda x: pc.sum(x**3)))
+        assert slope(pc.Float([1, 2])).tolist() == [3, 12] and slope(pc.Float([2, 3])).tolist() == [12, 27]
+
+
+class TestKernels:
+    def test_text(self):
+        scale = 3
+        f = pc.kernel("T f(T x) { return x * scale; }")
+        assert f(pc.Float([1, 2])).tolist() == [3, 6] and type(f(pc.Int32([1]))) is pc.Int32
+        g = pc.kernel("float g(float x) { return f(x) + 1; }")
+        assert g(pc.Float([1, 2])).tolist() == [4, 7]
+        out = pc.Float([0, 0])
+        f.into(out, pc.Float([1, 2]))
+        f.add_to(out, pc.Float([1, 2]))
+        assert out.tolist() == [6, 12] and "scale" in f.source and repr(f) == "<kernel f(T x)>"
+        x = pc.Float([1, 2, 3])
+        pc.kernel("void w(inout raw float y) { y[i] = y[i] * 2; }")(x)
+        assert x.tolist() == [2, 4, 6]
+
+    def test_of_python(self):
+        @pc.kernel
+        def collatz(x: int) -> int:
+            """How many steps to 1."""
+            n = 0
+            while x > 1:
+                if x % 2 == 0:
+                    x = x // 2
+                else:
+                    x = 3 * x + 1
+                n += 1
+            return n
+
+        assert collatz(pc.Int32([1, 7, 10])).tolist() == [0, 16, 6]
+
+        @pc.kernel
+        def poly(x, a, b):
+            s = a
+            for k in range(3):
+                s = s * x + b
+            return s if -1 < x < 5 and not x == 4 else math.sqrt(x)
+
+        assert poly(pc.Float([2, 9]), 1.0, 1.0).tolist() == [15, 3]
+        with pytest.raises(SyntaxError, match="kernel bad: .*write the kernel as text"):
+
+            @pc.kernel
+            def bad(x):
+                return [x]
+
+    def test_reductions(self):
+        l2 = pc.reduction("T l2(T x)", map="x * x", reduce="a + b", post="sqrt(a)", identity=0)
+        assert l2(pc.Float([3, 4])).tolist() == [5]
+        assert l2(pc.TensorXf([[3, 4], [6, 8]]), axis=1).tolist() == [5, 10]
+        top = pc.scan("T top(T x)", map="x", reduce="max(a, b)")
+        assert top(pc.Float([1, 3, 2, 5])).tolist() == [1, 3, 3, 5]
+
+
+class TestListings:
+    def test_kernels(self):
+        pc.kernel_history_clear()
+        x = pc.Float([1, 2]) + 1
+        assert pc.explain(x).startswith("kernel 0: n=2") and pc.plan is pc.explain
+        assert "add" in pc.ir(x) and "add.rn.f32" in pc.ptx(x) and pc.graphviz(x).startswith("digraph")
+        pc.eval(x)
+        history = pc.kernel_history()
+        assert history[-1]["size"] == 2 and "run_us" in repr(history) and "<table>" in history._repr_html_()
+        assert "nothing to compile" in pc.ir(x)
+
+    def test_whos(self):
+        x = pc.Float([1, 2]) + 1
+        pc.set_label(x, "mine")
+        assert pc.label(x) == "mine" and "mine" in repr(pc.whos())
+        assert any(row["name"] == "x" for row in pc.whos(names=locals()))
+
+    def test_log(self, capsys):
+        pc.set_log_level(1)
+        pc.eval(pc.Float([1, 2, 3]) * 3)
+        pc.set_log_level(0)
+        assert "launching kernel (n=3" in capsys.readouterr().err
+
+    def test_flags_and_device(self):
+        assert pc.flags()["batch"] and pc.flag("batch") and "cpu" in pc.device()
+        x = pc.Float([1]) + 1
+        pc.set_flag("forbid_eval", True)
+        with pytest.raises(RuntimeError, match="forbid"):
+            x.tolist()
+        pc.set_flag("forbid_eval", False)
+        assert pc.to(pc.Float([1]), "cpu").tolist() == [1] and pc.mem_get_info()["limit"] > 0
+
+
+class TestScripts:
+    def test_variables_go_in_and_out(self, tmp_path):
+        script = tmp_path / "double.rhai"
+        script.write_text("y = x * 2; m = #{a: [1, x], n: name}; f = |x| x;")
+        found = pc.run(script, x=pc.Float([1, 2]), name="k")
+        assert found["y"].tolist() == [2, 4] and found["m"]["a"][1].tolist() == [1, 2] and found["m"]["n"] == "k"
+        assert "f" not in found
+
+    def test_errors_are_diagnostics(self, tmp_path):
+        script = tmp_path / "bad.rhai"
+        script.write_text("x = 1;\ny = sinn(x);")
+        with pytest.raises(RuntimeError, match=r"sinn(.|\n)*bad.rhai:2"):
+            pc.run(script)
+
+    def test_functions_stay(self, capsys):
+        pc.run_text("fn twice(x) { x * 2 }")
+        found, value = pc.run_text("print(1 + 1); z = twice(w); z", {"w": pc.Float([3])})
+        assert found["z"].tolist() == [6] and value.tolist() == [6] and capsys.readouterr().out == "2\n"
+
+
+def test_interrupts_end_work():
+    pc.eval(pc.Float([1]) + 1)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        x = pc.while_loop((pc.Float.arange(1000),), lambda x: x > -1, lambda x: (x + 1,))[0]
+        x.tolist()
+    assert time.perf_counter() - start < 5
+    assert (pc.Float([1]) + 1).tolist() == [2]
+
+
+def test_threads_share_the_session():
+    found = {}
+
+    def work(k):
+        x = pc.Float.arange(1000) + k
+        for _ in range(20):
+            x = pc.sin(x) + k
+        found[k] = x[0]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+
+
+def test_others_run_while_it_computes():
+    x = pc.while_loop((pc.Float.arange(100_000), pc.UInt32(0)), lambda x, n: n < 3000, lambda x, n: (pc.sin(x), n + 1))[0]
+    done = threading.Event()
+    thread = threading.Thread(target=lambda: (pc.eval(x), pc.sync(), done.set()))
+    thread.start()
+    turns = 0
+    while not done.is_set():
+        turns += 1
+    thread.join()
+    assert turns > 100
+
+
+def test_import_is_short_and_starts_no_session():
+    text = (
+        "import sys; import porcini as pc; "
+        "assert 'numpy' not in sys.modules and 'inspect' not in sys.modules, 'imports little'"
+    )
+    subprocess.run([sys.executable, "-c", text], check=True)
+    text = "import porcini as pc; pc.init(device='cpu', threads=1, memory_limit='1G'); print(pc.device(), pc.mem_get_info()['limit'])"
+    out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
+    assert "1 thread" in out and out.strip().endswith(str(1 << 30))
+    with pytest.raises(RuntimeError, match="has started"):
+        pc.sync()
+        pc.init(threads=1)
+
+
+def test_random_numbers():
+    rng = pc.PCG32(42, 54)
+    assert rng.next_uint32().tolist() == [2707161783] and len(rng) == 1
+    rng = pc.PCG32.seeded(3, 7)
+    state = rng.state
+    first = rng.next_float32()
+    rng.state = state
+    assert rng.next_float32().tolist() == first.tolist() and all(0 <= x < 1 for x in first)
+    rng.advance(-1)
+    assert rng.next_float32().tolist() == first.tolist()
+    assert max(rng.next_uint32_bounded(6)) < 6 and rng.next_float32(pc.Mask([True, False, True]))[1] == 0
+    assert sorted(pc.PCG32(1).shuffle(pc.Float.arange(5)).tolist()) == [0, 1, 2, 3, 4]
+    assert abs(pc.mean(pc.PCG32.seeded(100_000, 1).next_float64_normal()).item()) < 0.02

@@ -1,0 +1,205 @@
+"""Classes, operators, indices, members."""
+
+import copy
+import math
+import pickle
+
+import pytest
+
+import porcini as pc
+
+
+def test_types_of_results_follow_promotion():
+    assert type(pc.Float([1]) + 1) is pc.Float
+    assert type(pc.Int32([1]) + 1) is pc.Int32
+    assert type(pc.Int32([1]) / 2) is pc.Float
+    assert type(pc.Float([1]) + pc.Float64([1])) is pc.Float64
+    assert type(pc.Float([1]) > 0) is pc.Mask
+    assert type(pc.Vector3f(1, 2, 3) * 2) is pc.Vector3f
+    assert type(pc.TensorXf([[1]]) + 1) is pc.TensorXf
+    assert isinstance(pc.Float(1), pc.Array) and issubclass(pc.Float, pc.Array)
+    assert pc.Float32 is pc.Float and pc.Int is pc.Int32 and pc.Bool is pc.Mask
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda: pc.Float([7, -7]) // 2, [3, -4]),
+        (lambda: pc.Int32([7, -7]) // 2, [3, -4]),
+        (lambda: pc.Int32([7, -7]) % 3, [1, 2]),
+        (lambda: pc.Float([7.5, -7.5]) % 2, [1.5, 0.5]),
+        (lambda: pc.fmod(pc.Float([7, -7]), 3), [1, -1]),
+        (lambda: pc.idiv(pc.Int32([7, -7]), 2), [3, -3]),
+        (lambda: pc.Float([2, 3]) ** 2, [4, 9]),
+        (lambda: 2 ** pc.Float([2, 3]), [4, 8]),
+        (lambda: pc.Float([4, 9]) ** 0.5, [2, 3]),
+        (lambda: 1 - pc.Float([1, 2]), [0, -1]),
+        (lambda: 6 / pc.Float([1, 2]), [6, 3]),
+        (lambda: 7 // pc.Int32([2, -2]), [3, -4]),
+        (lambda: -pc.Float([1, -2]), [-1, 2]),
+        (lambda: +pc.Float([1, -2]), [1, -2]),
+        (lambda: abs(pc.Float([1, -2])), [1, 2]),
+        (lambda: ~pc.Mask([True, False]), [False, True]),
+        (lambda: ~pc.UInt32([0]), [2**32 - 1]),
+        (lambda: pc.UInt32([6]) & 3, [2]),
+        (lambda: pc.UInt32([6]) | 1, [7]),
+        (lambda: pc.UInt32([6]) ^ 3, [5]),
+        (lambda: pc.Int32([1]) << 3, [8]),
+        (lambda: pc.Int32([-8]) >> 1, [-4]),
+        (lambda: pc.Float([1, 2]) == 2, [False, True]),
+        (lambda: pc.Float([1, 2]) != 2, [True, False]),
+        (lambda: pc.Float([1, 2]) <= 1, [True, False]),
+        (lambda: 1 < pc.Float([1, 2]), [False, True]),
+        (lambda: divmod(pc.Int32([7]), 2)[1], [1]),
+        (lambda: pc.Float([1, 2]) + [10, 20], [11, 22]),
+    ],
+)
+def test_operators(made, expected):
+    assert made().tolist() == expected
+
+
+def test_lanes():
+    x = pc.Float([1, 2, 3, 4])
+    assert x[0] == 1.0 and type(x[0]) is float and x[-1] == 4
+    assert x[1:3].tolist() == [2, 3] and x[::-1].tolist() == [4, 3, 2, 1] and x[-2:].tolist() == [3, 4]
+    assert x[3:0:-2].tolist() == [4, 2] and x[5:].tolist() == [] and x[::3].tolist() == [1, 4]
+    assert x[[0, 2]].tolist() == [1, 3] and x[pc.Int32([-1, 0])].tolist() == [4, 1]
+    # As in scripts: what a mask leaves out is 0; compress packs.
+    assert x[x > 2].tolist() == [0, 0, 3, 4] and pc.compress(x, x > 2).tolist() == [3, 4]
+    assert x[None].shape == (1, 4) and x[:, None].shape == (4, 1) and x[...].tolist() == x.tolist()
+    assert len(x) == 4 and list(x) == [1, 2, 3, 4] and 3 in x and 9 not in x
+    assert x.shape == (4,) and x.ndim == 1 and x.size == 4 and x.dtype == "float32"
+
+
+def test_writes():
+    x = pc.Float([1, 2, 3, 4])
+    y, z = x, x.copy()
+    x[0] = 9
+    x[1:3] = [7, 8]
+    x[x > 8] += 1
+    x[[3]] = 5
+    assert x.tolist() == [10, 7, 8, 5] and y.tolist() == x.tolist() and z.tolist() == [1, 2, 3, 4]
+    y += 1
+    assert x.tolist() == [10, 7, 8, 5], "+= binds the name anew"
+    v = pc.Vector3f(1, [2, 3], 4)
+    v.x = 5
+    v.y[0] = 6
+    v[2] = pc.Float([7, 8])
+    assert v.y.tolist() == [6, 3] and v.z.tolist() == [7, 8] and v.x.tolist() == [5]
+    v.xy = 0
+    assert v.x.tolist() == [0] and v.y.tolist() == [0], "components are replaced"
+    t = pc.TensorXf([[1, 2], [3, 4]])
+    t[0] = 0
+    t[1, 1] = 9
+    t[:, 0] = [5, 6]
+    assert t.tolist() == [[5, 0], [6, 9]]
+    m = pc.Matrix2f([1, 2], [3, 4])
+    m[0, 1] = 7
+    assert m.tolist() == [[[1, 7], [3, 4]]]
+
+
+def test_tensors():
+    t = pc.TensorXf([[1, 2, 3], [4, 5, 6]])
+    assert t.shape == (2, 3) and t.T.shape == (3, 2) and len(t) == 2
+    assert t[1, 2] == 6 and t[1].tolist() == [4, 5, 6] and t[:, 1].tolist() == [2, 5]
+    assert t[..., -1].tolist() == [3, 6] and t[None, ..., 0].shape == (1, 2) and t[:, [2, 0]].tolist() == [[3, 1], [6, 4]]
+    assert [row.tolist() for row in t] == [[1, 2, 3], [4, 5, 6]]
+    assert (t @ t.T).tolist() == [[14, 32], [32, 77]]
+    assert (t @ pc.Float([1, 0, 1])).tolist() == [4, 10]
+    assert pc.sum(t, axis=0).tolist() == [5, 7, 9] and t.sum(axis=1, keepdims=True).tolist() == [[6], [15]]
+    assert pc.sum(t, axis=(0, 1)).tolist() == [21] or pc.sum(t, axis=(0, 1)).tolist() == 21
+    assert t.reshape(-1).tolist() == [1, 2, 3, 4, 5, 6] and pc.reshape(t, (3, 2))[2, 1] == 6
+    assert (t + pc.Float([10, 20, 30])).tolist() == [[11, 22, 33], [14, 25, 36]]
+    z = pc.TensorXc([[1 + 2j, 3]])
+    assert z.dtype == "complex64" and z[0, 0] == 1 + 2j and z.real.tolist() == [[1, 3]] and z.H.tolist() == [[1 - 2j], [3]]
+    assert pc.zeros((2, 2)).tolist() == [[0, 0], [0, 0]] and pc.full((2,), 7).tolist() == [7, 7]
+    assert pc.ones((1, 2), dtype=pc.Int32).dtype == "int32" and pc.arange(3).dtype == "int32"
+    assert pc.eye(2).tolist() == [[1, 0], [0, 1]] and pc.einsum("ii", t[:, :2]).tolist() == [6]
+
+
+def test_nested():
+    v = pc.Vector3f([1, 2], 0, 1)
+    assert v.shape == (3, 2) and len(v) == 3 and v.zx.tolist() == [[1, 1], [1, 2]]
+    assert pc.dot(v, v).tolist() == [2, 5] and pc.norm(pc.Vector2f(3, 4)).tolist() == [5]
+    assert pc.cross(pc.Vector3f(1, 0, 0), pc.Vector3f(0, 1, 0)).tolist() == [[0, 0, 1]]
+    m = pc.Matrix3f(2)
+    assert (m @ v).x.tolist() == [2, 4] and m.T.tolist() == m.tolist() and m[0, 0].tolist() == [2]
+    z = pc.Complex2f(1, 2)
+    assert (z * z).tolist() == [-3 + 4j] and (z * 1j).tolist() == [-2 + 1j] and z.imag.tolist() == [2]
+    q = pc.Quaternion4f.rotate([0, 0, 1], math.pi / 2)
+    assert pc.allclose(pc.rotate(q, pc.Vector3f(1, 0, 0)).y, 1, 1e-5, 1e-5)
+    assert pc.Matrix4f.translate([1, 2, 3])[0, 3].tolist() == [1]
+    assert pc.Vector2f.unravel(pc.Float([1, 3, 2, 4])).x.tolist() == [1, 2]
+    assert pc.Vector3f(pc.TensorXf([[1, 2, 3], [4, 5, 6]])).y.tolist() == [2, 5]
+    assert pc.stack([pc.Float([1, 2]), pc.Float([3, 4])]).tolist() == [[1, 2], [3, 4]]
+
+
+def test_as_python():
+    assert float(pc.Float(2.5)) == 2.5 and int(pc.Int32(3)) == 3 and bool(pc.Mask(True))
+    assert [10, 20][pc.Int32(1)] == 20 and f"{pc.Float(3.14159):.2f}" == "3.14"
+    assert str(pc.Float([1, 0.5])) == "[1, 0.5]" and repr(pc.Int32([])) == "[]"
+    assert str(pc.Float.arange(30)) == "[0, 1, 2, 3, 4, .. 20 skipped .., 25, 26, 27, 28, 29]"
+    for value in [pc.Float([1, 2]), pc.Vector3f(1, 2, 3), pc.TensorXf([[1, 2]]), pc.TensorXz([[1j]]), pc.Mask([True])]:
+        for made in [pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)]:
+            assert type(made) is type(value) and made.tolist() == value.tolist() and made.shape == value.shape
+    assert pickle.loads(pickle.dumps(pc.sin)) is pc.sin
+
+
+def test_makers():
+    assert pc.Float.zeros(2).tolist() == [0, 0] and pc.Float.arange(2, 8, 2).tolist() == [2, 4, 6]
+    assert pc.Float.linspace(0, 1, 3).tolist() == [0, 0.5, 1] and pc.Float.full(7, n=2).tolist() == [7, 7]
+    assert pc.zeros(pc.Float, 3).tolist() == [0, 0, 0] and pc.arange(pc.UInt32, 3).tolist() == [0, 1, 2]
+    assert pc.TensorXi.ones([1, 2]).tolist() == [[1, 1]] and pc.Vector2f.zeros(2).tolist() == [[0, 0], [0, 0]]
+    assert pc.Float(1, 2, 3).tolist() == [1, 2, 3] and pc.Float().tolist() == []
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("text", "kind", "words"),
+        [
+            ("pc.Float([1, 2]) + pc.Float([1, 2, 3])", ValueError, "sizes 2 and 3 do not broadcast"),
+            ("pc.Mask([True]) + 1", TypeError, "got Mask, expected an array of numbers"),
+            ("pc.Int32([1]) + 3000000000", OverflowError, "does not fit Int32"),
+            ("pc.Float([1])[3]", IndexError, "index 3 is out of bounds for size 1"),
+            ("pc.Float([1]) + 'a'", TypeError, "unsupported operand"),
+            ("pc.sin('a')", TypeError, "sin: got 'a', expected an array or a number"),
+            ("pc.sin(1, 2, 3)", TypeError, "expected sin(x)"),
+            ("pc.roll(pc.Float([1]), 'x')", TypeError, "expected integers"),
+            ("bool(pc.Float([1, 2]))", ValueError, "any(x), all(x)"),
+            ("float(pc.Float([1, 2]))", TypeError, "expected one lane"),
+            ("pc.Float([[1, 2], [3]])", ValueError, "unequal lengths"),
+            ("pc.Float('abc')", TypeError, "expected an array or a number"),
+            ("pc.Float(1).foo", AttributeError, "Float has no member foo"),
+            ("pc.Vector2f(1, 2).z", AttributeError, "Vector2f has no member z (it has x, y"),
+            ("pc.sinn", AttributeError, "did you mean"),
+            ("pc.Vector3f(1, 2)", ValueError, "got 2 components, expected 3"),
+            ("pc.TensorXf([[1, 2]]) @ pc.TensorXf([[1, 2]])", ValueError, "inner dimensions differ: 1x2"),
+            ("pc.Array(1)", TypeError, "Array has no type"),
+            ("pc.inv(pc.TensorXf([[1, 2], [2, 4]]))", ValueError, "singular"),
+            ("pc.set_flag('nonsense', True)", ValueError, "no flag named"),
+            ("pc.set_log_level(9)", ValueError, "0 to 5"),
+            ("pc.quantile(pc.Float([1]))", TypeError, "quantile(x, p)"),
+            ("pc.zeros(-1)", ValueError, "-1"),
+            ("pc.Float([2**80])", OverflowError, "2**64"),
+            ("pc.einsum('ij,jk', pc.TensorXf([[1]]))", ValueError, "einsum"),
+            ("pc.while_loop((1,), lambda x: 1, lambda x: (x,))", TypeError, "expected a Mask"),
+            ("pc.sort(pc.Float([1]), side='left')", TypeError, "side"),
+            ("pc.Float([1], [2, 3])", ValueError, "unequal lengths"),
+            ("pc.kernel('T f(T x) { return y; }')", ValueError, "y"),
+        ],
+    )
+    def test_they_say_what_to_do(self, text, kind, words):
+        with pytest.raises(kind) as told:
+            eval(text)
+        assert words in str(told.value), str(told.value)
+        assert "FloatC" not in str(told.value)
+
+    def test_bounds_are_told_at_the_read(self):
+        x = pc.gather(pc.Float([1, 2, 3]), pc.UInt32([100]))
+        with pytest.raises(IndexError, match="index 100 out of bounds for size 3"):
+            x.tolist()
+
+    def test_memory(self):
+        with pytest.raises(MemoryError):
+            pc.eval(pc.Float.arange(10**13) + 1)
+        assert (pc.Float([1]) + 1).tolist() == [2], "the session goes on"
