@@ -11,6 +11,7 @@ scripts is one of this module, and a method of its first argument; help(pc.sort)
 """
 
 from . import _porcini
+from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from ._kernels import kernel, reduction, scan
 from ._porcini import *  # noqa: F403

@@ -13,8 +13,8 @@ use dlpark::ffi::{
 };
 use dlpark::{Managed, ManagedTensorBase};
 use porcini_core::tensor::Tensor;
-use porcini_core::value::{Argument, Form};
-use porcini_core::{Array, DType, Element, Error, F16, Session, Value};
+use porcini_core::value::{Argument, Form, Slice};
+use porcini_core::{Array, DType, DeviceChoice, Element, Error, F16, Session, Value};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -156,6 +156,10 @@ fn wrapped(
 /// What an object with a buffer, DLPack or NumPy's methods is; None of other objects.
 pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Option<Given>> {
     let_go();
+    // Arrays on a GPU may say that they have a buffer.
+    if object.hasattr("__cuda_array_interface__")? && object.hasattr("__dlpack__")? {
+        return of_dlpack(session, object).map(Some);
+    }
     // SAFETY: it only asks.
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
         return of_buffer(session, object).map(Some);
@@ -207,12 +211,25 @@ fn of_buffer(session: &Session, object: &Object<'_>) -> PyResult<Given> {
             format.to_string_lossy()
         )));
     };
-    if is_complex || !buffer.is_c_contiguous() {
-        return copied(session, object, &buffer, dtype, is_complex);
-    }
     let extents: Vec<u64> = buffer.shape().iter().map(|&n| n as u64).collect();
-    let (first, n) = (buffer.buf_ptr().cast_const(), buffer.item_count());
-    shaped(wrapped(session, dtype, first, n, Owner::Buffer(buffer))?, &extents)
+    let array = if buffer.is_c_contiguous() {
+        let parts = if is_complex { 2 } else { 1 };
+        let (first, n) = (buffer.buf_ptr().cast_const(), buffer.item_count() * parts);
+        wrapped(session, dtype, first, n, Owner::Buffer(buffer))?
+    } else {
+        // Elements with gaps between them, in row-major order.
+        let bytes = PyMemoryView::from(object)?.call_method0("tobytes")?;
+        session.from_bytes(dtype, bytes.cast::<PyBytes>()?.as_bytes()).or_raise()?
+    };
+    if is_complex { of_pairs(&array, &extents) } else { shaped(array, &extents) }
+}
+
+/// A complex tensor, of real and imaginary parts by turns.
+fn of_pairs(pairs: &Array, extents: &[u64]) -> PyResult<Given> {
+    let size = i64::try_from(pairs.size())?;
+    let part = |start| pairs.slice(Slice::new(start, size, 2)).or_raise();
+    let tensor = Tensor::complex(&part(0)?, &part(1)?, extents).or_raise()?;
+    Ok(Given::Value(Value::Tensor(tensor)))
 }
 
 fn of_number(object: &Object<'_>) -> PyResult<Given> {
@@ -229,31 +246,6 @@ fn shaped(array: Array, extents: &[u64]) -> PyResult<Given> {
         return Ok(Given::Value(array.into()));
     }
     Tensor::new(&array, extents).map(|tensor| Given::Value(Value::Tensor(tensor))).or_raise()
-}
-
-/// Elements with gaps between them, or complex ones, in row-major order.
-fn copied(
-    session: &Session,
-    object: &Object<'_>,
-    buffer: &PyUntypedBuffer,
-    dtype: DType,
-    is_complex: bool,
-) -> PyResult<Given> {
-    let bytes = PyMemoryView::from(object)?.call_method0("tobytes")?;
-    let bytes = bytes.cast::<PyBytes>()?.as_bytes();
-    let extents: Vec<u64> = buffer.shape().iter().map(|&n| n as u64).collect();
-    if !is_complex {
-        return shaped(session.from_bytes(dtype, bytes).or_raise()?, &extents);
-    }
-    let width = dtype.bytes();
-    let part = |i: usize| {
-        let parts =
-            bytes.chunks_exact(2 * width).flat_map(|pair| &pair[i * width..(i + 1) * width]);
-        session.from_bytes(dtype, &parts.copied().collect::<Vec<u8>>()).or_raise()
-    };
-    Tensor::complex(&part(0)?, &part(1)?, &extents)
-        .map(|tensor| Given::Value(Value::Tensor(tensor)))
-        .or_raise()
 }
 
 fn dlpack_type(dtype: DLDataType) -> Option<DType> {
@@ -279,6 +271,19 @@ const LEGACY: &CStr = c"dltensor";
 
 fn of_dlpack(session: &Session, object: &Object<'_>) -> PyResult<Given> {
     let py = object.py();
+    // What lies in a GPU's memory is copied to the host: PyTorch calls that cpu, CuPy get.
+    let device = object.call_method0("__dlpack_device__")?.get_item(0)?.call_method0("__int__")?;
+    if device.extract::<i32>()? != ON_HOST.0 {
+        for copy in ["cpu", "get"] {
+            if object.hasattr(copy)? {
+                let copied = object.call_method0(copy)?;
+                return taken(session, &copied)?.ok_or_else(|| {
+                    PyTypeError::new_err("got an object whose copy on the host is no array")
+                });
+            }
+        }
+        return of_buffer(session, &py.import("numpy")?.call_method1("asarray", (object,))?);
+    }
     let named = PyDict::new(py);
     named.set_item("max_version", (1, 0))?;
     // Libraries that are older than the argument.
@@ -336,7 +341,11 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     if !described.is_compact().map_err(|error| failed(&error))? {
         return Err(PyValueError::new_err("DLPack: the data have gaps; make them contiguous"));
     }
-    let dtype = dlpack_type(described.dtype());
+    let complex = [DType::F32, DType::F64].into_iter().find(|&part| {
+        let bits = if part == DType::F64 { 128 } else { 64 };
+        described.dtype() == DLDataType::scalar(DLDataTypeCode::COMPLEX, bits)
+    });
+    let dtype = complex.or_else(|| dlpack_type(described.dtype()));
     let dtype = dtype.ok_or_else(|| {
         PyTypeError::new_err(format!(
             "DLPack: elements of {:?} are none that we know",
@@ -348,6 +357,9 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     let contents = unsafe { described.cpu_bytes() }.map_err(|error| failed(&error))?;
     let (first, n) = (contents.as_ptr().cast(), contents.len() / dtype.bytes());
     let array = wrapped(session, dtype, first, n, Owner::Dlpack(Box::new(tensor)))?;
+    if complex.is_some() {
+        return of_pairs(&array, &extents);
+    }
     if extents.is_empty() {
         return array.item(0).map(Given::Number).or_raise();
     }
@@ -580,9 +592,8 @@ pub(crate) fn numpy_name(value: &Value) -> &'static str {
     }
 }
 
-pub(crate) fn dlpack_device(_value: &Value) -> (i32, i32) {
-    (1, 0)
-}
+/// Where DLPack tensors are that we make.
+pub(crate) const ON_HOST: (i32, i32) = (1, 0);
 
 extern "C" fn drop_capsule(capsule: *mut ffi::PyObject) {
     // Whoever took the tensor gave the capsule another name.
@@ -613,6 +624,13 @@ pub(crate) fn to_dlpack<'py>(
         nested @ Value::Nested(..) => Argument::from(nested).stacked(),
     };
     let tensor = tensor.or_raise()?;
+    // What lies in a GPU's memory is copied to the host.
+    let tensor = match tensor.parts()[0].session().device_name() {
+        name if name.starts_with("cuda") => {
+            blocking(py, || tensor.each(|part| part.to(DeviceChoice::Cpu)))?
+        }
+        _ => tensor,
+    };
     let (raw, name) = if is_new {
         let raw = blocking(py, || {
             tensor.to_dlpack().map(|tensor| tensor.into_raw().expose_provenance())

@@ -1,19 +1,17 @@
 //! Derivatives: what goes into functions that are differentiated, behind marks, and what comes out of them (S29).
 //! `porcini/_derivatives.py` has the functions of functions.
 
-use std::sync::Arc;
-
-use porcini_core::value::{Marked, Skeleton};
-use porcini_core::{Array, Ask, Error, Isolation, Result as CoreResult, Session, Told, Value};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use porcini_core::value::Marked;
+use porcini_core::{Array, Isolation, Session};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
-use crate::convert::{Given, number};
-use crate::errors::{OrRaise, got, raised, wrong_type};
+use crate::custom::asking;
+use crate::errors::{OrRaise, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
-use crate::tree::{Numbers, Tree, values};
+use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -117,20 +115,6 @@ fn of_tree<'py, 'm>(
         }
         Tree::Other(_) => py.None().into_bound(py),
     })
-}
-
-/// The arrays of floats in what a function gave.
-fn outputs_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
-    let mut found = Vec::new();
-    values(value, &mut found)?;
-    let arrays = found.iter().map(Value::arrays).collect::<CoreResult<Vec<_>>>().or_raise()?;
-    if arrays.is_empty() {
-        return Err(wrong_type(format!(
-            "{op}: the function gave {}, expected an array",
-            got(value)
-        )));
-    }
-    Ok(arrays.concat())
 }
 
 /// Calls a function that is differentiated.
@@ -267,10 +251,6 @@ fn _jacobians_of<'py>(
     let found = in_form(&value, &mut of_value)?;
     arguments.release(&kept);
     Ok(found)
-}
-
-fn one_or_tuple<'py>(py: Python<'py>, mut found: Vec<Object<'py>>) -> PyResult<Object<'py>> {
-    if found.len() == 1 { Ok(found.remove(0)) } else { Ok(PyTuple::new(py, found)?.into_any()) }
 }
 
 /// What is made of each value in an object, in its form.
@@ -411,288 +391,6 @@ fn isolate_grad() -> Isolated {
     Isolated(None)
 }
 
-// ---- functions whose derivatives are Python's ----
-
-/// A function with a derivative of its own.
-#[pyclass(module = "porcini", frozen)]
-struct Custom {
-    op: &'static str,
-    eval: Py<PyAny>,
-    backward: Option<Py<PyAny>>,
-    forward: Option<Py<PyAny>>,
-}
-
-/// What is kept with a call.
-struct Called {
-    function: Py<Custom>,
-    args: Tree,
-    value: Skeleton,
-}
-
-#[pymethods]
-impl Custom {
-    #[pyo3(signature = (*args))]
-    fn __call__<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Object<'py>> {
-        let (py, op) = (slf.py(), slf.get().op);
-        let session = home::session(py)?;
-        let mut arrays = Vec::new();
-        let tree = Tree::of(session, args, Numbers::Kept, &mut arrays)?;
-        let untracked =
-            arrays.iter().map(Array::detach).collect::<CoreResult<Vec<_>>>().or_raise()?;
-        let inside = tree.with(py, &mut untracked.into_iter())?.cast_into::<PyTuple>()?;
-        let value = slf.get().eval.bind(py).call1(inside)?;
-        let value = match value.cast::<PyValue>() {
-            Ok(value) => value.get().value().clone(),
-            Err(_) => {
-                return Err(wrong_type(format!(
-                    "{op}: the function gave {}, expected an array",
-                    got(&value)
-                )));
-            }
-        };
-        if value.is_tracked() && session.follows() {
-            return Err(PyTypeError::new_err(format!(
-                "{op}: the function uses a marked array that is no argument of it; pass it, or detach(w)"
-            )));
-        }
-        let value = value.each_array(&mut |array| array.detach()).or_raise()?;
-        let called =
-            Called { function: slf.clone().unbind(), args: tree, value: Skeleton::of(&value) };
-        let call: Arc<dyn std::any::Any + Send + Sync> = Arc::new(called);
-        let lent: Vec<&Array> = arrays.iter().collect();
-        object::of(py, value.with_told_derivative(op, &lent, &call).or_raise()?)
-    }
-}
-
-/// A function with a derivative that you write: backward(v, *args) gives from v, as long as the value, the gradient by each
-/// argument times v; forward(t, *args) from a direction of the arguments that of the value.
-///
-/// >>> safe = pc.custom(lambda x: pc.log(x), backward=lambda v, x: v / pc.max(x, 0.1))
-/// >>> pc.grad(safe)(pc.Float([1, 0]))
-/// [1, 10]
-#[pyfunction]
-#[pyo3(signature = (eval, backward=None, forward=None))]
-fn custom(
-    eval: Py<PyAny>,
-    backward: Option<Py<PyAny>>,
-    forward: Option<Py<PyAny>>,
-) -> PyResult<Custom> {
-    if backward.is_none() && forward.is_none() {
-        return Err(PyTypeError::new_err(
-            "custom: expected backward or forward beside the function",
-        ));
-    }
-    Ok(Custom { op: "custom", eval, backward, forward })
-}
-
-/// The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are
-/// asked for.
-///
-/// >>> step = pc.checkpoint(lambda x: pc.sin(x) * x)
-/// >>> pc.grad(step)(pc.Float([0, 1]))
-/// [0, 1.38177]
-#[pyfunction]
-fn checkpoint(f: Py<PyAny>) -> Custom {
-    Custom { op: "checkpoint", eval: f, backward: None, forward: None }
-}
-
-/// Asks core for derivatives; those that Python functions are, are asked of them, whose exceptions are told.
-fn asking<R>(py: Python<'_>, work: impl FnOnce(&mut dyn Ask) -> CoreResult<R>) -> PyResult<R> {
-    let mut asked = Functions { py, thrown: None };
-    let result = work(&mut asked);
-    match asked.thrown {
-        Some(thrown) => Err(thrown),
-        None => result.map_err(|error| raised(&error)),
-    }
-}
-
-struct Functions<'py> {
-    py: Python<'py>,
-    thrown: Option<PyErr>,
-}
-
-impl Ask for Functions<'_> {
-    fn pull(
-        &mut self,
-        told: &Told,
-        args: &[Array],
-        cotangent: &Array,
-    ) -> CoreResult<Vec<Option<Array>>> {
-        let found = pulled(self.py, told, args, cotangent);
-        self.keep(found)
-    }
-
-    fn push(
-        &mut self,
-        told: &Told,
-        args: &[Array],
-        tangents: &[Option<Array>],
-    ) -> CoreResult<Array> {
-        let found = pushed(self.py, told, args, tangents);
-        self.keep(found)
-    }
-}
-
-impl Functions<'_> {
-    fn keep<R>(&mut self, result: PyResult<R>) -> CoreResult<R> {
-        result.map_err(|error| {
-            let what = error.to_string();
-            self.thrown.get_or_insert(error);
-            Error::Argument { op: "custom", what }
-        })
-    }
-}
-
-fn of_call(told: &Told) -> &Called {
-    told.call.downcast_ref().expect("internal error: a call of somebody else")
-}
-
-impl Called {
-    fn args<'py>(&self, py: Python<'py>, arrays: &[Array]) -> PyResult<Vec<Object<'py>>> {
-        let args = self.args.with(py, &mut arrays.iter().cloned())?;
-        Ok(args.cast_into::<PyTuple>()?.iter().collect())
-    }
-}
-
-fn pulled(
-    py: Python<'_>,
-    told: &Told,
-    args: &[Array],
-    cotangent: &Array,
-) -> PyResult<Vec<Option<Array>>> {
-    let called = of_call(told);
-    let custom = called.function.get();
-    let v = called.value.with_one(told.place, cotangent).or_raise()?;
-    let Some(backward) = &custom.backward else {
-        if custom.op != "checkpoint" {
-            return Err(PyTypeError::new_err(
-                "custom: the function has no backward, which grad and backward need",
-            ));
-        }
-        let (marks, outputs) = again(py, custom, called, args)?;
-        let factors = v.arrays().or_raise()?;
-        let pairs: Vec<_> = outputs.iter().zip(factors.iter().map(Some)).collect();
-        let lent: Vec<&Array> = marks.iter().collect();
-        let session = home::session(py)?;
-        let found = asking(py, |asked| session.grad_asking(&pairs, &lent, asked))?;
-        return Ok(found.into_iter().map(Some).collect());
-    };
-    let mut values = called.args(py, args)?;
-    values.insert(0, object::of(py, v)?);
-    let found = backward.bind(py).call1(PyTuple::new(py, values)?)?;
-    let Tree::Tuple(items) = &called.args else {
-        return Err(wrong_type("internal error: no arguments"));
-    };
-    let each: Vec<Object<'_>> = match found.cast::<PyTuple>() {
-        Ok(several) if items.len() != 1 => several.iter().collect(),
-        _ => vec![found],
-    };
-    if each.len() != items.len() {
-        return Err(wrong_type(format!(
-            "custom: backward gave {} gradients of {} arguments",
-            each.len(),
-            items.len()
-        )));
-    }
-    let mut found = Vec::with_capacity(args.len());
-    for (item, gradient) in items.iter().zip(&each) {
-        let n = n_arrays(item);
-        if gradient.is_none() || n == 0 {
-            found.extend((0..n).map(|_| None));
-            continue;
-        }
-        let of = &args[found.len()..found.len() + n];
-        let arrays = match number(gradient)? {
-            Some(number) => {
-                let full = |x: &Array| x.session().full(x.dtype(), number, 1);
-                of.iter().map(full).collect::<CoreResult<Vec<_>>>().or_raise()?
-            }
-            None => {
-                let given = Given::expected(home::session(py)?, "custom", gradient)?;
-                match given {
-                    Given::Value(value) => value.arrays().or_raise()?,
-                    _ => return Err(wrong_type("custom: backward gave no array")),
-                }
-            }
-        };
-        if arrays.len() != n {
-            return Err(wrong_type(format!(
-                "custom: backward gave {} as a gradient",
-                got(gradient)
-            )));
-        }
-        found.extend(arrays.into_iter().map(Some));
-    }
-    Ok(found)
-}
-
-fn n_arrays(tree: &Tree) -> usize {
-    match tree {
-        Tree::Value(skeleton) => skeleton.n_arrays(),
-        Tree::Generator => 2,
-        Tree::List(items) | Tree::Tuple(items) => items.iter().map(n_arrays).sum(),
-        Tree::Dict(entries) => entries.iter().map(|(_, item)| n_arrays(item)).sum(),
-        Tree::Other(_) => 0,
-    }
-}
-
-fn pushed(
-    py: Python<'_>,
-    told: &Told,
-    args: &[Array],
-    tangents: &[Option<Array>],
-) -> PyResult<Array> {
-    let called = of_call(told);
-    let custom = called.function.get();
-    let session = home::session(py)?;
-    let moves = args.iter().zip(tangents).map(|(arg, tangent)| match tangent {
-        Some(tangent) => Ok(tangent.clone()),
-        None => session.zeros(arg.dtype(), arg.size()),
-    });
-    let moves = moves.collect::<CoreResult<Vec<_>>>().or_raise()?;
-    let arrays = match &custom.forward {
-        Some(forward) => {
-            let mut values = called.args(py, args)?;
-            let moves = called.args(py, &moves)?;
-            values.insert(0, one_or_tuple(py, moves)?);
-            outputs_of("custom", &forward.bind(py).call1(PyTuple::new(py, values)?)?)?
-        }
-        None if custom.op == "checkpoint" => {
-            let (marks, outputs) = again(py, custom, called, args)?;
-            let pairs: Vec<_> = marks.iter().zip(moves.iter().map(Some)).collect();
-            let lent: Vec<&Array> = outputs.iter().collect();
-            asking(py, |asked| session.jvp_asking(&lent, &pairs, asked))?
-        }
-        None => {
-            return Err(PyTypeError::new_err(
-                "custom: the function has no forward, which jvp needs",
-            ));
-        }
-    };
-    let array = arrays.into_iter().nth(told.place);
-    array.ok_or_else(|| wrong_type("custom: forward gave too few arrays"))
-}
-
-/// The arguments behind marks of their own, and the function of them.
-fn again(
-    py: Python<'_>,
-    custom: &Custom,
-    called: &Called,
-    args: &[Array],
-) -> PyResult<(Vec<Array>, Vec<Array>)> {
-    let session = home::session(py)?;
-    session.with_grad(|| {
-        let marks = args.iter().map(|arg| match arg.is_tracked() {
-            true => Value::from(arg.clone()).marked(custom.op)?.value.arrays(),
-            false => Ok(vec![arg.clone()]),
-        });
-        let marks = marks.collect::<CoreResult<Vec<_>>>().or_raise()?.concat();
-        let inside = PyTuple::new(py, called.args(py, &marks)?)?;
-        let outputs = outputs_of(custom.op, &custom.eval.bind(py).call1(inside)?)?;
-        Ok((marks, outputs))
-    })
-}
-
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_gradients_of, module)?)?;
     module.add_function(wrap_pyfunction!(_gradients_by, module)?)?;
@@ -703,7 +401,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(backward, module)?)?;
     module.add_function(wrap_pyfunction!(no_grad, module)?)?;
     module.add_function(wrap_pyfunction!(resume_grad, module)?)?;
-    module.add_function(wrap_pyfunction!(isolate_grad, module)?)?;
-    module.add_function(wrap_pyfunction!(custom, module)?)?;
-    module.add_function(wrap_pyfunction!(checkpoint, module)?)
+    module.add_function(wrap_pyfunction!(isolate_grad, module)?)
 }

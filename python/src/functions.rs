@@ -9,13 +9,14 @@ use porcini_core::tensor::Tensor;
 use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::value::{self, Argument, Form};
-use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
+use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, Value};
 use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
+use smallvec::SmallVec;
 
 use crate::arguments::{Unfit, arguments, takes_names};
-use crate::convert::{Given, answered, is_sequence, python_number};
+use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type};
@@ -25,14 +26,13 @@ use crate::{docs, home};
 type Object<'py> = Bound<'py, PyAny>;
 
 /// Names that everybody else has.
-const ALIASES: [(&str, &str); 24] = [
+const ALIASES: [(&str, &str); 23] = [
     ("not_", "not"),
     ("invert", "not"),
     ("bitwise_not", "not"),
     ("sum", "hsum"),
     ("prod", "hprod"),
     ("mean", "hmean"),
-    ("cumsum", "psum"),
     ("prefix_sum", "psum"),
     ("concatenate", "concat"),
     ("power", "pow"),
@@ -166,6 +166,11 @@ impl Overloads {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let session = home::session(py)?;
+        if named.is_none()
+            && let Some(result) = self.of_plain(py, session, args)?
+        {
+            return Ok(result);
+        }
         // zeros(Float, 3) is Float.zeros(3), as Dr.Jit has it.
         if let Some(class) = args.first().and_then(|first| first.cast::<PyType>().ok()) {
             return made_by(class, self.name, &args[1..], named);
@@ -235,6 +240,48 @@ impl Overloads {
 }
 
 impl Overloads {
+    /// The common case without detours: an operation or function of arrays and numbers, lane by lane.
+    fn of_plain<'py>(
+        &self,
+        py: Python<'py>,
+        session: &Session,
+        args: &[Object<'py>],
+    ) -> PyResult<Option<Object<'py>>> {
+        let n = args.len();
+        let takes = |row: &&'static Row| (row.n_required..=row.parameters.len()).contains(&n);
+        let op = self.op.filter(|info| info.arity == n);
+        let function = self.function.filter(|function| function.arity == n);
+        if n == 0 || n > 3 || op.is_none() && function.is_none() || self.rows.iter().any(takes) {
+            return Ok(None);
+        }
+        let mut held = [const { None }; 3];
+        for (place, arg) in held.iter_mut().zip(args) {
+            *place = arg.cast::<PyValue>().ok().map(|value| value.get().value());
+        }
+        let mut operands = [Operand::Number(Scalar::Int(0)); 3];
+        for ((operand, held), arg) in operands.iter_mut().zip(&held).zip(args) {
+            *operand = match held.as_deref() {
+                Some(Value::Array(array)) => Operand::Array(array),
+                Some(_) => return Ok(None),
+                None => match number(arg)? {
+                    // A truth value for a mask is another matter.
+                    None | Some(Scalar::Bool(_)) => return Ok(None),
+                    Some(number) => Operand::Number(number),
+                },
+            };
+        }
+        let operands = &operands[..n];
+        if !operands.iter().any(|operand| matches!(operand, Operand::Array(_))) {
+            return Ok(None);
+        }
+        let result = match (op, function) {
+            (Some(info), _) => session.apply(info.op, operands),
+            (_, Some(function)) => session.call(function, operands),
+            _ => return Ok(None),
+        };
+        object::lanes(py, result.or_raise()?).map(Some)
+    }
+
     /// Calls the first row that takes the arguments, if there is one; `wrong` tells why another one did not.
     fn by_rows<'py>(
         &self,
@@ -440,6 +487,7 @@ pub(crate) fn by_name<'py>(
 
 // A function of the package, from core's tables. Without a help text of its own: that of each is its row's.
 #[pyclass(module = "porcini", frozen, name = "function", weakref)]
+#[derive(Clone, Copy)]
 struct TableFunction {
     name: &'static str,
     overloads: &'static Overloads,
@@ -453,7 +501,7 @@ impl TableFunction {
         args: &Bound<'py, PyTuple>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
-        let args: Vec<Object<'_>> = args.iter().collect();
+        let args: SmallVec<[Object<'_>; 4]> = args.iter().collect();
         slf.get().overloads.call(slf.py(), &args, named)
     }
 
@@ -517,9 +565,69 @@ impl Overloads {
 /// The function of a name as a Python object.
 fn as_object<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
     let Some(overloads) = find(name) else { return Ok(None) };
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-    let name = alias.map_or(overloads.name, |(alias, _)| alias);
+    let name = name_of(name, overloads);
     Ok(Some(Bound::new(py, TableFunction { name, overloads })?.into_any()))
+}
+
+/// A function as a method of all values: a descriptor, put into the class when it is first asked for.
+#[pyclass(module = "porcini", frozen)]
+struct Method(TableFunction);
+
+#[pymethods]
+impl Method {
+    fn __get__<'py>(
+        &self,
+        instance: &Object<'py>,
+        _class: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        let (py, function) = (instance.py(), self.0);
+        if instance.is_none() {
+            return Ok(Bound::new(py, function)?.into_any());
+        }
+        let value = instance.clone().unbind();
+        Ok(Bound::new(py, BoundMethod { function, value })?.into_any())
+    }
+}
+
+// A function with its first argument. The help text is that of the function.
+#[pyclass(module = "porcini", frozen, name = "method")]
+struct BoundMethod {
+    function: TableFunction,
+    value: Py<PyAny>,
+}
+
+#[pymethods]
+impl BoundMethod {
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let own = std::iter::once(self.value.bind(py).clone());
+        let args: SmallVec<[Object<'_>; 4]> = own.chain(args.iter()).collect();
+        self.function.overloads.call(py, &args, named)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        self.function.name
+    }
+
+    #[getter]
+    fn __self__<'py>(&self, py: Python<'py>) -> &Object<'py> {
+        self.value.bind(py)
+    }
+
+    #[getter]
+    fn __doc__(&self) -> String {
+        self.function.__doc__()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<method {} of an array>", self.function.name)
+    }
 }
 
 /// A function with a value as its first argument.
@@ -528,19 +636,20 @@ pub(crate) fn method<'py>(
     name: &str,
 ) -> PyResult<Option<Object<'py>>> {
     let Some(overloads) = find(name).filter(|known| known.takes_value()) else { return Ok(None) };
-    let bound = value.clone().unbind().into_any();
-    let method = PyCFunction::new_closure(
-        value.py(),
-        None,
-        None,
-        move |args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
-            let py = args.py();
-            let args: Vec<Object<'_>> =
-                std::iter::once(bound.bind(py).clone()).chain(args.iter()).collect();
-            overloads.call(py, &args, named.filter(|named| !named.is_empty())).map(Bound::unbind)
-        },
-    );
-    method.map(|method| Some(method.into_any()))
+    let py = value.py();
+    let function = TableFunction { name: name_of(name, overloads), overloads };
+    // From now on Python finds it by itself, unless some values have components of the name.
+    if !Form::Complex.component_names().contains(&name) {
+        py.get_type::<PyValue>().setattr(name, Method(function))?;
+    }
+    let value = value.clone().unbind().into_any();
+    Ok(Some(Bound::new(py, BoundMethod { function, value })?.into_any()))
+}
+
+/// The name by which a function was asked for.
+fn name_of(name: &str, overloads: &Overloads) -> &'static str {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    alias.map_or(overloads.name, |(alias, _)| alias)
 }
 
 /// The function of a name; None if there is none.

@@ -17,14 +17,18 @@ use crate::errors::OrRaise;
 /// What was there before our handler.
 static BEFORE: AtomicUsize = AtomicUsize::new(libc::SIG_DFL);
 
+/// How much work is under way that Ctrl-C ends.
+static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
+
 /// Does work of core without Python's lock; Ctrl-C ends it.
 pub(crate) fn blocking<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> porcini_core::Result<T> + Send,
 ) -> PyResult<T> {
     py.check_signals()?;
-    let _watch = Watch::start();
+    let watch = Watch::start();
     let done = py.detach(work);
+    drop(watch);
     if interrupt::is_requested() {
         interrupt::clear();
         py.check_signals()?;
@@ -36,44 +40,50 @@ pub(crate) fn blocking<T: Send>(
 }
 
 /// While it lives, Ctrl-C reaches core.
-struct Watch(Option<libc::sigaction>);
+struct Watch;
 
 impl Watch {
-    fn start() -> Self {
+    fn start() -> Option<Self> {
         if !is_main_thread() {
-            return Self(None);
+            return None;
         }
-        let mut before = MaybeUninit::<libc::sigaction>::uninit();
-        // SAFETY: the call only writes what is there.
-        if unsafe { libc::sigaction(libc::SIGINT, ptr::null(), before.as_mut_ptr()) } != 0 {
-            return Self(None);
-        }
-        // SAFETY: written above.
-        let before = unsafe { before.assume_init() };
-        let takes_facts = before.sa_flags & libc::SA_SIGINFO != 0;
-        if takes_facts || matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
-            return Self(None);
-        }
-        BEFORE.store(before.sa_sigaction, Ordering::Relaxed);
-        let mut ours = before;
-        ours.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
-        // SAFETY: the handler only does what handlers may.
-        unsafe { libc::sigaction(libc::SIGINT, &raw const ours, ptr::null_mut()) };
-        Self(Some(before))
+        stand_before();
+        UNDER_WAY.fetch_add(1, Ordering::Relaxed);
+        Some(Self)
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            // SAFETY: puts back what was there.
-            unsafe { libc::sigaction(libc::SIGINT, ptr::from_ref(before), ptr::null_mut()) };
-        }
+        UNDER_WAY.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
+/// Puts our handler before the one that is there; it stays until somebody sets another one.
+fn stand_before() {
+    let mut before = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the call only writes what is there.
+    if unsafe { libc::sigaction(libc::SIGINT, ptr::null(), before.as_mut_ptr()) } != 0 {
+        return;
+    }
+    // SAFETY: written above.
+    let before = unsafe { before.assume_init() };
+    let own = handler as extern "C" fn(libc::c_int) as usize;
+    let takes_facts = before.sa_flags & libc::SA_SIGINFO != 0;
+    let is_none = matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN);
+    if takes_facts || is_none || before.sa_sigaction == own {
+        return;
+    }
+    BEFORE.store(before.sa_sigaction, Ordering::Relaxed);
+    let ours = libc::sigaction { sa_sigaction: own, ..before };
+    // SAFETY: the handler only does what handlers may.
+    unsafe { libc::sigaction(libc::SIGINT, &raw const ours, ptr::null_mut()) };
+}
+
 extern "C" fn handler(signal: libc::c_int) {
-    interrupt::request();
+    if UNDER_WAY.load(Ordering::Relaxed) > 0 {
+        interrupt::request();
+    }
     let before = BEFORE.load(Ordering::Relaxed);
     // SAFETY: it was a handler of this form, neither default nor ignored.
     let before: extern "C" fn(libc::c_int) = unsafe { std::mem::transmute(before) };

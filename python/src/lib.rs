@@ -7,6 +7,7 @@ mod arguments;
 mod buffers;
 mod control;
 mod convert;
+mod custom;
 mod derivatives;
 mod docs;
 mod errors;
@@ -39,6 +40,7 @@ fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
     functions::register(module)?;
     pickle::register(module)?;
     control::register(module)?;
+    custom::register(module)?;
     derivatives::register(module)?;
     kernels::register(module)?;
     random::register(module)?;

@@ -203,10 +203,12 @@ fn real_or_complex(
     object: &Bound<'_, PyAny>,
 ) -> PyResult<Tensor> {
     let given = if is_sequence(object) {
-        match convert::of_list(session, object, None)? {
+        let made = convert::of_list(session, object, dtype.filter(|_| is_complex))?;
+        match (&made, dtype) {
+            (Value::Tensor(tensor), _) if tensor.is_complex() => Given::Value(made),
             // Read once more as what it is to be: the type that numbers have in common may not hold them.
-            Value::Tensor(tensor) if tensor.is_complex() => Given::Value(Value::Tensor(tensor)),
-            _ => Given::Value(convert::of_list(session, object, dtype)?),
+            (_, Some(_)) => Given::Value(convert::of_list(session, object, dtype)?),
+            (_, None) => Given::Value(made),
         }
     } else {
         Given::expected(session, name, object)?
@@ -215,6 +217,11 @@ fn real_or_complex(
         Given::Number(number) => {
             let dtype = dtype.unwrap_or(DType::of(*number));
             Tensor::from(&session.full(dtype, *number, 1).or_raise()?)
+        }
+        Given::Complex(re, im) => {
+            let dtype = dtype.unwrap_or(DType::F32);
+            let [re, im] = [*re, *im].map(|part| session.full(dtype, part, 1));
+            Tensor::complex(&re.or_raise()?, &im.or_raise()?, &[]).or_raise()?
         }
         given => {
             let argument = given.argument();

@@ -99,8 +99,11 @@ impl PyValue {
     #[new]
     #[classmethod]
     #[pyo3(signature = (*args))]
-    fn made(class: &Bound<'_, PyType>, args: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        Ok(Self::new(make::value(class, args)?))
+    fn made<'py>(
+        class: &Bound<'py, PyType>,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, Self>> {
+        object::made(class, make::value(class, args)?)
     }
 
     // ---- operators ----
@@ -421,6 +424,30 @@ impl PyValue {
         buffers::numpy_name(&self.value())
     }
 
+    /// The first component.
+    #[getter]
+    fn x<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::__getattr__(slf, "x")
+    }
+
+    /// The second component.
+    #[getter]
+    fn y<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::__getattr__(slf, "y")
+    }
+
+    /// The third component.
+    #[getter]
+    fn z<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::__getattr__(slf, "z")
+    }
+
+    /// The transposed matrix, axes in reverse.
+    #[getter(T)]
+    fn transposed<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::__getattr__(slf, "T")
+    }
+
     /// The value in memory that the log calls r12: its number.
     #[getter]
     fn index(&self) -> PyResult<u64> {
@@ -518,8 +545,9 @@ impl PyValue {
         buffers::to_dlpack(slf, max_version, copy)
     }
 
-    fn __dlpack_device__(&self) -> (i32, i32) {
-        buffers::dlpack_device(&self.value())
+    #[staticmethod]
+    fn __dlpack_device__() -> (i32, i32) {
+        buffers::ON_HOST
     }
 }
 

@@ -104,7 +104,7 @@ const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
     ("amax", "hmax"),
     ("min", "hmin"),
     ("max", "hmax"),
-    ("cumsum", "psum"),
+    ("cumsum", "cumsum"),
     ("cumprod", "cumprod"),
     ("concatenate", "concat"),
     ("stack", "stack"),

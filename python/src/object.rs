@@ -79,6 +79,14 @@ pub(crate) fn of(py: Python<'_>, value: Value) -> PyResult<Object<'_>> {
     Ok(with_class(Bound::new(py, PyValue::new(value))?, &class))
 }
 
+/// The object that a call of a class makes: of the class of its value, or of one that is derived of it.
+pub(crate) fn made<'py>(class: &Bound<'py, PyType>, value: Value) -> PyResult<Bound<'py, PyValue>> {
+    let py = class.py();
+    let own = types::class_of(py, &value)?;
+    let class = if class.is_subclass(&own)? { class } else { &own };
+    Ok(with_class(Bound::new(py, PyValue::new(value))?, class).cast_into::<PyValue>()?)
+}
+
 /// The object of an array.
 pub(crate) fn lanes(py: Python<'_>, array: Array) -> PyResult<Object<'_>> {
     let class = types::of_lanes(py, array.dtype());

@@ -1,7 +1,7 @@
 //! Python objects with arrays in them: the arrays, and what is around them, for functions that change the arrays.
 
 use porcini_core::value::Skeleton;
-use porcini_core::{Array, DType, Session, Value};
+use porcini_core::{Array, DType, Result as CoreResult, Session, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -165,6 +165,28 @@ pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()
         object.try_iter()?.try_for_each(|item| values(&item?, found))?;
     }
     Ok(())
+}
+
+/// The arrays of floats in what a function gave.
+pub(crate) fn outputs_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
+    let mut found = Vec::new();
+    values(value, &mut found)?;
+    let arrays = found.iter().map(Value::arrays).collect::<CoreResult<Vec<_>>>().or_raise()?;
+    if arrays.is_empty() {
+        return Err(wrong_type(format!(
+            "{op}: the function gave {}, expected an array",
+            got(value)
+        )));
+    }
+    Ok(arrays.concat())
+}
+
+/// One object, or several in a tuple.
+pub(crate) fn one_or_tuple<'py>(
+    py: Python<'py>,
+    mut found: Vec<Object<'py>>,
+) -> PyResult<Object<'py>> {
+    if found.len() == 1 { Ok(found.remove(0)) } else { Ok(PyTuple::new(py, found)?.into_any()) }
 }
 
 /// Whether an object is an array of another library.

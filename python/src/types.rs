@@ -29,6 +29,26 @@ pub(crate) enum Kind {
     },
 }
 
+impl Kind {
+    /// Whether it says nothing of the lane type.
+    fn is_of_any(&self) -> bool {
+        match self {
+            Self::Lanes(_) => false,
+            Self::Nested(nested) => nested.dtype.is_none(),
+            Self::Tensor { dtype, .. } => dtype.is_none(),
+        }
+    }
+
+    /// Whether values of the other kind have the form of this one.
+    fn holds(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Nested(own), Self::Nested(other)) => own.form == other.form,
+            (Self::Tensor { .. }, Self::Tensor { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
 /// A class with what its values are.
 pub(crate) struct Class {
     pub(crate) name: String,
@@ -92,15 +112,19 @@ pub(crate) fn class_of<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     if let Some(class) = known(&name) {
         return Ok(class);
     }
-    let class = made(py, &name, "A value with components.")?;
+    let class = made(py, &name, "A value with components.", &py.get_type::<PyValue>())?;
     let mut by_name = classes.by_name.lock().unwrap_or_else(PoisonError::into_inner);
     by_name.insert(name.into_owned(), class.clone().unbind());
     Ok(class)
 }
 
 /// A new class of values.
-fn made<'py>(py: Python<'py>, name: &str, doc: &str) -> PyResult<Bound<'py, PyType>> {
-    let base = py.get_type::<PyValue>();
+fn made<'py>(
+    py: Python<'py>,
+    name: &str,
+    doc: &str,
+    base: &Bound<'py, PyType>,
+) -> PyResult<Bound<'py, PyType>> {
     let contents = PyDict::new(py);
     contents.set_item("__slots__", PyTuple::empty(py))?;
     contents.set_item("__module__", "porcini")?;
@@ -150,9 +174,14 @@ fn all() -> Vec<(String, Kind, String)> {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add_class::<PyValue>()?;
-    let mut rows = Vec::new();
-    for (name, kind, doc) in all() {
-        let class = made(py, &name, &doc)?;
+    let mut rows: Vec<Class> = Vec::new();
+    let mut all = all();
+    // Types of any lanes come first: TensorXf is a Tensor.
+    all.sort_by_key(|(_, kind, _)| !kind.is_of_any());
+    for (name, kind, doc) in all {
+        let base = rows.iter().find(|row| row.kind.is_of_any() && row.kind.holds(&kind));
+        let base = base.map_or_else(|| py.get_type::<PyValue>(), |row| row.class.bind(py).clone());
+        let class = made(py, &name, &doc, &base)?;
         module.add(name.as_str(), &class)?;
         rows.push(Class { name, kind, class: class.unbind() });
     }

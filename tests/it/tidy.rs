@@ -133,7 +133,7 @@ const PYTHON: Layers = &[
     &["convert", "buffers", "pickle", "arguments"],
     &["make", "makers", "functions", "random"],
     &["index", "numpy", "tree"],
-    &["control", "derivatives", "kernels", "recorded", "runtime", "scripts"],
+    &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["methods"],
 ];
 

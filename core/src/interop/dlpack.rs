@@ -31,7 +31,7 @@ impl Array {
     /// `Argument` if the device's memory is not the host's; what evaluation fails with; a pending bounds
     /// error.
     pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
-        let mut tensor = export(self, &[self.size()])?;
+        let mut tensor = export(self, to_dlpack(self.dtype()), &[self.size()])?;
         tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
         // SAFETY: `export` set pointer, shape and strides of a block that the tensor owns.
         Ok(unsafe { tensor.finish() })
@@ -42,18 +42,19 @@ impl Array {
     /// # Errors
     /// As [`Array::to_dlpack`], and `OutOfMemory`.
     pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
-        legacy_copy(self, &[self.size()])
+        legacy_copy(self, to_dlpack(self.dtype()), &[self.size()])
     }
 }
 
 impl Tensor {
     /// The entries as a read-only DLPack tensor of the same shape, without a copy where they lie in memory in their
-    /// order; evaluates.
+    /// order, as parts of complex ones do not; evaluates.
     ///
     /// # Errors
-    /// As [`Array::to_dlpack`]; `Argument` for complex entries, whose parts lie apart.
+    /// As [`Array::to_dlpack`].
     pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
-        let mut tensor = export(&self.real_entries()?, self.shape().extents())?;
+        let (entries, dtype) = self.in_a_row()?;
+        let mut tensor = export(&entries, dtype, self.shape().extents())?;
         tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
         // SAFETY: `export` set pointer, shape and strides of a block that the tensor owns.
         Ok(unsafe { tensor.finish() })
@@ -64,30 +65,37 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_dlpack`], and `OutOfMemory`.
     pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
-        legacy_copy(&self.real_entries()?, self.shape().extents())
+        let (entries, dtype) = self.in_a_row()?;
+        legacy_copy(&entries, dtype, self.shape().extents())
     }
 
-    fn real_entries(&self) -> Result<Array> {
+    /// The entries, or the parts of complex ones, one behind the other, and their type.
+    fn in_a_row(&self) -> Result<(Array, DLDataType)> {
         let mut parts = self.entries()?;
-        if parts.len() > 1 {
-            let what =
-                "got complex entries, whose parts lie apart; export z.real and z.imag".into();
-            return Err(Error::Argument { op: "DLPack", what });
+        let dtype = parts[0].dtype();
+        if let [real, imag] = &parts[..] {
+            let bits = if dtype == DType::F64 { 128 } else { 64 };
+            let complex = DLDataType::scalar(DLDataTypeCode::COMPLEX, bits);
+            return Ok((real.session().interleave(&[real, imag])?, complex));
         }
-        Ok(parts.swap_remove(0))
+        Ok((parts.swap_remove(0), to_dlpack(dtype)))
     }
 }
 
-fn legacy_copy(array: &Array, extents: &[u64]) -> Result<legacy::Dlpack> {
+fn legacy_copy(array: &Array, dtype: DLDataType, extents: &[u64]) -> Result<legacy::Dlpack> {
     let bytes = array.read_bytes(0..array.size())?;
     let copy = array.session().from_bytes(array.dtype(), &bytes)?;
-    let tensor = export(&copy, extents)?;
+    let tensor = export(&copy, dtype, extents)?;
     // SAFETY: `export` set pointer, shape and strides; nobody but the tensor owns the copy.
     Ok(unsafe { tensor.finish() })
 }
 
 /// Contents in row-major order.
-fn export<M: ManagedTensorBase>(array: &Array, extents: &[u64]) -> Result<Initialized<M>> {
+fn export<M: ManagedTensorBase>(
+    array: &Array,
+    dtype: DLDataType,
+    extents: &[u64],
+) -> Result<Initialized<M>> {
     let buffer = array.host_buffer("DLPack")?;
     let extent = |&n: &u64| i64::try_from(n).map_err(failed);
     let extents = extents.iter().map(extent).collect::<Result<Vec<i64>>>()?;
@@ -98,7 +106,7 @@ fn export<M: ManagedTensorBase>(array: &Array, extents: &[u64]) -> Result<Initia
     let data =
         std::ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).map_err(failed)?);
     let mut tensor = Dynamic::new(extents, strides).initialize_as::<M>(buffer).map_err(failed)?;
-    tensor.set_data(data).set_dtype(to_dlpack(array.dtype())).set_device(DLDevice::CPU);
+    tensor.set_data(data).set_dtype(dtype).set_device(DLDevice::CPU);
     Ok(tensor)
 }
 

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Writes porcini/__init__.pyi, which editors and type checkers read, from the package as it is."""
+
+import inspect
+import keyword
+import sys
+from pathlib import Path
+
+HEAD = '''"""Written by stubs.py from the package; see there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from types import EllipsisType
+from typing import Any, TypeVar
+
+from typing_extensions import Buffer
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
+_Operand = Any
+
+__version__: str
+pi: float
+e: float
+inf: float
+nan: float
+newaxis: None
+PCG32_DEFAULT_STATE: int
+PCG32_DEFAULT_STREAM: int
+'''
+
+# What is said better than by looking: results, and decorators that keep the type of what they get.
+SPECIAL = {
+    "function": "def function(f: _F) -> _F: ...",
+    "jit": "def jit(f: _F) -> _F: ...",
+    "freeze": "def freeze(f: _F) -> _F: ...",
+    "checkpoint": "def checkpoint(f: _F) -> _F: ...",
+    "no_grad": "def no_grad() -> AbstractContextManager[None]: ...",
+    "suspend_grad": "def suspend_grad() -> AbstractContextManager[None]: ...",
+    "resume_grad": "def resume_grad() -> AbstractContextManager[None]: ...",
+    "isolate_grad": "def isolate_grad() -> AbstractContextManager[None]: ...",
+}
+BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+TEXTS = {"ptx", "sass", "asm", "ir", "explain", "plan", "graphviz", "device"}
+
+
+def parameters(made):
+    try:
+        signature = inspect.signature(made)
+    except (TypeError, ValueError):
+        return "*args: Any, **kwargs: Any"
+    texts, starred = [], False
+    for parameter in signature.parameters.values():
+        name = parameter.name + ("_" if keyword.iskeyword(parameter.name) else "")
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            texts.append(f"*{name}: Any")
+            starred = True
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            texts.append(f"**{name}: Any")
+        else:
+            if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+                texts.append("*")
+                starred = True
+            texts.append(f"{name}: Any" + (" = ..." if parameter.default is not parameter.empty else ""))
+    return ", ".join(texts)
+
+
+def summary(made):
+    doc = (made.__doc__ or "").strip()
+    lines = [line for line in doc.split("\n") if line and not line.startswith((">>>", f"{made.__name__}("))]
+    return lines[0].strip().replace("\\", "\\\\").replace('"""', "'''") if lines else ""
+
+
+def result(name):
+    return "str" if name in TEXTS else "Any"
+
+
+def function(name, made):
+    text = SPECIAL.get(name, f"def {name}({parameters(made)}) -> {result(name)}: ...")
+    doc = summary(made)
+    return text if not doc else text.removesuffix(" ...") + f'\n    """{doc}"""\n    ...'
+
+
+def array_class(pc):
+    lines = ["class Array(Buffer):", "    def __init__(self, *args: Any) -> None: ..."]
+    for name in BINARY:
+        extra = ", modulus: None = ..." if name == "pow" else ""
+        lines += [
+            f"    def __{name}__(self, other: _Operand{extra}) -> Array: ...",
+            f"    def __r{name}__(self, other: _Operand{extra}) -> Array: ...",
+        ]
+    lines += [f"    def __{name}__(self, other: _Operand) -> Array: ..." for name in "lt le gt ge".split()]
+    lines += [
+        "    def __eq__(self, other: object) -> Any: ...",
+        "    def __ne__(self, other: object) -> Any: ...",
+        "    def __neg__(self) -> Array: ...",
+        "    def __pos__(self) -> Array: ...",
+        "    def __abs__(self) -> Array: ...",
+        "    def __invert__(self) -> Array: ...",
+        "    def __len__(self) -> int: ...",
+        "    def __iter__(self) -> Iterator[Any]: ...",
+        "    def __contains__(self, item: Any) -> bool: ...",
+        "    def __getitem__(self, key: _Index) -> Any: ...",
+        "    def __setitem__(self, key: _Index, value: Any) -> None: ...",
+        "    def __bool__(self) -> bool: ...",
+        "    def __float__(self) -> float: ...",
+        "    def __int__(self) -> int: ...",
+        "    def __index__(self) -> int: ...",
+        "    def __bytes__(self) -> bytes: ...",
+        "    def __buffer__(self, flags: int, /) -> memoryview: ...",
+        "    # Components and every function that takes an array first.",
+        "    def __getattr__(self, name: str) -> Any: ...",
+        "    @property",
+        "    def shape(self) -> tuple[int, ...]: ...",
+        "    @property",
+        "    def ndim(self) -> int: ...",
+        "    @property",
+        "    def size(self) -> int: ...",
+        "    @property",
+        "    def dtype(self) -> str: ...",
+        "    @property",
+        "    def grad(self) -> Any: ...",
+        "    def copy(self) -> Any: ...",
+        "    def item(self) -> Any: ...",
+        "    def tolist(self) -> list[Any]: ...",
+        "    def numpy(self, dtype: Any = ...) -> Any: ...",
+    ]
+    makers = sorted(name for name, made in vars(pc.Array).items() if type(made).__name__ == "Maker")
+    lines += [f"    @classmethod\n    def {name}(cls, *args: Any, **kwargs: Any) -> Any: ..." for name in makers]
+    return "\n".join(lines)
+
+
+def stubs():
+    import porcini as pc
+
+    parts, aliases, classes = [HEAD, array_class(pc)], [], []
+    for name in sorted(vars(pc)):
+        made = getattr(pc, name)
+        if not inspect.isclass(made) or name.startswith("_") or name == "Array":
+            continue
+        if made.__name__ != name:
+            aliases.append(f"{name} = {made.__name__}")
+        elif issubclass(made, pc.Array):
+            classes.append((made.__base__ is not pc.Array, name, made))
+        else:
+            methods = [n for n in sorted(vars(made)) if not n.startswith("_")]
+            body = [f"    def __init__(self, *args: Any, **kwargs: Any) -> None: ..."]
+            for n in methods:
+                is_method = callable(getattr(made, n))
+                body.append(f"    def {n}(self, *args: Any, **kwargs: Any) -> Any: ..." if is_method and n != "seeded" else
+                            f"    {n}: Any" if n != "seeded" else "    @staticmethod\n    def seeded(n: int, seed: int = ...) -> PCG32: ...")
+            if made.__name__ in ("Kernel", "Reduction", "Function"):
+                body.append("    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...")
+            if made.__name__ == "PCG32":
+                body.append("    def __len__(self) -> int: ...")
+            parts.append(f"class {name}:\n" + "\n".join(body))
+    # Bases come first.
+    for _, name, made in sorted(classes, key=lambda row: row[:2]):
+        parts.append(f'class {name}({made.__base__.__name__}):\n    """{made.__doc__.splitlines()[0]}"""')
+    parts += aliases
+    own = {name for name, made in vars(pc).items() if callable(made) and not inspect.isclass(made) and not name.startswith("_")}
+    names = {name for name in own if not inspect.ismodule(getattr(pc, name))} | set(pc._porcini._function_names())
+    for name in sorted(names - {"load_ipython_extension"}):
+        parts.append(function(name, getattr(pc, name)))
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    (Path(__file__).parent / "porcini/__init__.pyi").write_text(stubs())
