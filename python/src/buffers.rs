@@ -19,7 +19,7 @@ use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyComplex, PyDict, PyList, PyMemoryView};
+use pyo3::types::{PyBytes, PyComplex, PyDict, PyMemoryView};
 
 use crate::convert::{Given, number};
 use crate::errors::OrRaise;
@@ -403,7 +403,7 @@ fn format_of(dtype: DType, is_complex: bool) -> &'static CStr {
 }
 
 /// The entries of a value and their shape: of a value with components, these are the last axis.
-fn entries(value: &Value) -> porcini_core::Result<(Vec<Array>, Vec<u64>)> {
+pub(crate) fn entries(value: &Value) -> porcini_core::Result<(Vec<Array>, Vec<u64>)> {
     Ok(match value {
         Value::Array(array) => (vec![array.clone()], vec![array.size()]),
         Value::Tensor(tensor) => (tensor.entries()?.to_vec(), tensor.shape().extents().to_vec()),
@@ -538,60 +538,6 @@ pub(crate) unsafe fn give_back(view: *mut ffi::Py_buffer) {
     }
 }
 
-pub(crate) fn to_numpy<'py>(
-    value: &Bound<'py, PyValue>,
-    dtype: Option<&Object<'py>>,
-) -> PyResult<Object<'py>> {
-    let py = value.py();
-    let view = PyMemoryView::from(value.as_any())?;
-    let array = py.import("numpy")?.call_method1("asarray", (view,))?;
-    match dtype {
-        Some(dtype) if !dtype.is_none() => array.call_method1("astype", (dtype,)),
-        _ => Ok(array),
-    }
-}
-
-pub(crate) fn lists<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
-    let py = value.py();
-    let held = value.get().value().clone();
-    let (parts, shape) = entries(&held).or_raise()?;
-    let read = blocking(py, || {
-        parts.iter().map(|part| part.read(0..part.size())).collect::<porcini_core::Result<Vec<_>>>()
-    })?;
-    let entry = |i: usize| match &read[..] {
-        [re, im] => PyComplex::from_doubles(py, re[i].to_f64(), im[i].to_f64()).into_any(),
-        parts => crate::convert::python_number(py, parts[0][i]),
-    };
-    let mut place = 0;
-    nest(py, &shape, &mut || {
-        place += 1;
-        entry(place - 1)
-    })
-}
-
-fn nest<'py>(
-    py: Python<'py>,
-    shape: &[u64],
-    next: &mut dyn FnMut() -> Object<'py>,
-) -> PyResult<Object<'py>> {
-    let [n, rest @ ..] = shape else { return Ok(next()) };
-    let items = (0..*n).map(|_| nest(py, rest, next)).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyList::new(py, items)?.into_any())
-}
-
-/// The lane type as NumPy calls it.
-pub(crate) fn numpy_name(value: &Value) -> &'static str {
-    let is_complex = match value {
-        Value::Tensor(tensor) => tensor.is_complex(),
-        value => value.form() == Form::Complex,
-    };
-    match (value.dtype(), is_complex) {
-        (DType::F64, true) => "complex128",
-        (_, true) => "complex64",
-        (dtype, false) => dtype.numpy_name(),
-    }
-}
-
 /// Where DLPack tensors are that we make.
 pub(crate) const ON_HOST: (i32, i32) = (1, 0);
 
@@ -624,26 +570,26 @@ pub(crate) fn to_dlpack<'py>(
         nested @ Value::Nested(..) => Argument::from(nested).stacked(),
     };
     let tensor = tensor.or_raise()?;
-    // What lies in a GPU's memory is copied to the host.
-    let tensor = match tensor.parts()[0].session().device_name() {
-        name if name.starts_with("cuda") => {
-            blocking(py, || tensor.each(|part| part.to(DeviceChoice::Cpu)))?
+    let raw = blocking(py, || match raw_of(&tensor, is_new) {
+        // What lies in a GPU's memory is copied to the host.
+        Err(Error::Argument { .. }) => {
+            raw_of(&tensor.each(|part| part.to(DeviceChoice::Cpu))?, is_new)
         }
-        _ => tensor,
-    };
-    let (raw, name) = if is_new {
-        let raw = blocking(py, || {
-            tensor.to_dlpack().map(|tensor| tensor.into_raw().expose_provenance())
-        })?;
-        (ptr::with_exposed_provenance_mut::<c_void>(raw), VERSIONED)
-    } else {
-        let raw = blocking(py, || {
-            tensor.to_legacy_dlpack().map(|tensor| tensor.into_raw().expose_provenance())
-        })?;
-        (ptr::with_exposed_provenance_mut::<c_void>(raw), LEGACY)
-    };
+        raw => raw,
+    })?;
+    let raw = ptr::with_exposed_provenance_mut::<c_void>(raw);
+    let name = if is_new { VERSIONED } else { LEGACY };
     // SAFETY: the pointer is that of a tensor with this name, which the capsule owns from now on.
     let capsule = unsafe { ffi::PyCapsule_New(raw, name.as_ptr(), Some(drop_capsule)) };
     // SAFETY: new, or null with an exception set.
     unsafe { Bound::from_owned_ptr_or_err(py, capsule) }
+}
+
+/// The address of a DLPack tensor that whoever has it owns.
+fn raw_of(tensor: &Tensor, is_new: bool) -> porcini_core::Result<usize> {
+    Ok(if is_new {
+        tensor.to_dlpack()?.into_raw().expose_provenance()
+    } else {
+        tensor.to_legacy_dlpack()?.into_raw().expose_provenance()
+    })
 }

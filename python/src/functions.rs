@@ -10,18 +10,17 @@ use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::value::{self, Argument, Form};
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, Value};
-use pyo3::exceptions::{PyAttributeError, PyTypeError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
-use smallvec::SmallVec;
 
 use crate::arguments::{Unfit, arguments, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
+use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type};
 use crate::object::{self, PyValue};
-use crate::{docs, home};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -108,6 +107,12 @@ pub(crate) fn find(name: &str) -> Option<&'static Overloads> {
     TABLE.get(alias.map_or(name, |(_, name)| name))
 }
 
+/// The name by which a function was asked for.
+pub(crate) fn name_of(name: &str, overloads: &Overloads) -> &'static str {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    alias.map_or(overloads.name, |(alias, _)| alias)
+}
+
 /// All names of functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     // What is a word of Python has an alias.
@@ -122,7 +127,7 @@ pub(crate) fn method_names() -> BTreeSet<&'static str> {
 }
 
 impl Overloads {
-    fn takes_value(&self) -> bool {
+    pub(crate) fn takes_value(&self) -> bool {
         let rows = self.rows.iter().chain(&self.tensor_rows);
         self.op.is_some()
             || self.function.is_some()
@@ -485,70 +490,9 @@ pub(crate) fn by_name<'py>(
     overloads.call(py, &args, None)
 }
 
-// A function of the package, from core's tables. Without a help text of its own: that of each is its row's.
-#[pyclass(module = "porcini", frozen, name = "function", weakref)]
-#[derive(Clone, Copy)]
-struct TableFunction {
-    name: &'static str,
-    overloads: &'static Overloads,
-}
-
-#[pymethods]
-impl TableFunction {
-    #[pyo3(signature = (*args, **named))]
-    fn __call__<'py>(
-        slf: &Bound<'py, Self>,
-        args: &Bound<'py, PyTuple>,
-        named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Object<'py>> {
-        let args: SmallVec<[Object<'_>; 4]> = args.iter().collect();
-        slf.get().overloads.call(slf.py(), &args, named)
-    }
-
-    #[getter]
-    fn __name__(&self) -> &'static str {
-        self.name
-    }
-
-    #[getter]
-    fn __qualname__(&self) -> &'static str {
-        self.name
-    }
-
-    #[getter]
-    fn __doc__(&self) -> String {
-        docs::of_forms(self.name, self.overloads.forms(), &|name| find(name).is_some())
-    }
-
-    /// Parameters, of the first form that has names for them.
-    #[getter]
-    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
-        let none = || PyAttributeError::new_err("no signature");
-        let (names, n_required) = self.overloads.parameters().ok_or_else(none)?;
-        let inspect = py.import("inspect")?;
-        let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
-        let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
-        let parameters = names.iter().enumerate().map(|(i, name)| {
-            let named = PyDict::new(py);
-            if i >= n_required {
-                named.set_item("default", py.None())?;
-            }
-            parameter.call((*name, &kind), Some(&named))
-        });
-        signature.call1((parameters.collect::<PyResult<Vec<_>>>()?,))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<function porcini.{}>", self.name)
-    }
-
-    fn __reduce__(&self) -> &'static str {
-        self.name
-    }
-}
-
 impl Overloads {
-    fn parameters(&self) -> Option<(Vec<&'static str>, usize)> {
+    /// Parameters of the form with most of them, and how many must be given.
+    pub(crate) fn parameters(&self) -> Option<(Vec<&'static str>, usize)> {
         const LETTERS: [&[&str]; 4] = [&[], &["x"], &["a", "b"], &["a", "b", "c"]];
         let rows = self.rows.iter().chain(&self.tensor_rows).chain(&self.makers);
         let of_rows = || {
@@ -559,117 +503,6 @@ impl Overloads {
         let of_function =
             || self.function.map(|row| (LETTERS[row.arity].to_vec(), row.n_required()));
         of_rows().or_else(of_op).or_else(of_function)
-    }
-}
-
-/// The function of a name as a Python object.
-fn as_object<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
-    let Some(overloads) = find(name) else { return Ok(None) };
-    let name = name_of(name, overloads);
-    Ok(Some(Bound::new(py, TableFunction { name, overloads })?.into_any()))
-}
-
-/// A function as a method of all values: a descriptor, put into the class when it is first asked for.
-#[pyclass(module = "porcini", frozen)]
-struct Method(TableFunction);
-
-#[pymethods]
-impl Method {
-    fn __get__<'py>(
-        &self,
-        instance: &Object<'py>,
-        _class: Option<&Object<'py>>,
-    ) -> PyResult<Object<'py>> {
-        let (py, function) = (instance.py(), self.0);
-        if instance.is_none() {
-            return Ok(Bound::new(py, function)?.into_any());
-        }
-        let value = instance.clone().unbind();
-        Ok(Bound::new(py, BoundMethod { function, value })?.into_any())
-    }
-}
-
-// A function with its first argument. The help text is that of the function.
-#[pyclass(module = "porcini", frozen, name = "method")]
-struct BoundMethod {
-    function: TableFunction,
-    value: Py<PyAny>,
-}
-
-#[pymethods]
-impl BoundMethod {
-    #[pyo3(signature = (*args, **named))]
-    fn __call__<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Object<'py>> {
-        let own = std::iter::once(self.value.bind(py).clone());
-        let args: SmallVec<[Object<'_>; 4]> = own.chain(args.iter()).collect();
-        self.function.overloads.call(py, &args, named)
-    }
-
-    #[getter]
-    fn __name__(&self) -> &'static str {
-        self.function.name
-    }
-
-    #[getter]
-    fn __self__<'py>(&self, py: Python<'py>) -> &Object<'py> {
-        self.value.bind(py)
-    }
-
-    #[getter]
-    fn __doc__(&self) -> String {
-        self.function.__doc__()
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<method {} of an array>", self.function.name)
-    }
-}
-
-/// A function with a value as its first argument.
-pub(crate) fn method<'py>(
-    value: &Bound<'py, PyValue>,
-    name: &str,
-) -> PyResult<Option<Object<'py>>> {
-    let Some(overloads) = find(name).filter(|known| known.takes_value()) else { return Ok(None) };
-    let py = value.py();
-    let function = TableFunction { name: name_of(name, overloads), overloads };
-    // From now on Python finds it by itself, unless some values have components of the name.
-    if !Form::Complex.component_names().contains(&name) {
-        py.get_type::<PyValue>().setattr(name, Method(function))?;
-    }
-    let value = value.clone().unbind().into_any();
-    Ok(Some(Bound::new(py, BoundMethod { function, value })?.into_any()))
-}
-
-/// The name by which a function was asked for.
-fn name_of(name: &str, overloads: &Overloads) -> &'static str {
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-    alias.map_or(overloads.name, |(alias, _)| alias)
-}
-
-/// The function of a name; None if there is none.
-#[pyfunction]
-fn _function<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
-    as_object(py, name)
-}
-
-/// The names of all functions that core's tables have.
-#[pyfunction]
-fn _function_names() -> Vec<&'static str> {
-    names().collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// What somebody who misspelt a name may have meant.
-#[pyfunction]
-fn _similar(name: &str) -> String {
-    match &porcini_core::spelling::similar(name, names())[..] {
-        [] => String::new(),
-        similar => format!("; did you mean {}?", similar.join(", ")),
     }
 }
 
@@ -696,8 +529,5 @@ fn einsum<'py>(
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_function, module)?)?;
-    module.add_function(wrap_pyfunction!(_function_names, module)?)?;
-    module.add_function(wrap_pyfunction!(_similar, module)?)?;
     module.add_function(wrap_pyfunction!(einsum, module)?)
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod buffers;
+mod callable;
 mod control;
 mod convert;
 mod custom;
@@ -16,6 +17,7 @@ mod home;
 mod index;
 mod interrupt;
 mod kernels;
+mod lists;
 mod make;
 mod makers;
 mod methods;
@@ -38,6 +40,7 @@ fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
     types::register(module)?;
     makers::register(module)?;
     functions::register(module)?;
+    callable::register(module)?;
     pickle::register(module)?;
     control::register(module)?;
     custom::register(module)?;

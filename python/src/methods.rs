@@ -16,7 +16,9 @@ use crate::errors::{OrRaise, got};
 use crate::interrupt::blocking;
 use crate::names::as_python;
 use crate::object::{self, PyValue, lane, lanes};
-use crate::{buffers, derivatives, functions as tables, home, index, make, numpy, pickle};
+use crate::{
+    buffers, callable, derivatives, functions as tables, home, index, lists, make, numpy, pickle,
+};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -347,7 +349,7 @@ impl PyValue {
 
     /// The lanes or entries as Python numbers, in lists.
     fn tolist<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        buffers::lists(slf)
+        lists::lists(slf)
     }
 
     /// The only lane as a Python number.
@@ -358,7 +360,7 @@ impl PyValue {
     /// A NumPy array that shares the memory where that is the host's; it cannot be written. NumPy copies where it must.
     #[pyo3(signature = (dtype=None))]
     fn numpy<'py>(slf: &Bound<'py, Self>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
-        buffers::to_numpy(slf, dtype)
+        lists::to_numpy(slf, dtype)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -367,7 +369,7 @@ impl PyValue {
         dtype: Option<&Object<'py>>,
         copy: Option<bool>,
     ) -> PyResult<Object<'py>> {
-        let array = buffers::to_numpy(slf, dtype)?;
+        let array = lists::to_numpy(slf, dtype)?;
         if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
     }
 
@@ -421,7 +423,7 @@ impl PyValue {
     /// Type of the lanes, as NumPy calls it.
     #[getter]
     fn dtype(&self) -> &'static str {
-        buffers::numpy_name(&self.value())
+        lists::numpy_name(&self.value())
     }
 
     /// The first component.
@@ -479,7 +481,7 @@ impl PyValue {
         if let Some(found) = index::member(slf, name)? {
             return Ok(found);
         }
-        if let Some(method) = tables::method(slf, name)? {
+        if let Some(method) = callable::method(slf, name)? {
             return Ok(method);
         }
         let class = slf.get_type().name()?.to_string();

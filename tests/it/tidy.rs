@@ -130,9 +130,9 @@ const PYTHON: Layers = &[
     &["errors", "docs"],
     &["home", "interrupt"],
     &["object", "types"],
-    &["convert", "buffers", "pickle", "arguments"],
+    &["convert", "buffers", "lists", "pickle", "arguments"],
     &["make", "makers", "functions", "random"],
-    &["index", "numpy", "tree"],
+    &["callable", "index", "numpy", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["methods"],
 ];

@@ -1,0 +1,189 @@
+//! Functions of core's tables as Python objects: those of the package, and methods of values.
+
+use std::collections::BTreeSet;
+
+use porcini_core::spelling;
+use porcini_core::value::Form;
+use pyo3::exceptions::PyAttributeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use smallvec::SmallVec;
+
+use crate::docs;
+use crate::functions::{Overloads, find, name_of, names};
+use crate::object::PyValue;
+
+type Object<'py> = Bound<'py, PyAny>;
+
+// A function of the package, from core's tables. Without a help text of its own: that of each is its row's.
+#[pyclass(module = "porcini", frozen, name = "function", weakref)]
+#[derive(Clone, Copy)]
+struct TableFunction {
+    name: &'static str,
+    overloads: &'static Overloads,
+}
+
+#[pymethods]
+impl TableFunction {
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let args: SmallVec<[Object<'_>; 4]> = args.iter().collect();
+        slf.get().overloads.call(slf.py(), &args, named)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        self.name
+    }
+
+    #[getter]
+    fn __qualname__(&self) -> &'static str {
+        self.name
+    }
+
+    #[getter]
+    fn __doc__(&self) -> String {
+        docs::of_forms(self.name, self.overloads.forms(), &|name| find(name).is_some())
+    }
+
+    /// Parameters, of the first form that has names for them.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        let none = || PyAttributeError::new_err("no signature");
+        let (names, n_required) = self.overloads.parameters().ok_or_else(none)?;
+        let inspect = py.import("inspect")?;
+        let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
+        let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
+        let parameters = names.iter().enumerate().map(|(i, name)| {
+            let named = PyDict::new(py);
+            if i >= n_required {
+                named.set_item("default", py.None())?;
+            }
+            parameter.call((*name, &kind), Some(&named))
+        });
+        signature.call1((parameters.collect::<PyResult<Vec<_>>>()?,))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<function porcini.{}>", self.name)
+    }
+
+    fn __reduce__(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// The function of a name as a Python object.
+fn as_object<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
+    let Some(overloads) = find(name) else { return Ok(None) };
+    let name = name_of(name, overloads);
+    Ok(Some(Bound::new(py, TableFunction { name, overloads })?.into_any()))
+}
+
+/// A function as a method of all values: a descriptor, put into the class when it is first asked for.
+#[pyclass(module = "porcini", frozen)]
+struct Method(TableFunction);
+
+#[pymethods]
+impl Method {
+    fn __get__<'py>(
+        &self,
+        instance: &Object<'py>,
+        _class: Option<&Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        let (py, function) = (instance.py(), self.0);
+        if instance.is_none() {
+            return Ok(Bound::new(py, function)?.into_any());
+        }
+        let value = instance.clone().unbind();
+        Ok(Bound::new(py, BoundMethod { function, value })?.into_any())
+    }
+}
+
+// A function with its first argument. The help text is that of the function.
+#[pyclass(module = "porcini", frozen, name = "method")]
+struct BoundMethod {
+    function: TableFunction,
+    value: Py<PyAny>,
+}
+
+#[pymethods]
+impl BoundMethod {
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        let own = std::iter::once(self.value.bind(py).clone());
+        let args: SmallVec<[Object<'_>; 4]> = own.chain(args.iter()).collect();
+        self.function.overloads.call(py, &args, named)
+    }
+
+    #[getter]
+    fn __name__(&self) -> &'static str {
+        self.function.name
+    }
+
+    #[getter]
+    fn __self__<'py>(&self, py: Python<'py>) -> &Object<'py> {
+        self.value.bind(py)
+    }
+
+    #[getter]
+    fn __doc__(&self) -> String {
+        self.function.__doc__()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<method {} of an array>", self.function.name)
+    }
+}
+
+/// A function with a value as its first argument.
+pub(crate) fn method<'py>(
+    value: &Bound<'py, PyValue>,
+    name: &str,
+) -> PyResult<Option<Object<'py>>> {
+    let Some(overloads) = find(name).filter(|known| known.takes_value()) else { return Ok(None) };
+    let py = value.py();
+    let function = TableFunction { name: name_of(name, overloads), overloads };
+    // From now on Python finds it by itself, unless some values have components of the name.
+    if !Form::Complex.component_names().contains(&name) {
+        py.get_type::<PyValue>().setattr(name, Method(function))?;
+    }
+    let value = value.clone().unbind().into_any();
+    Ok(Some(Bound::new(py, BoundMethod { function, value })?.into_any()))
+}
+
+/// The function of a name; None if there is none.
+#[pyfunction]
+fn _function<'py>(py: Python<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
+    as_object(py, name)
+}
+
+/// The names of all functions that core's tables have.
+#[pyfunction]
+fn _function_names() -> Vec<&'static str> {
+    names().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// What somebody who misspelt a name may have meant.
+#[pyfunction]
+fn _similar(name: &str) -> String {
+    match &spelling::similar(name, names())[..] {
+        [] => String::new(),
+        similar => format!("; did you mean {}?", similar.join(", ")),
+    }
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_function, module)?)?;
+    module.add_function(wrap_pyfunction!(_function_names, module)?)?;
+    module.add_function(wrap_pyfunction!(_similar, module)?)
+}
