@@ -1,5 +1,6 @@
 """What editors and type checkers read is what the package has."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -42,10 +43,13 @@ with pc.no_grad():
 
 def test_mypy(tmp_path):
     pytest.importorskip("mypy")
-    use = tmp_path / "use.py"
+    use, stubs = tmp_path / "use.py", tmp_path / "stubs/porcini"
     use.write_text(USE)
+    stubs.mkdir(parents=True)
+    for name in ["__init__.pyi", "py.typed"]:
+        shutil.copy(Path(pc.__file__).parent / name, stubs)
     said = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(use)], capture_output=True, text=True,
-        env={"MYPYPATH": str(Path(pc.__file__).parent.parent), "PATH": ""},
+        env={"MYPYPATH": str(stubs.parent), "PATH": ""},
     )  # fmt: skip
     assert said.returncode == 0, said.stdout + said.stderr
