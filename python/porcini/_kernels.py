@@ -12,7 +12,9 @@ def _names(depth=2):
 
 def kernel(text):
     """A kernel written as text, a small typed subset of C: it is called with arrays, lane by lane, and is recorded like any
-    other operation. Numbers and kernels that the caller has may be used by name.
+    other operation. Numbers and kernels that the caller has may be used by name. Of a Python function, @pc.kernel, the source
+    is read: assignments, if, while, for over range, arithmetic, functions, numbers that it sees; a parameter without a type
+    takes any, `int` is an integer of 32 bits.
 
     >>> axpy = pc.kernel("T axpy(T a, T x, T y) { return a * x + y; }")
     >>> axpy(2, pc.Float([1, 2]), pc.Float([10, 20]))
@@ -21,7 +23,7 @@ def kernel(text):
     if callable(text):
         from ._from_python import translated
 
-        text = translated(text)
+        return _porcini._kernel(*translated(text))
     return _porcini._kernel(text, _names())
 
 

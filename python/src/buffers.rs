@@ -4,6 +4,7 @@
 //! needs it may end in a thread that has not Python's lock, or hold locks that others wait for who have it.
 #![expect(unsafe_code, reason = "buffers and DLPack hand over pointers")]
 
+use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
@@ -479,6 +480,18 @@ fn interleaved(real: &Array, imag: &Array) -> porcini_core::Result<Contents> {
     Ok((bytes.as_ptr().cast(), Box::new(bytes)))
 }
 
+thread_local! {
+    /// Why the last buffer of a thread could not be lent, with the address of whose it is.
+    static UNREAD: RefCell<Option<(usize, PyErr)>> = const { RefCell::new(None) };
+}
+
+/// Why the buffer of a value could not be lent just now. NumPy drops what buffers raise and asks another way, and an array
+/// tells once that a lane is out of bounds.
+pub(crate) fn take_failure(value: &Bound<'_, PyValue>) -> Option<PyErr> {
+    let of = value.as_ptr().addr();
+    UNREAD.take().filter(|(address, _)| *address == of).map(|(_, error)| error)
+}
+
 /// Fills a buffer with the entries of a value; evaluates.
 ///
 /// # Safety
@@ -500,7 +513,12 @@ pub(crate) unsafe fn lend(
         ));
     }
     let held = value.get().value().clone();
-    let export = Box::new(blocking(value.py(), || export(&held).map(Sent))?.0);
+    let exported = blocking(value.py(), || export(&held).map(Sent));
+    UNREAD.with_borrow_mut(|unread| {
+        let failure = exported.as_ref().err().map(|error| error.clone_ref(value.py()));
+        *unread = failure.map(|error| (value.as_ptr().addr(), error));
+    });
+    let export = Box::new(exported?.0);
     let wants = |what: c_int| flags & what == what;
     // What the fields point to is in the export, which lives until the buffer is given back.
     view.buf = export.first.cast_mut();

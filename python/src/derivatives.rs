@@ -11,6 +11,7 @@ use crate::custom::asking;
 use crate::errors::{OrRaise, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
+use crate::recursion::Level;
 use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -262,6 +263,7 @@ fn in_form<'py>(
     if object.is_instance_of::<PyValue>() {
         return made(object);
     }
+    let _level = Level::enter(py)?;
     if let Ok(dict) = object.cast::<PyDict>() {
         let found = PyDict::new(py);
         for (key, item) in dict.iter() {

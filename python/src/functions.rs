@@ -343,7 +343,7 @@ fn is_tensor(object: &Object<'_>) -> bool {
     if is_sequence(object) {
         let items = object.try_iter();
         return items.is_ok_and(|mut items| {
-            items.any(|item| item.is_ok_and(|item| is_tensor(&item) || is_sequence(&item)))
+            items.any(|item| item.is_ok_and(|item| is_sequence(&item) || is_tensor(&item)))
         });
     }
     object.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n > 1)

@@ -15,6 +15,7 @@ use crate::convert::{Given, answered, is_sequence};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
+use crate::recursion::Level;
 use crate::types::{self, Class, Kind as ClassKind};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -177,6 +178,7 @@ fn of_nested(
 /// An argument of a type's own function: numbers and lists take its lane type, and lists are vectors.
 fn entries_of(session: &Session, name: &str, dtype: DType, object: &Object<'_>) -> PyResult<Value> {
     if is_sequence(object) {
+        let _level = Level::enter(object.py())?;
         let parts = object.try_iter()?.map(|part| entries_of(session, name, dtype, &part?));
         return Ok(Value::vector(parts.collect::<PyResult<_>>()?));
     }

@@ -369,6 +369,9 @@ impl PyValue {
         dtype: Option<&Object<'py>>,
         copy: Option<bool>,
     ) -> PyResult<Object<'py>> {
+        if let Some(error) = buffers::take_failure(slf) {
+            return Err(error);
+        }
         let array = lists::to_numpy(slf, dtype)?;
         if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
     }

@@ -19,6 +19,7 @@ use crate::convert::{is_sequence, number, python_number};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::object::{self, PyValue};
+use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -193,6 +194,7 @@ fn exchanged(object: &Object<'_>) -> PyResult<Option<Exchanged>> {
     if let Ok(Some(number)) = number(object) {
         return Ok(Some(Exchanged::Number(number)));
     }
+    let _level = Level::enter(object.py())?;
     if is_sequence(object) {
         let items = object.try_iter()?.map(|item| exchanged(&item?));
         return Ok(items.collect::<PyResult<Option<Vec<_>>>>()?.map(Exchanged::List));

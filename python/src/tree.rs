@@ -9,6 +9,7 @@ use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::object::{self, PyValue};
 use crate::random::Generator;
+use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -52,6 +53,7 @@ impl Tree {
             arrays.extend(generator.get().arrays());
             return Ok(Self::Generator);
         }
+        let _level = Level::enter(object.py())?;
         let mut of = |object: Object<'_>| Self::of(session, &object, numbers, arrays);
         if let Ok(list) = object.cast::<PyList>() {
             return list.iter().map(&mut of).collect::<PyResult<_>>().map(Self::List);
@@ -157,6 +159,7 @@ impl Tree {
 
 /// The values in an object, in their order.
 pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()> {
+    let _level = Level::enter(object.py())?;
     if let Ok(value) = object.cast::<PyValue>() {
         found.push(value.get().value().clone());
     } else if let Ok(dict) = object.cast::<PyDict>() {

@@ -188,3 +188,36 @@ def test_refcounts_stay():
         x + 1
         memoryview(x).release()
     assert sys.getrefcount(pc.Float) - before[0] < 5 and sys.getrefcount(x) == before[1]
+
+
+class TestDepth:
+    def deep(self):
+        of_itself, at_itself, deep = [], {}, [pc.Float([1])]
+        of_itself.append(of_itself)
+        at_itself["a"] = at_itself
+        for _ in range(100_000):
+            deep = [deep]
+        return of_itself, at_itself, deep
+
+    @pytest.mark.parametrize(
+        "of",
+        [
+            pc.concat, pc.stack, pc.eval, pc.sin, pc.Float, pc.TensorXf, pc.Matrix3f, pc.backward, pc.detach,
+            lambda x: pc.where(x, x, x), lambda x: pc.while_loop(x, lambda *a: False, lambda *a: a),
+            lambda x: pc.grad(lambda y: y)(x), lambda x: pc.jacobian(lambda _: x)(pc.Float([1])),
+            lambda x: pc.Float([1]) + x, lambda x: pc.Float([1])[x], lambda x: pc.einsum("i,i->", x, x),
+            lambda x: pc.function(lambda y: pc.Float([1]))([x, pc.concat(x)]),
+        ],
+    )  # fmt: skip
+    def test_objects_in_objects(self, of):
+        for what in self.deep():
+            with pytest.raises((ValueError, TypeError, RecursionError)):
+                of(what)
+
+
+class TestNumPy:
+    def test_errors_reach_it(self):
+        # NumPy drops what the buffer raises, and asks another way.
+        for _ in range(2):
+            with pytest.raises(IndexError, match="index 9 out of bounds"):
+                np.asarray(pc.gather(pc.Float([1, 2]), pc.UInt32([0, 9])))

@@ -167,6 +167,44 @@ class TestRecorded:
         k = 3
         assert f(pc.Float([1, 2])).tolist() == [3, 26]
 
+    def test_what_objects_hold(self):
+        class Layer:
+            def __init__(self):
+                self.w, self.k, self.log = pc.Float([1, 2]), 2, []
+
+            @pc.function
+            def of(self, x):
+                return helper(self.w * x) * self.k
+
+            @pc.function
+            def step(self, x):
+                self.w = self.w - x
+                self.k += 1
+                self.log.append(self.w * 2)
+                return self.w
+
+        settings = {"bias": 1}
+
+        def helper(x):
+            return x + settings["bias"]
+
+        layer, ones = Layer(), pc.Float([1, 1])
+        for _ in range(2):
+            assert layer.of(ones).tolist() == [4, 6] and Layer.of.n_recordings == 1
+        layer.w, layer.k = pc.Float([5, 6]), 1
+        assert layer.of(ones).tolist() == [6, 7]
+        settings["bias"] = 10
+        assert layer.of(ones).tolist() == [15, 16]
+        # What a call puts elsewhere is put there by each call.
+        assert [layer.step(ones).tolist() for _ in range(3)] == [[4, 5], [3, 4], [2, 3]]
+        assert layer.k == 4 and [x.tolist() for x in layer.log] == [[8, 10], [6, 8], [4, 6]]
+
+    def test_what_holds_itself(self):
+        around = {"x": pc.Float([3])}
+        around["me"] = around
+        f = pc.function(lambda d: d["me"]["x"] + 1)
+        assert f(around).tolist() == f(around).tolist() == [4] and f.n_recordings == 1
+
     def test_lanes_cannot_be_read(self):
         f = pc.function(lambda x: x + 1 if x > 0 else x)
         with pytest.raises(RuntimeError, match="no lanes"):
@@ -193,35 +231,6 @@ class TestKernels:
         x = pc.Float([1, 2, 3])
         pc.kernel("void w(inout raw float y) { y[i] = y[i] * 2; }")(x)
         assert x.tolist() == [2, 4, 6]
-
-    def test_of_python(self):
-        @pc.kernel
-        def collatz(x: int) -> int:
-            """How many steps to 1."""
-            n = 0
-            while x > 1:
-                if x % 2 == 0:
-                    x = x // 2
-                else:
-                    x = 3 * x + 1
-                n += 1
-            return n
-
-        assert collatz(pc.Int32([1, 7, 10])).tolist() == [0, 16, 6]
-
-        @pc.kernel
-        def poly(x, a, b):
-            s = a
-            for k in range(3):
-                s = s * x + b
-            return s if -1 < x < 5 and not x == 4 else math.sqrt(x)
-
-        assert poly(pc.Float([2, 9]), 1.0, 1.0).tolist() == [15, 3]
-        with pytest.raises(SyntaxError, match="kernel bad: .*write the kernel as text"):
-
-            @pc.kernel
-            def bad(x):
-                return [x]
 
     def test_reductions(self):
         l2 = pc.reduction("T l2(T x)", map="x * x", reduce="a + b", post="sqrt(a)", identity=0)

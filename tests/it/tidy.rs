@@ -126,13 +126,13 @@ const KERNEL: Layers = &[
 
 /// The layers of the Python package.
 const PYTHON: Layers = &[
-    &["names"],
+    &["names", "recursion"],
     &["errors", "docs"],
     &["home", "interrupt"],
     &["object", "types"],
     &["convert", "buffers", "lists", "pickle", "arguments"],
     &["make", "makers", "functions", "random"],
-    &["callable", "index", "numpy", "tree"],
+    &["callable", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["methods"],
 ];
