@@ -1,13 +1,16 @@
 //! NumPy's functions as ours: `np.sin(x)` where x is one of our values (`__array_ufunc__`, `__array_function__`).
 
 use porcini_core::Session;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::convert::{Given, python_number};
 use crate::functions::find;
 use crate::home;
+use crate::lists;
 use crate::object::{self, PyValue};
+use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -20,10 +23,10 @@ pub(crate) fn of_ufunc<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Object<'py>> {
     let name: String = ufunc.getattr("__name__")?.extract()?;
-    let refused = || py.NotImplemented().into_bound(py);
     if method != "__call__" || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
-        return Ok(refused());
+        return by_numpy(ufunc, method, inputs, kwargs);
     }
+    let all = inputs;
     let inputs: Vec<Object<'py>> = inputs.iter().collect();
     let operator = OPERATORS.iter().find(|(known, _)| *known == name);
     if let Some((_, operator)) = operator {
@@ -37,8 +40,20 @@ pub(crate) fn of_ufunc<'py>(
         UFUNCS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, own)| own);
     match find(name) {
         Some(overloads) if overloads.is_lane_by_lane() => overloads.call(py, &inputs, None),
-        _ => Ok(refused()),
+        _ => by_numpy(ufunc, method, all, kwargs),
     }
+}
+
+/// NumPy's own function, of what the lanes of values are.
+fn by_numpy<'py>(
+    ufunc: &Object<'py>,
+    method: &str,
+    inputs: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let kwargs = kwargs.map(|kwargs| as_numpy_all(kwargs)).transpose()?;
+    let kwargs = kwargs.as_ref().map(|kwargs| kwargs.cast::<PyDict>()).transpose()?;
+    ufunc.getattr(method)?.call(as_numpy_all(inputs)?.cast::<PyTuple>()?, kwargs)
 }
 
 /// An object as one of our values, or the number that it is.
@@ -83,7 +98,7 @@ const OPERATORS: [(&str, &str); 26] = [
 ];
 
 /// Ufuncs whose rows are called otherwise. NumPy's maximum is ours: both propagate NaN.
-const UFUNCS: [(&str, &str); 9] = [
+const UFUNCS: [(&str, &str); 10] = [
     ("arcsin", "asin"),
     ("arccos", "acos"),
     ("arctan", "atan"),
@@ -93,17 +108,15 @@ const UFUNCS: [(&str, &str); 9] = [
     ("arctanh", "atanh"),
     ("fmax", "max"),
     ("fmin", "min"),
+    ("sign", "sgn"),
 ];
 
-/// Functions of NumPy that mean the same as ours of the name, or of another one.
-const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
+/// Functions of NumPy that mean the same as ours of the name, or of another one. Not among them: `max` and its like, which
+/// go past NaN here; `outer`, `take`, `tile` and `repeat`, which there are about all entries in one row.
+const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("sum", "hsum"),
     ("prod", "hprod"),
     ("mean", "hmean"),
-    ("amin", "hmin"),
-    ("amax", "hmax"),
-    ("min", "hmin"),
-    ("max", "hmax"),
     ("cumsum", "cumsum"),
     ("cumprod", "cumprod"),
     ("concatenate", "concat"),
@@ -113,8 +126,6 @@ const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
     ("where", "where"),
     ("sort", "sort"),
     ("argsort", "argsort"),
-    ("argmin", "argmin"),
-    ("argmax", "argmax"),
     ("median", "median"),
     ("quantile", "quantile"),
     ("percentile", "percentile"),
@@ -123,9 +134,7 @@ const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
     ("any", "any"),
     ("all", "all"),
     ("dot", "matmul"),
-    ("vdot", "vdot"),
     ("inner", "inner"),
-    ("outer", "outer"),
     ("kron", "kron"),
     ("tensordot", "tensordot"),
     ("transpose", "permute"),
@@ -141,8 +150,6 @@ const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
     ("fliplr", "fliplr"),
     ("flipud", "flipud"),
     ("rot90", "rot90"),
-    ("tile", "tile"),
-    ("repeat", "repeat"),
     ("diff", "diff"),
     ("clip", "clip"),
     ("unique", "unique"),
@@ -157,19 +164,24 @@ const NUMPY_FUNCTIONS: [(&str, &str); 68] = [
     ("zeros_like", "zeros_like"),
     ("ones_like", "ones_like"),
     ("full_like", "full_like"),
-    ("tril", "tril"),
-    ("triu", "triu"),
-    ("trace", "trace"),
     ("diag", "diag"),
     ("nansum", "nansum"),
     ("nanmean", "nanmean"),
     ("count_nonzero", "count_nonzero"),
-    ("take", "take"),
 ];
 
-/// Modules of NumPy whose functions are called as ours.
-const NUMPY_MODULES: [&str; 2] = ["numpy.linalg", "numpy.fft"];
+/// Those of numpy.linalg.
+const LINALG: &[(&str, &str)] = &[
+    ("solve", "solve"),
+    ("inv", "inv"),
+    ("det", "det"),
+    ("cholesky", "cholesky"),
+    ("norm", "norm"),
+    ("eigh", "eigh"),
+    ("pinv", "pinv"),
+];
 
+/// What a function of NumPy is of values: ours where it means the same, else NumPy's own of what their lanes are.
 pub(crate) fn of_numpy_function<'py>(
     py: Python<'py>,
     function: &Object<'py>,
@@ -179,12 +191,77 @@ pub(crate) fn of_numpy_function<'py>(
     let name: String = function.getattr("__name__")?.extract()?;
     let module =
         function.getattr("__module__").map_or_else(|_| String::new(), |module| module.to_string());
-    let own = if NUMPY_MODULES.contains(&module.as_str()) {
+    let own = if module == "numpy.fft" {
         Some(name.as_str())
     } else {
-        NUMPY_FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, own)| *own)
+        let table = if module == "numpy.linalg" { LINALG } else { NUMPY_FUNCTIONS };
+        table.iter().find(|(known, _)| *known == name).map(|(_, own)| *own)
     };
-    let Some(overloads) = own.and_then(find) else { return Ok(py.NotImplemented().into_bound(py)) };
-    let args: Vec<Object<'py>> = args.iter().collect();
-    overloads.call(py, &args, Some(kwargs).filter(|kwargs| !kwargs.is_empty()))
+    if let Some(overloads) = own.and_then(find)
+        && let Some((args, named)) = by_names(function, args, kwargs)?
+    {
+        match overloads.call(py, &args, Some(&named).filter(|named| !named.is_empty())) {
+            // NumPy knows forms that ours do not.
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => {}
+            done => return done,
+        }
+    }
+    function
+        .call(as_numpy_all(args.as_any())?.cast::<PyTuple>()?, Some(as_numpy_all(kwargs)?.cast()?))
+}
+
+/// Arguments with those that NumPy has a default for by their names, which ours share; None if there is none of the name.
+fn by_names<'py>(
+    function: &Object<'py>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Option<(Vec<Object<'py>>, Bound<'py, PyDict>)>> {
+    let py = function.py();
+    let inspect = py.import("inspect")?;
+    let (Ok(signature), empty) =
+        (inspect.call_method1("signature", (function,)), inspect.getattr("_empty")?)
+    else {
+        return Ok(None);
+    };
+    let bound = signature.call_method("bind", args, Some(kwargs))?;
+    let parameters = signature.getattr("parameters")?;
+    let (mut placed, named) = (Vec::new(), PyDict::new(py));
+    for entry in bound.getattr("arguments")?.call_method0("items")?.try_iter()? {
+        let (name, value): (String, Object<'py>) = entry?.extract()?;
+        let default = parameters.get_item(&name)?.getattr("default")?;
+        let is_value = default.is(&empty) || ["x", "y"].contains(&name.as_str());
+        if is_value {
+            placed.push(value);
+        } else if name == "ddof" {
+            return Ok(None);
+        } else if !value.is(&default) {
+            named.set_item(name, value)?;
+        }
+    }
+    Ok(Some((placed, named)))
+}
+
+/// Values in an object as arrays of NumPy.
+fn as_numpy_all<'py>(object: &Object<'py>) -> PyResult<Object<'py>> {
+    let py = object.py();
+    if let Ok(value) = object.cast::<PyValue>() {
+        return lists::to_numpy(value, None);
+    }
+    let _level = Level::enter(py)?;
+    if let Ok(list) = object.cast::<PyList>() {
+        let items = list.iter().map(|item| as_numpy_all(&item)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyList::new(py, items)?.into_any());
+    }
+    if let Ok(tuple) = object.cast::<PyTuple>() {
+        let items = tuple.iter().map(|item| as_numpy_all(&item)).collect::<PyResult<Vec<_>>>()?;
+        return Ok(PyTuple::new(py, items)?.into_any());
+    }
+    if let Ok(dict) = object.cast::<PyDict>() {
+        let found = PyDict::new(py);
+        for (key, item) in dict {
+            found.set_item(key, as_numpy_all(&item)?)?;
+        }
+        return Ok(found.into_any());
+    }
+    Ok(object.clone())
 }

@@ -115,13 +115,13 @@ def test_functions_of_numpy():
     assert type(np.float32(2) * x) is pc.Float and (np.float32(2) * x).tolist() == [2, 8, 18]
     assert np.maximum(x, 4).tolist() == [4, 4, 9] and np.arctan2(x, x).tolist()[0] == pytest.approx(0.785398)
     assert np.mod(pc.Int32([-7]), 3).tolist() == [2] and np.floor_divide(pc.Int32([-7]), 2).tolist() == [-4]
-    assert type(np.sum(x)) is pc.Float and np.sum(x).tolist() == [14] and np.max(x).tolist() == [9]
+    assert type(np.sum(x)) is pc.Float and np.sum(x).tolist() == [14] and np.max(x) == 9
     t = pc.TensorXf([[1, 2], [3, 4]])
     assert np.sum(t, axis=0).tolist() == [4, 6] and np.concatenate([x, x]).size == 6
     assert np.linalg.det(t).tolist() == [pytest.approx(-2)] or float(np.linalg.det(t)) == pytest.approx(-2)
     assert np.where(x > 2, x, 0).tolist() == [0, 4, 9]
-    with pytest.raises(TypeError):
-        np.spacing(x)
+    # What there is nothing for is NumPy's own.
+    assert isinstance(np.spacing(x), np.ndarray)
 
 
 def test_pandas():
