@@ -10,6 +10,8 @@ Classes are Float, Int32, Mask and so on, Vector3f, Matrix4f, Complex2f, Quatern
 scripts is one of this module, and a method of its first argument; help(pc.sort) tells more.
 """
 
+import builtins
+
 from . import _porcini
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
@@ -30,11 +32,24 @@ plan = _porcini.explain
 
 def __getattr__(name):
     # Functions of core's tables are made when they are first asked for: there are hundreds, and imports are short.
+    if name == "__all__":  # import *: Python's own functions stay what they are
+        return [name for name in __dir__() if not hasattr(builtins, name)]
     made = _porcini._function(name)
     if made is None:
         raise AttributeError(f"module porcini has no {name}{_porcini._similar(name)}")
     globals()[name] = made
     return made
+
+
+def array(object, dtype=None):
+    """As asarray, of memory of its own: what is written to object afterwards is not seen.
+
+    >>> pc.array([1.5, 2])
+    [1.5, 2]
+    """
+    if not isinstance(object, _porcini.Array) and hasattr(object, "__dlpack__"):
+        object = object.clone() if hasattr(object, "clone") else object.copy() if hasattr(object, "copy") else object
+    return _porcini.asarray(object, dtype)
 
 
 def __dir__():

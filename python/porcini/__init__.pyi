@@ -493,8 +493,16 @@ def argwhere(t: Any) -> Any:
     """The numbers of the entries that are not 0, or true, as rows: one for each of them, a column for each axis. Evaluates."""
     ...
 
+def array(object: Any, dtype: Any = ...) -> Any:
+    """As asarray, of memory of its own: what is written to object afterwards is not seen."""
+    ...
+
 def array_equal(a: Any, b: Any) -> Any:
     """Whether two arrays or tensors have the same shape and equal entries; NaN equals nothing. Evaluates."""
+    ...
+
+def asarray(object: Any, dtype: Any = ...) -> Any:
+    """Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be."""
     ...
 
 def asin(x: Any) -> Any:

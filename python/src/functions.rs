@@ -19,7 +19,7 @@ use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::home;
 use crate::interrupt::blocking;
-use crate::makers::{made_by, made_of_type};
+use crate::makers::{made_by, made_of_type, without_dtype};
 use crate::object::{self, PyValue};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -170,6 +170,19 @@ impl Overloads {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
+        self.called(py, args, named).map_err(|error| {
+            // That a form does not take something is between forms.
+            let is_unfit = error.is_instance_of::<Unfit>(py);
+            if is_unfit { PyTypeError::new_err(error.value(py).to_string()) } else { error }
+        })
+    }
+
+    fn called<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
         let session = home::session(py)?;
         if named.is_none()
             && let Some(result) = self.of_plain(py, session, args)?
@@ -209,12 +222,13 @@ impl Overloads {
         if let Some(result) = self.by_rows(session, &self.tensor_rows, args, named, &mut wrong) {
             return result;
         }
+        let (typed, dtype) = without_dtype(named)?;
+        let n_typed = args.len() + typed.as_ref().map_or(0, |named| named.len());
         if let Some(row) = self.makers.iter().find(|row| {
-            let known =
-                named.map_or(0, |named| usize::from(named.contains("dtype").unwrap_or_default()));
-            (row.n_required..=row.parameters.len()).contains(&(n - known))
+            (row.n_required..=row.parameters.len()).contains(&n_typed)
+                && takes_names(row, args.len(), typed.as_ref())
         }) {
-            return made_of_type(session, row, args, named);
+            return made_of_type(py, row, args, typed.as_ref(), dtype.as_ref());
         }
         if let (Some((_, name)), 1) =
             (OF_ALL.iter().find(|(name, _)| *name == self.name), args.len())

@@ -60,7 +60,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for name in names {
         base.setattr(name, Maker { name })?;
     }
-    Ok(())
+    module.add_function(wrap_pyfunction!(asarray, module)?)
 }
 
 pub(crate) fn made_by<'py>(
@@ -188,30 +188,57 @@ fn entries_of(session: &Session, name: &str, dtype: DType, object: &Object<'_>) 
     }
 }
 
+/// Arguments by name without the type, and the type.
+pub(crate) fn without_dtype<'py>(
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Option<Bound<'py, PyDict>>, Option<Object<'py>>)> {
+    let Some(named) = named else { return Ok((None, None)) };
+    let Some(dtype) = named.get_item("dtype")? else { return Ok((Some(named.clone()), None)) };
+    let rest = named.copy()?;
+    rest.del_item("dtype")?;
+    Ok((Some(rest), Some(dtype).filter(|dtype| !dtype.is_none())))
+}
+
+/// Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be.
+///
+/// >>> pc.asarray([1, 2, 3])
+/// [1, 2, 3]
+/// >>> pc.asarray([[1, 2], [3, 4]], dtype=pc.Float64).dtype
+/// 'float64'
+#[pyfunction]
+#[pyo3(signature = (object, dtype=None))]
+fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+    let (py, session) = (object.py(), home::session(object.py())?);
+    let dtype = dtype.map(lane_type).transpose()?;
+    let value = match Given::expected(session, "asarray", object)? {
+        Given::Number(number) => {
+            let dtype = dtype.unwrap_or(DType::of(number));
+            session.full(dtype, number, 1).map(Value::Array).or_raise()?
+        }
+        Given::Value(value) => match dtype {
+            Some(dtype) => value.cast(dtype).or_raise()?,
+            None => value,
+        },
+        Given::Numbers(_) | Given::Complex(..) => {
+            let got = got(object);
+            return Err(wrong_type(format!("asarray: got {got}, expected reals; Complex2f takes it")));
+        }
+    };
+    object::of(py, value)
+}
+
 /// `zeros((2, 3), dtype=Float64)`
 pub(crate) fn made_of_type<'py>(
-    session: &Session,
+    py: Python<'py>,
     row: &'static Row,
     args: &[Object<'py>],
     named: Option<&Bound<'py, PyDict>>,
+    dtype: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
-    let py = match (args.first(), named) {
-        (Some(first), _) => first.py(),
-        (None, Some(named)) => named.py(),
-        (None, None) => {
-            return Err(PyTypeError::new_err(format!("{}: got no arguments", row.name)));
-        }
-    };
-    let named = named.map(|named| named.copy()).transpose()?;
-    let mut dtype = None;
-    if let Some(named) = &named
-        && let Some(object) = named.get_item("dtype")?
-    {
-        dtype = Some(lane_type(&object)?);
-        named.del_item("dtype")?;
-    }
+    let session = home::session(py)?;
+    let dtype = dtype.map(lane_type).transpose()?;
     // What counts counts in integers, unless it is told floats.
-    let given = arguments(session, row, args, named.as_ref())?;
+    let given = arguments(session, row, args, named)?;
     let whole = row.name == "arange"
         && given
             .iter()

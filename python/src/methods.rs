@@ -17,7 +17,7 @@ use crate::interrupt::blocking;
 use crate::names::as_python;
 use crate::object::{self, PyValue, lane, lanes};
 use crate::{
-    buffers, callable, derivatives, functions as tables, home, index, lists, make, numpy, pickle,
+    buffers, callable, derivatives, functions as tables, home, index, lists, make, makers, numpy, pickle,
 };
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -403,6 +403,20 @@ impl PyValue {
             }
         };
         PyTuple::new(py, extents)
+    }
+
+    /// Bytes of all lanes, of which there may be no memory yet.
+    #[getter]
+    fn nbytes(&self) -> u64 {
+        let value = self.value();
+        value.leaves().into_iter().map(|array| array.size() * array.dtype().bytes() as u64).sum()
+    }
+
+    /// Lanes converted to a type: a class such as Float64, or a name as NumPy's.
+    fn astype<'py>(slf: &Bound<'py, Self>, dtype: &Object<'py>) -> PyResult<Object<'py>> {
+        let value = slf.get().value().clone();
+        let cast = Argument::from(&value).cast(makers::lane_type(dtype)?).or_raise()?;
+        object::of(slf.py(), cast)
     }
 
     /// Number of axes.
