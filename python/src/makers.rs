@@ -73,7 +73,9 @@ pub(crate) fn made_by<'py>(
     let session = home::session(py)?;
     let unknown = || {
         let class = class.name().map_or_else(|_| String::new(), |name| name.to_string());
-        PyTypeError::new_err(format!("{class} makes no {name}"))
+        PyTypeError::new_err(format!(
+            "{class} makes no {name}; write {name}(x, ..) without {class}, or {class}({name}(x, ..))"
+        ))
     };
     let known = types::kind_of(class)?.ok_or_else(unknown)?;
     if let ClassKind::Nested(nested) = &known.kind
@@ -221,7 +223,9 @@ fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<O
         },
         Given::Numbers(_) | Given::Complex(..) => {
             let got = got(object);
-            return Err(wrong_type(format!("asarray: got {got}, expected reals; Complex2f takes it")));
+            return Err(wrong_type(format!(
+                "asarray: got {got}, expected reals; Complex2f takes it"
+            )));
         }
     };
     object::of(py, value)

@@ -17,7 +17,8 @@ use crate::interrupt::blocking;
 use crate::names::as_python;
 use crate::object::{self, PyValue, lane, lanes};
 use crate::{
-    buffers, callable, derivatives, functions as tables, home, index, lists, make, makers, numpy, pickle,
+    buffers, callable, derivatives, functions as tables, home, index, lists, make, makers, numpy,
+    pickle,
 };
 
 type Object<'py> = Bound<'py, PyAny>;

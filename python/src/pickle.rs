@@ -11,6 +11,7 @@ use crate::errors::OrRaise;
 use crate::home;
 use crate::interrupt::blocking;
 use crate::object::{self, PyValue};
+use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -49,6 +50,7 @@ fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
         let dtype = dtype.ok_or_else(|| PyValueError::new_err(format!("no type {name}")))?;
         session.from_bytes(dtype, &bytes).or_raise()
     };
+    let _level = Level::enter(state.py())?;
     let kind: String = state.get_item(0)?.extract()?;
     let second = state.get_item(1)?;
     if kind == "array" {

@@ -5,6 +5,7 @@ use std::sync::{PoisonError, RwLock};
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
 use porcini_core::{Array, Operand, Scalar, Value};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
@@ -194,6 +195,14 @@ macro_rules! draws {
                 Ok(())
             }
 
+            fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+                let restore = slf.py().import("porcini._porcini")?.getattr("_generator")?;
+                let parts = slf.get().arrays().map(|part| object::of(slf.py(), part.into()));
+                let [state, inc] = parts;
+                let parts = PyTuple::new(slf.py(), [state?, inc?])?;
+                Ok(PyTuple::new(slf.py(), [restore, parts.into_any()])?.into_any())
+            }
+
             fn __repr__(&self) -> String {
                 format!("PCG32 of {} lanes", self.rng().lanes())
             }
@@ -236,7 +245,17 @@ fn below<'py>(
     })
 }
 
+/// The generator that a pickle holds.
+#[pyfunction]
+fn _generator(py: Python<'_>, state: &Object<'_>, inc: &Object<'_>) -> PyResult<Generator> {
+    let mut rng = Pcg32::new(home::session(py)?, seed(Some(state), 0)?, 0_u64).or_raise()?;
+    rng.set_state(seed(Some(state), 0)?).or_raise()?;
+    rng.set_inc(seed(Some(inc), 0)?).or_raise()?;
+    Ok(Generator(RwLock::new(rng)))
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_generator, module)?)?;
     module.add("PCG32_DEFAULT_STATE", PCG32_DEFAULT_STATE)?;
     module.add("PCG32_DEFAULT_STREAM", PCG32_DEFAULT_STREAM)?;
     module.add_class::<Generator>()

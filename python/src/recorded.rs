@@ -10,7 +10,7 @@ use porcini_core::{Array, Recorded, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::errors::{OrRaise, raised};
+use crate::errors::{OrRaise, got, raised, wrong_type};
 use crate::home;
 use crate::object::PyValue;
 use crate::random::Generator;
@@ -99,6 +99,10 @@ impl Function {
             change(py, slot, tree, &mut outputs)?;
         }
         recording.result.with(py, &mut outputs)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<recorded {}>", self.f.bind(py).repr()?))
     }
 
     /// How many forms of arguments it was recorded for.
@@ -220,8 +224,18 @@ fn recorded(
 /// >>> f(pc.Float([1, 2])), f(pc.Float([0, 1]))
 /// ([0.841471, 1.81859], [0, 0.841471])
 #[pyfunction(name = "function")]
-fn function_of(f: Py<PyAny>) -> Function {
-    Function { f, recordings: Mutex::default() }
+fn function_of<'py>(f: &Object<'py>) -> PyResult<Bound<'py, Function>> {
+    if !f.is_callable() {
+        return Err(wrong_type(format!("function: got {}, expected a function", got(f))));
+    }
+    let function = Function { f: f.clone().unbind(), recordings: Mutex::default() };
+    let function = Bound::new(f.py(), function)?;
+    for name in ["__name__", "__qualname__", "__doc__", "__module__"] {
+        if let Some(named) = f.getattr_opt(name)? {
+            function.setattr(name, named)?;
+        }
+    }
+    Ok(function)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

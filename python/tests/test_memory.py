@@ -1,6 +1,8 @@
 """Arrays of NumPy, pandas, PyTorch, JAX and others, in and out."""
 
+import copy
 import gc
+import pickle
 import sys
 import weakref
 
@@ -188,6 +190,14 @@ def test_refcounts_stay():
         x + 1
         memoryview(x).release()
     assert sys.getrefcount(pc.Float) - before[0] < 5 and sys.getrefcount(x) == before[1]
+
+
+def test_pickles_of_generators():
+    rng = pc.PCG32.seeded(3, 7)
+    rng.next_uint32()
+    others = [pickle.loads(pickle.dumps(rng)), copy.deepcopy(rng)]
+    drawn = rng.next_uint32().tolist()
+    assert all(other.next_uint32().tolist() == drawn for other in others)
 
 
 class TestDepth:

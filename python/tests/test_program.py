@@ -123,6 +123,16 @@ class TestDerivatives:
         with pytest.raises(ValueError, match="differences"):
             pc.check_gradients(pc.custom(lambda x: x, backward=lambda v, x: 2 * v), pc.Float64([1]))
 
+    def test_inside_no_grad(self):
+        x, w = pc.Float([1, 2]), pc.Float([3, 4])
+        pc.enable_grad(w)
+        with pc.no_grad():
+            assert pc.grad(lambda x: x * x)(x).tolist() == [2, 4]
+            assert pc.jacobian(lambda x: x * x)(x).tolist() == [[2, 0], [0, 4]]
+            assert pc.vjp(lambda x: x * x, (x,), pc.Float([1, 10]))[1].tolist() == [2, 40]
+            assert pc.jvp(lambda x: x * x, (x,), (pc.Float([1, 10]),))[1].tolist() == [2, 40]
+            assert not pc.requires_grad(w * 2)
+
 
 class TestRecorded:
     def test_once(self):
@@ -198,6 +208,16 @@ class TestRecorded:
         # What a call puts elsewhere is put there by each call.
         assert [layer.step(ones).tolist() for _ in range(3)] == [[4, 5], [3, 4], [2, 3]]
         assert layer.k == 4 and [x.tolist() for x in layer.log] == [[8, 10], [6, 8], [4, 6]]
+
+    def test_is_called_as_its_function(self):
+        @pc.function
+        def f(x):
+            """Twice."""
+            return x * 2
+
+        assert f.__name__ == "f" and f.__doc__ == "Twice." and repr(f).startswith("<recorded <function")
+        with pytest.raises(TypeError, match="got 3, expected a function"):
+            pc.function(3)
 
     def test_what_holds_itself(self):
         around = {"x": pc.Float([3])}

@@ -203,3 +203,20 @@ class TestErrors:
         with pytest.raises(MemoryError):
             pc.eval(pc.Float.arange(10**13) + 1)
         assert (pc.Float([1]) + 1).tolist() == [2], "the session goes on"
+
+
+def test_makers_of_any_type():
+    assert type(pc.asarray([1, 2])) is pc.Int32 and type(pc.asarray([[1.5, 2]])) is pc.TensorXf
+    assert pc.asarray([1, 2], dtype=pc.Float64).dtype == "float64" and pc.array(3).tolist() == [3]
+    x = pc.Float([1.5, 2.5])
+    assert x.astype(pc.Int32).tolist() == [1, 2] and x.astype("float64").nbytes == 16
+    with pytest.raises(TypeError, match="endpont"):
+        pc.linspace(0, 1, n=3, endpont=False)
+    with pytest.raises(TypeError, match=r"gather\(x, ..\) without Float"):
+        pc.gather(pc.Float, x, pc.UInt32([0]))
+
+
+def test_import_of_all_names():
+    names = {}
+    exec("from porcini import *", names)
+    assert "sin" in names and "Float" in names and "eval" not in names

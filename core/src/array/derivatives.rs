@@ -411,12 +411,13 @@ impl Session {
         self.with_table(|table| _ = table.recording.exchange_tracking(before.0));
     }
 
-    /// Runs `work`, a function of marked arrays whose derivative is asked for behind it.
+    /// Runs `work`, a function of marked arrays whose derivative is asked for behind it: it is tracked, inside
+    /// [`Session::no_grad`] too.
     pub fn differentiating<R>(&self, work: impl FnOnce() -> R) -> R {
         self.meanwhile(
             |table| table.recording.differentiated += 1,
             |table| table.recording.differentiated -= 1,
-            work,
+            || self.with_tracking(true, work),
         )
     }
 
