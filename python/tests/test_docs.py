@@ -55,3 +55,24 @@ def test_the_readme():
 
     page = Path(__file__).parent.parent / "README.md"
     assert run("README", page.read_text()) >= 5
+
+
+def test_the_notebook():
+    """Its cells run, and give what it shows."""
+    import json
+    from pathlib import Path
+
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    shown = nbformat.reads((Path(__file__).parent.parent / "examples/first.ipynb").read_text(), 4)
+    made = nbformat.from_dict(json.loads(json.dumps(shown)))
+    nbclient.NotebookClient(made, timeout=120, kernel_name="python3").execute()
+
+    def texts(notebook):
+        return [output.data.get("text/plain") for cell in notebook.cells for output in cell.get("outputs", []) if "data" in output]
+
+    assert len(texts(shown)) >= 8
+    # Of listings only that there is one: they have numbers that go up.
+    for cell_shown, cell_made in zip(shown.cells, made.cells):
+        if "whos" not in cell_shown.source:
+            assert texts(nbformat.from_dict({"cells": [cell_made]})) == texts(nbformat.from_dict({"cells": [cell_shown]}))
