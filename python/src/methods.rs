@@ -307,6 +307,13 @@ impl PyValue {
         blocking(slf.py(), || value.to_text(&Options::default()))
     }
 
+    /// As notebooks show it. Text alone where something went wrong, which its text tells.
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
+        let value = slf.get().value().clone();
+        let html = blocking(slf.py(), || Ok(porcini_script::html_of(&value)))?;
+        Ok(html.ok().map(|html| as_python(&html).into_owned()))
+    }
+
     fn __format__(slf: &Bound<'_, Self>, how: &Bound<'_, PyAny>) -> PyResult<String> {
         if how.len()? == 0 {
             return Self::__repr__(slf);

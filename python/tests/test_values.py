@@ -220,3 +220,11 @@ def test_import_of_all_names():
     names = {}
     exec("from porcini import *", names)
     assert "sin" in names and "Float" in names and "eval" not in names
+
+
+def test_html():
+    grid = pc.TensorXf([[1, 2], [3, 4]])._repr_html_()
+    assert grid.count("<tr>") == 2 and "TensorXf, [2, 2]" in grid
+    assert "[1, 2]" in pc.Float([1, 2])._repr_html_() and len(pc.Float.arange(100_000)._repr_html_()) < 2000
+    # Its text tells what went wrong.
+    assert pc.gather(pc.Float([1, 2]), pc.UInt32([0, 9]))._repr_html_() is None

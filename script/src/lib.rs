@@ -33,6 +33,7 @@ pub use options::{MOST_THREADS, Options, parse_bytes};
 #[cfg(feature = "clap")]
 pub use sandbox_arguments::SandboxArguments;
 pub use show::forms::{DisplayTarget, Shown, drawing};
+pub use show::html::html_of;
 pub use show::outcome::Outcome;
 pub use show::plot::tint::Graphics;
 pub use show::wrap::fitted;

@@ -2,12 +2,12 @@
 //! matrix in it; lists of maps, and maps of columns, as
 //! tables; everything else as its text.
 
-use porcini_core::Array;
 use porcini_core::tensor::Tensor;
 use porcini_core::value::show::{Cells, Options, Shown};
+use porcini_core::{Array, Value};
 use rhai::Dynamic;
 
-use crate::fault::{IntoFault, Result};
+use crate::fault::{Fault, IntoFault, Result};
 use crate::show::display;
 use crate::show::markup::{PRE, write_escaped};
 use crate::show::plot::Picture;
@@ -27,6 +27,16 @@ const GRID_STYLE: &str =
     "<style>table.porcini-grid td { text-align: right; white-space: nowrap }</style>";
 /// A line beside what matters.
 const GREY: &str = "<div style=\"color: var(--jp-ui-font-color2, #767676); font-size: 85%\">";
+
+/// A value as HTML, as notebooks show it: its lanes as text, a tensor as a grid, of what is long both ends, and a line of what
+/// it is and where. Evaluates.
+///
+/// # Errors
+/// What went wrong, as a text.
+pub fn html_of(value: &Value) -> std::result::Result<String, String> {
+    let value = Dynamic::from(ArrayRef::from(value.clone()));
+    html(&value, &PrintOptions::default()).map_err(|error| Fault::of(&error).message)
+}
 
 /// A script value as HTML. Arrays are evaluated; at most [`MOST_ROWS`] lanes are read back.
 pub(crate) fn html(value: &Dynamic, options: &PrintOptions) -> Result<String> {
