@@ -249,24 +249,6 @@ fn shaped(array: Array, extents: &[u64]) -> PyResult<Given> {
     Tensor::new(&array, extents).map(|tensor| Given::Value(Value::Tensor(tensor))).or_raise()
 }
 
-fn dlpack_type(dtype: DLDataType) -> Option<DType> {
-    let known = |own: DType| match own {
-        DType::Mask => DLDataType::BOOL,
-        DType::I8 => DLDataType::I8,
-        DType::U8 => DLDataType::U8,
-        DType::I16 => DLDataType::I16,
-        DType::U16 => DLDataType::U16,
-        DType::F16 => DLDataType::scalar(DLDataTypeCode::FLOAT, 16),
-        DType::I32 => DLDataType::I32,
-        DType::U32 => DLDataType::U32,
-        DType::I64 => DLDataType::I64,
-        DType::U64 => DLDataType::U64,
-        DType::F32 => DLDataType::F32,
-        DType::F64 => DLDataType::F64,
-    };
-    DType::ALL.into_iter().find(|&own| known(own) == dtype)
-}
-
 const VERSIONED: &CStr = c"dltensor_versioned";
 const LEGACY: &CStr = c"dltensor";
 
@@ -346,7 +328,7 @@ fn of_managed<M: ManagedTensorBase + 'static>(
         let bits = if part == DType::F64 { 128 } else { 64 };
         described.dtype() == DLDataType::scalar(DLDataTypeCode::COMPLEX, bits)
     });
-    let dtype = complex.or_else(|| dlpack_type(described.dtype()));
+    let dtype = complex.or_else(|| DType::of_dlpack(described.dtype()));
     let dtype = dtype.ok_or_else(|| {
         PyTypeError::new_err(format!(
             "DLPack: elements of {:?} are none that we know",

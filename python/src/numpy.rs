@@ -24,7 +24,7 @@ pub(crate) fn of_ufunc<'py>(
 ) -> PyResult<Object<'py>> {
     let name: String = ufunc.getattr("__name__")?.extract()?;
     if method != "__call__" || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
-        return by_numpy(ufunc, method, inputs, kwargs);
+        return by_numpy(&ufunc.getattr(method)?, inputs, kwargs);
     }
     let all = inputs;
     let inputs: Vec<Object<'py>> = inputs.iter().collect();
@@ -40,20 +40,19 @@ pub(crate) fn of_ufunc<'py>(
         UFUNCS.iter().find(|(known, _)| *known == name).map_or(name.as_str(), |(_, own)| own);
     match find(name) {
         Some(overloads) if overloads.is_lane_by_lane() => overloads.call(py, &inputs, None),
-        _ => by_numpy(ufunc, method, all, kwargs),
+        _ => by_numpy(ufunc, all, kwargs),
     }
 }
 
 /// NumPy's own function, of what the lanes of values are.
 fn by_numpy<'py>(
-    ufunc: &Object<'py>,
-    method: &str,
-    inputs: &Bound<'py, PyTuple>,
+    function: &Object<'py>,
+    args: &Bound<'py, PyTuple>,
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Object<'py>> {
     let kwargs = kwargs.map(|kwargs| as_numpy_all(kwargs)).transpose()?;
     let kwargs = kwargs.as_ref().map(|kwargs| kwargs.cast::<PyDict>()).transpose()?;
-    ufunc.getattr(method)?.call(as_numpy_all(inputs)?.cast::<PyTuple>()?, kwargs)
+    function.call(as_numpy_all(args)?.cast::<PyTuple>()?, kwargs)
 }
 
 /// An object as one of our values, or the number that it is.
@@ -97,19 +96,8 @@ const OPERATORS: [(&str, &str); 26] = [
     ("greater_equal", "ge"),
 ];
 
-/// Ufuncs whose rows are called otherwise. NumPy's maximum is ours: both propagate NaN.
-const UFUNCS: [(&str, &str); 10] = [
-    ("arcsin", "asin"),
-    ("arccos", "acos"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arcsinh", "asinh"),
-    ("arccosh", "acosh"),
-    ("arctanh", "atanh"),
-    ("fmax", "max"),
-    ("fmin", "min"),
-    ("sign", "sgn"),
-];
+/// Ufuncs whose rows are called otherwise, beside the names that everybody has. NumPy's maximum is ours: both propagate NaN.
+const UFUNCS: [(&str, &str); 3] = [("fmax", "max"), ("fmin", "min"), ("sign", "sgn")];
 
 /// Functions of NumPy that mean the same as ours of the name, or of another one. Not among them: `max` and its like, which
 /// go past NaN here; `outer`, `take`, `tile` and `repeat`, which there are about all entries in one row.
@@ -206,8 +194,7 @@ pub(crate) fn of_numpy_function<'py>(
             done => return done,
         }
     }
-    function
-        .call(as_numpy_all(args.as_any())?.cast::<PyTuple>()?, Some(as_numpy_all(kwargs)?.cast()?))
+    by_numpy(function, args, Some(kwargs))
 }
 
 /// Arguments with those that NumPy has a default for by their names, which ours share; None if there is none of the name.

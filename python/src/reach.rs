@@ -162,12 +162,7 @@ impl<'py> Reach<'py> {
         if object.is_instance_of::<PyModule>() || object.is_instance_of::<PyType>() {
             return Ok(());
         }
-        // Of a method its object; what functools.partial and wrappers hold.
-        for name in ["__self__", "__wrapped__", "func", "args", "keywords"] {
-            if let Some(held) = data_of(object, name)? {
-                self.add(&held)?;
-            }
-        }
+        held(object)?.iter().try_for_each(|held| self.add(held))?;
         if object.getattr_opt("__code__")?.is_some_and(|code| code.is_instance_of::<PyCode>()) {
             return self.add_captured(object);
         }
@@ -219,12 +214,14 @@ impl<'py> Reach<'py> {
     }
 }
 
-/// What an object holds by a name, where it is no property of its own making.
-fn data_of<'py>(object: &Object<'py>, name: &str) -> PyResult<Option<Object<'py>>> {
-    let class = object.get_type();
-    // Objects of plain classes have their data in `__dict__`, which is added as a whole.
-    let is_known = class.getattr("__module__").is_ok_and(|module| {
-        ["builtins", "functools", "porcini"].iter().any(|known| module.to_string() == *known)
-    });
-    if is_known { object.getattr_opt(name) } else { Ok(None) }
+/// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__`, which is
+/// added as a whole: their properties are not asked.
+fn held<'py>(object: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
+    let module = object.get_type().getattr("__module__")?;
+    let module = module.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string());
+    if !["builtins", "functools", "porcini"].contains(&module.as_str()) {
+        return Ok(Vec::new());
+    }
+    let names = ["__self__", "__wrapped__", "func", "args", "keywords"];
+    names.iter().filter_map(|name| object.getattr_opt(*name).transpose()).collect()
 }

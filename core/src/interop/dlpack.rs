@@ -147,10 +147,16 @@ fn checked(tensor: &TensorRef<'_>) -> Result<DType> {
     if !tensor.is_compact().map_err(failed)? {
         return refused("the data have gaps; make them contiguous".into());
     }
-    let found = DType::ALL.into_iter().find(|&dtype| to_dlpack(dtype) == tensor.dtype());
-    match found {
+    match DType::of_dlpack(tensor.dtype()) {
         Some(dtype) => Ok(dtype),
         None => refused(format!("element type {:?} is not supported", tensor.dtype())),
+    }
+}
+
+impl DType {
+    /// The lane type that DLPack calls so.
+    pub fn of_dlpack(dtype: DLDataType) -> Option<Self> {
+        Self::ALL.into_iter().find(|&own| to_dlpack(own) == dtype)
     }
 }
 
