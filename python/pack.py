@@ -43,7 +43,8 @@ def pack(built, wheels):
         root = Path(folder)
         package = root / "porcini"
         shutil.copytree(HERE / "porcini", package, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
-        shutil.copy(built / "lib_porcini.so", package / "_porcini.abi3.so")
+        # Of a library that only tests asked for, cargo leaves no second name beside the programs.
+        shutil.copy(built / "deps/lib_porcini.so", package / "_porcini.abi3.so")
         add_data(built, root / f"porcini-{version}.data")
         info = root / f"porcini-{version}.dist-info"
         info.mkdir()
