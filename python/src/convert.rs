@@ -2,14 +2,15 @@
 
 use porcini_core::catalogue::Answer;
 use porcini_core::tensor::Tensor;
-use porcini_core::value::{Argument, Form};
 use porcini_core::{Array, DType, Scalar, Session, Value};
-use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::buffers;
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::given::integer;
+pub(crate) use crate::given::{Given, number};
+use crate::interchange;
 use crate::object::{self, PyValue};
 
 /// Lists in lists deeper than any tensor has axes.
@@ -17,14 +18,6 @@ const MOST_AXES: usize = 16;
 
 /// Elements of a list between looks at Ctrl-C.
 const LOOK: usize = 1 << 16;
-
-/// What a Python object is to core.
-pub(crate) enum Given {
-    Value(Value),
-    Number(Scalar),
-    Numbers(Vec<Scalar>),
-    Complex(f64, f64),
-}
 
 impl Given {
     /// What an object is, if it is something that has lanes, entries or is a number.
@@ -41,7 +34,7 @@ impl Given {
         if is_sequence(object) {
             return Ok(Some(Self::Value(of_list(session, object, None)?)));
         }
-        if let Some(host) = buffers::taken(session, object)? {
+        if let Some(host) = interchange::taken(session, object)? {
             return Ok(Some(host));
         }
         // Numbers of other libraries: they say so by these methods.
@@ -65,55 +58,11 @@ impl Given {
             wrong_type(format!("{op}: got {}, expected an array or a number", got(object)))
         })
     }
-
-    /// Lends it to core.
-    pub(crate) fn argument(&self) -> Argument<'_> {
-        match self {
-            Self::Value(value) => Argument::from(value),
-            Self::Number(number) => Argument::Number(*number),
-            Self::Numbers(numbers) => {
-                let parts = numbers.iter().map(|&number| Argument::Number(number));
-                Argument::Nested(Form::Vector(numbers.len()), parts.collect())
-            }
-            Self::Complex(re, im) => {
-                let parts = [*re, *im].map(|part| Argument::Number(Scalar::Float(part)));
-                Argument::Nested(Form::Complex, parts.into())
-            }
-        }
-    }
 }
 
 /// Whether an object is a list or a tuple.
 pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
     object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
-}
-
-/// The number that an object of Python's own is.
-pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
-    if object.is_exact_instance_of::<PyFloat>() {
-        return Ok(Some(Scalar::Float(object.extract()?)));
-    }
-    if object.is_instance_of::<PyBool>() {
-        return Ok(Some(Scalar::Bool(object.extract()?)));
-    }
-    if object.is_instance_of::<PyInt>() {
-        return integer(object).map(Some);
-    }
-    if object.is_instance_of::<PyFloat>() {
-        return Ok(Some(Scalar::Float(object.extract()?)));
-    }
-    Ok(None)
-}
-
-fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    if let Ok(integer) = object.extract::<i64>() {
-        return Ok(Scalar::Int(integer));
-    }
-    let large = object.extract::<u64>().map(Scalar::UInt);
-    large.map_err(|_| {
-        let what = format!("{}: integers go from -2**63 to 2**64 - 1", got(object));
-        PyOverflowError::new_err(what)
-    })
 }
 
 /// A number that a list may hold: also an array of one lane, and numbers of other libraries.

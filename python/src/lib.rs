@@ -4,22 +4,27 @@
 //! says better than Rust (bridges to other libraries, IPython) stands in `porcini/`.
 
 mod arguments;
+mod arrow;
 mod buffers;
 mod callable;
 mod control;
 mod convert;
 mod custom;
 mod derivatives;
+mod dlpack;
 mod docs;
 mod errors;
 mod functions;
+mod given;
 mod home;
 mod index;
+mod interchange;
 mod interrupt;
 mod kernels;
 mod lists;
 mod make;
 mod makers;
+mod memory;
 mod methods;
 mod names;
 mod numpy;

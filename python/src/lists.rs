@@ -5,10 +5,10 @@ use porcini_core::{DType, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyList, PyMemoryView};
 
-use crate::buffers::entries;
 use crate::convert::python_number;
 use crate::errors::OrRaise;
 use crate::interrupt::blocking;
+use crate::memory::entries;
 use crate::object::PyValue;
 
 type Object<'py> = Bound<'py, PyAny>;

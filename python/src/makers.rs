@@ -60,7 +60,19 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for name in names {
         base.setattr(name, Maker { name })?;
     }
-    module.add_function(wrap_pyfunction!(asarray, module)?)
+    module.add_function(wrap_pyfunction!(asarray, module)?)?;
+    module.add_function(wrap_pyfunction!(opaque, module)?)
+}
+
+/// opaque(Float, value, n=1): n lanes of a number that kernels take as data, so that another number needs no other kernel.
+#[pyfunction]
+#[pyo3(signature = (dtype, value, n=None))]
+fn opaque<'py>(
+    dtype: &Bound<'py, PyType>,
+    value: Object<'py>,
+    n: Option<Object<'py>>,
+) -> PyResult<Object<'py>> {
+    made_by(dtype, "opaque", &[Some(value), n].into_iter().flatten().collect::<Vec<_>>(), None)
 }
 
 pub(crate) fn made_by<'py>(

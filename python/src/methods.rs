@@ -17,8 +17,8 @@ use crate::interrupt::blocking;
 use crate::names::as_python;
 use crate::object::{self, PyValue, lane, lanes};
 use crate::{
-    buffers, callable, derivatives, functions as tables, home, index, lists, make, makers, numpy,
-    pickle,
+    buffers, callable, derivatives, dlpack, functions as tables, home, index, lists, make, makers,
+    numpy, pickle,
 };
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -565,16 +565,24 @@ impl PyValue {
         slf: &Bound<'py, Self>,
         stream: Option<&Object<'py>>,
         max_version: Option<(u32, u32)>,
-        dl_device: Option<&Object<'py>>,
+        dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Object<'py>> {
-        let _ = (stream, dl_device);
-        buffers::to_dlpack(slf, max_version, copy)
+        // The contents are there when this returns, for whichever stream.
+        let _ = stream;
+        dlpack::lent(slf, max_version, dl_device, copy)
     }
 
-    #[staticmethod]
-    fn __dlpack_device__() -> (i32, i32) {
-        buffers::ON_HOST
+    fn __dlpack_device__(slf: &Bound<'_, Self>) -> PyResult<(i32, i32)> {
+        dlpack::device(slf.py(), slf.get())
+    }
+
+    /// Where the contents are on a GPU, which CuPy and Numba read there; only arrays on GPUs have it.
+    #[getter]
+    fn __cuda_array_interface__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let none =
+            || PyAttributeError::new_err("__cuda_array_interface__: the array is on the host");
+        dlpack::cuda_array_interface(slf)?.ok_or_else(none)
     }
 }
 

@@ -211,7 +211,8 @@ fn exchanged(object: &Object<'_>) -> PyResult<Option<Exchanged>> {
     }
     if object.hasattr("__array_interface__")? {
         let session = home::session(object.py())?;
-        if let Some(crate::convert::Given::Value(value)) = crate::buffers::taken(session, object)? {
+        if let Some(crate::given::Given::Value(value)) = crate::interchange::taken(session, object)?
+        {
             return Ok(Some(Exchanged::Value(value)));
         }
     }

@@ -105,7 +105,8 @@ def test_dlpack():
     x = pc.Float([1, 2, 3]) * 2
     assert np.from_dlpack(x).tolist() == [2, 4, 6]
     assert np.from_dlpack(pc.TensorXf([[1, 2], [3, 4]])).tolist() == [[1, 2], [3, 4]]
-    assert x.__dlpack_device__() == (1, 0)
+    assert x.__dlpack_device__() == (1 if ON_HOST else 2, 0)
+    assert hasattr(x, "__cuda_array_interface__") != ON_HOST
     assert shares(np.from_dlpack(x).ctypes.data, np.asarray(x).ctypes.data)
 
 
@@ -151,6 +152,82 @@ def test_arrays_on_a_gpu():
     except cupy.cuda.runtime.CUDARuntimeError:
         pytest.skip("no GPU")
     assert pc.TensorXf(a).tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def address(x):
+    return x.__cuda_array_interface__["data"][0]
+
+
+@pytest.mark.skipif(ON_HOST, reason="no GPU")
+def test_memory_of_a_gpu_is_shared_with_cupy():
+    cupy = pytest.importorskip("cupy")
+    for dtype in DTYPES[1:] + ["c8", "c16"]:
+        a = cupy.arange(64).astype(dtype)
+        x = pc.Tensor(a)
+        if a.dtype.kind != "c":
+            assert address(x) == a.data.ptr
+        y = x + x
+        b = cupy.asarray(y)
+        assert b.data.ptr == address(y) or a.dtype.kind == "c"
+        assert b.dtype == a.dtype and (b == a + a).all()
+    assert pc.Mask(cupy.asarray([True, False])).tolist() == [True, False]
+    assert pc.TensorXf(cupy.ones((2, 3), "f4").T).shape == (3, 2)
+    # Two kernels of CuPy's in a stream of its own, then ours, then theirs again.
+    with cupy.cuda.Stream(non_blocking=True):
+        a = cupy.zeros(1 << 24, "f4")
+        for _ in range(100):
+            a += 1
+        x = pc.Float(a) * 2
+        assert float(pc.max(x)) == 200 and float(cupy.asarray(x).min()) == 200
+
+
+@pytest.mark.skipif(ON_HOST, reason="no GPU")
+def test_a_view_on_a_gpu_keeps_its_contents():
+    cupy = pytest.importorskip("cupy")
+    x = pc.Float([1, 2, 3]) + 1
+    pc.eval(x)
+    view, other = cupy.asarray(x), cupy.from_dlpack(x)
+    x[0] = 100
+    pc.eval(x)
+    del x
+    gc.collect()
+    for _ in range(20):
+        pc.eval(pc.zeros(3) + 7)
+    assert view.tolist() == [2, 3, 4] and other.tolist() == [2, 3, 4]
+    before = pc.memory_info()["used"]
+    for _ in range(100):
+        a = cupy.ones(1 << 20, "f4")
+        assert float(pc.sum(pc.Float(a))) == 1 << 20
+        cupy.asarray(pc.Float(a) + 1)
+    del a
+    gc.collect()
+    assert pc.memory_info()["used"] <= before + (1 << 20)
+
+
+@pytest.mark.skipif(ON_HOST, reason="no GPU")
+def test_memory_of_a_gpu_is_shared_with_torch():
+    torch = pytest.importorskip("torch")
+    t = torch.arange(6, dtype=torch.float32, device="cuda").reshape(2, 3)
+    x = pc.TensorXf(t)
+    assert address(x) == t.data_ptr() and x.tolist() == t.tolist()
+    y = x * 2
+    back = torch.from_dlpack(y)
+    assert back.is_cuda and back.data_ptr() == address(y) and back.cpu().tolist() == [[0, 2, 4], [6, 8, 10]]
+    assert pc.Float(t[0, 1:]).tolist() == [1, 2], "whose address is no multiple of 16"
+    assert torch.from_dlpack(pc.Mask([True, False])).cpu().tolist() == [True, False]
+
+
+@pytest.mark.skipif(ON_HOST, reason="no GPU")
+def test_memory_of_a_gpu_is_shared_with_jax():
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX has no GPU")
+    a = jax.numpy.arange(64, dtype="float32")
+    x = pc.Float(a)
+    assert address(x) == a.unsafe_buffer_pointer() and x.tolist() == a.tolist()
+    y = x + 1
+    back = jax.dlpack.from_dlpack(y)
+    assert back.unsafe_buffer_pointer() == address(y) and back.tolist() == y.tolist()
 
 
 def test_jax():
@@ -231,3 +308,54 @@ class TestNumPy:
         for _ in range(2):
             with pytest.raises(IndexError, match="index 9 out of bounds"):
                 np.asarray(pc.gather(pc.Float([1, 2]), pc.UInt32([0, 9])))
+
+
+# ---- Arrow's C data interface ----
+
+
+class Column:
+    """Nothing but what Arrow asks for."""
+
+    def __init__(self, array, way):
+        setattr(self, way, lambda requested_schema=None: getattr(array, way)(requested_schema))
+
+
+@pytest.mark.parametrize("way", ["__arrow_c_array__", "__arrow_c_stream__"])
+def test_columns_of_arrow(way):
+    na = pytest.importorskip("nanoarrow")
+
+    def column(values, schema):
+        return Column(na.Array(values, schema), way)
+
+    for name, schema in [("int8", na.int8()), ("uint64", na.uint64()), ("float32", na.float32()), ("float64", na.float64())]:
+        x = pc.Tensor(column([1, 2, 3], schema))
+        assert x.dtype == name and x.tolist() == [1, 2, 3]
+    assert pc.Mask(column([True, False, True], na.bool_())).tolist() == [True, False, True]
+    assert (pc.Float([1, 2]) + column([10.0, 20.0], na.float32())).tolist() == [11, 22]
+    # What is missing is NaN, where there is one.
+    holes = pc.Float64(column([1.0, None, 3.0], na.float64()))
+    assert holes[0] == 1 and pc.isnan(holes).tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="1 of 3 values are missing"):
+        pc.Int32(column([1, None, 3], na.int32()))
+    with pytest.raises(TypeError, match="expected numbers or truths"):
+        pc.Float(column(["a"], na.string()))
+
+
+def test_a_column_of_arrow_is_not_copied():
+    na = pytest.importorskip("nanoarrow")
+    a = np.arange(64, dtype="f4")
+    column = Column(na.c_array(a), "__arrow_c_array__")
+    x = pc.Float(column)
+    assert shares(np.asarray(x).ctypes.data, a.ctypes.data) and (x[:3] + 0).tolist() == [0, 1, 2]
+    chunks = Column(na.ArrayStream(na.Array.from_chunks([na.c_array(a), na.c_array(a[:2])])), "__arrow_c_stream__")
+    assert pc.Float(chunks).size == 66
+
+
+def test_dlpack_copies_if_asked():
+    x = pc.Float([1, 2, 3]) * 2
+    if ON_HOST:
+        assert np.from_dlpack(x, copy=True).flags.writeable and not np.from_dlpack(x).flags.writeable
+        with pytest.raises(BufferError, match="without a copy"):
+            x.__dlpack__(copy=False)
+    with pytest.raises(BufferError, match="expected"):
+        x.__dlpack__(max_version=(1, 0), dl_device=(8, 0))

@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 36] = [
+const UNSAFE: [(&str, &str); 40] = [
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
     ("core/src/backend/cpu/compiled.rs", "machine code as functions"),
@@ -37,13 +37,17 @@ const UNSAFE: [(&str, &str); 36] = [
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),
     ("core/src/interop/dlpack.rs", "tensors by pointer"),
+    ("core/src/interop/gpu_memory.rs", "memory of a GPU by address"),
     ("core/src/interop/view.rs", "a block lent as a slice"),
     ("core/src/memory/process_heap.rs", "an allocator"),
     ("core/src/memory/process_heap/reserve.rs", "memory that it hands out"),
     ("core/examples/dlpack.rs", "a C interface"),
     ("core/tests/dlpack.rs", "imports of tensors"),
-    ("python/src/buffers.rs", "buffers and tensors by pointer"),
+    ("python/src/arrow.rs", "columns by pointer"),
+    ("python/src/buffers.rs", "buffers by pointer"),
+    ("python/src/dlpack.rs", "tensors by pointer"),
     ("python/src/interrupt.rs", "signals of the system"),
+    ("python/src/memory.rs", "memory of others by pointer"),
     ("python/src/methods.rs", "buffers by pointer"),
     ("python/src/object.rs", "objects of Python"),
 ];
@@ -128,9 +132,12 @@ const KERNEL: Layers = &[
 const PYTHON: Layers = &[
     &["names", "recursion"],
     &["errors", "docs"],
-    &["home", "interrupt"],
+    &["home", "interrupt", "given"],
+    &["memory"],
     &["object", "types"],
-    &["convert", "buffers", "lists", "pickle", "arguments"],
+    &["buffers", "dlpack", "arrow"],
+    &["interchange"],
+    &["convert", "lists", "pickle", "arguments"],
     &["make", "makers", "functions", "random"],
     &["callable", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],

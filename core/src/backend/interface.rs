@@ -63,6 +63,14 @@ pub trait GpuBackend {
     /// Its number.
     fn number(&self) -> u32;
 
+    /// Waits for all work on it, that of other libraries of this process, too.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn wait_for_everyone(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Which of its kinds of code a kernel for a number of lanes of each of some members gets.
     fn variant(&self) -> fn(&Kernel, u64, usize) -> u64 {
         |_, _, _| 0
@@ -455,6 +463,10 @@ pub trait Memory: Send + Sync {
     fn wait(&self, _address: u64) -> Result<()> {
         Ok(())
     }
+    /// Takes note of a block of others, which work will read.
+    fn borrow_block(&self, _address: u64, _bytes: usize) {}
+    /// Waits until nothing reads a block of others any more, and forgets it.
+    fn return_block(&self, _address: u64) {}
     /// What the device could still hand out, besides what it has.
     fn capacity(&self) -> Capacity;
     /// Whether addresses are pointers of this process.

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use dlpark::allocation::dynamic::Initialized;
-use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice};
+use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLDeviceType};
 use dlpark::metadata::Dynamic;
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase, TensorRef, legacy, versioned};
 
@@ -23,13 +23,13 @@ use crate::session::Session;
 use crate::tensor::Tensor;
 
 impl Array {
-    /// The contents as a read-only DLPack tensor of one dimension, without a copy; evaluates.
+    /// The contents as a read-only DLPack tensor of one dimension, without a copy, in the memory of the device; evaluates
+    /// and waits, so that work in any stream may read them.
     ///
     /// Masks are `bool`. NaNs have the payloads that were computed.
     ///
     /// # Errors
-    /// `Argument` if the device's memory is not the host's; what evaluation fails with; a pending bounds
-    /// error.
+    /// What evaluation fails with; a pending bounds error.
     pub fn to_dlpack(&self) -> Result<versioned::Dlpack> {
         let mut tensor = export(self, to_dlpack(self.dtype()), &[self.size()])?;
         tensor.set_flags(DlpackFlags::READ_ONLY).map_err(failed)?;
@@ -60,10 +60,23 @@ impl Tensor {
         Ok(unsafe { tensor.finish() })
     }
 
-    /// A copy of the entries as a DLPack tensor of the form before version 1; evaluates.
+    /// A copy of the entries, which whoever gets it may write; evaluates.
     ///
     /// # Errors
     /// As [`Tensor::to_dlpack`], and `OutOfMemory`.
+    pub fn to_dlpack_copy(&self) -> Result<versioned::Dlpack> {
+        let (entries, dtype) = self.in_a_row()?;
+        let mut tensor = export(&entries.copied()?, dtype, self.shape().extents())?;
+        // SAFETY: it is a copy.
+        unsafe { tensor.set_flags_unchecked(DlpackFlags::IS_COPIED) };
+        // SAFETY: `export` set pointer, shape and strides; nobody but the tensor owns the copy.
+        Ok(unsafe { tensor.finish() })
+    }
+
+    /// The same of the form before version 1.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_dlpack_copy`].
     pub fn to_legacy_dlpack(&self) -> Result<legacy::Dlpack> {
         let (entries, dtype) = self.in_a_row()?;
         legacy_copy(&entries, dtype, self.shape().extents())
@@ -83,8 +96,7 @@ impl Tensor {
 }
 
 fn legacy_copy(array: &Array, dtype: DLDataType, extents: &[u64]) -> Result<legacy::Dlpack> {
-    let bytes = array.read_bytes(0..array.size())?;
-    let copy = array.session().from_bytes(array.dtype(), &bytes)?;
+    let copy = array.copied()?;
     let tensor = export(&copy, dtype, extents)?;
     // SAFETY: `export` set pointer, shape and strides; nobody but the tensor owns the copy.
     Ok(unsafe { tensor.finish() })
@@ -96,7 +108,11 @@ fn export<M: ManagedTensorBase>(
     dtype: DLDataType,
     extents: &[u64],
 ) -> Result<Initialized<M>> {
-    let buffer = array.host_buffer("DLPack")?;
+    let lent = array.lend()?;
+    let device = match lent.gpu() {
+        Some(number) => DLDevice::cuda(i32::try_from(number).map_err(failed)?),
+        None => DLDevice::CPU,
+    };
     let extent = |&n: &u64| i64::try_from(n).map_err(failed);
     let extents = extents.iter().map(extent).collect::<Result<Vec<i64>>>()?;
     let mut strides = vec![1_i64; extents.len()];
@@ -104,18 +120,19 @@ fn export<M: ManagedTensorBase>(
         strides[axis - 1] = strides[axis].saturating_mul(extents[axis]);
     }
     let data =
-        std::ptr::with_exposed_provenance_mut(usize::try_from(buffer.address()).map_err(failed)?);
-    let mut tensor = Dynamic::new(extents, strides).initialize_as::<M>(buffer).map_err(failed)?;
-    tensor.set_data(data).set_dtype(dtype).set_device(DLDevice::CPU);
+        std::ptr::with_exposed_provenance_mut(usize::try_from(lent.address()).map_err(failed)?);
+    let lent = Box::new(lent);
+    let mut tensor = Dynamic::new(extents, strides).initialize_as::<M>(lent).map_err(failed)?;
+    tensor.set_data(data).set_dtype(dtype).set_device(device);
     Ok(tensor)
 }
 
 impl Session {
-    /// An array with the contents of a DLPack tensor: dense, in the host's memory; of several dimensions the
-    /// elements in row-major order.
+    /// An array with the contents of a DLPack tensor: dense, in the host's memory or that of a GPU on which the session or
+    /// one of its family works; of several dimensions the elements in row-major order.
     ///
-    /// Without a copy as [`Session::wrap`] (masks are always copied); the tensor is then given back when the
-    /// last array that needs it is gone.
+    /// Without a copy as [`Session::wrap`] and [`Session::wrap_on_gpu`] (masks are always copied); the tensor is then given
+    /// back when the last array that needs it is gone.
     ///
     /// # Safety
     /// The tensor describes memory that can be read, and nobody writes to it until it is given back.
@@ -129,6 +146,20 @@ impl Session {
         let tensor = Arc::new(Taken(tensor));
         let described = tensor.0.validate().map_err(failed)?;
         let dtype = checked(&described)?;
+        if let Some(number) = gpu_of(described.device()) {
+            let Some(session) = self.on_gpu(number) else {
+                let what = format!(
+                    "the data are on cuda:{number}, where no array is; copy them to the host"
+                );
+                return Err(Error::Argument { op: "DLPack", what });
+            };
+            // SAFETY: the caller vouches for the memory.
+            let address = unsafe { described.offset_bytes_ptr() }.map_err(failed)?;
+            let n = (described.num_bytes() / dtype.bytes()) as u64;
+            let address = address.expose_provenance() as u64;
+            // SAFETY: as above; the tensor is kept.
+            return unsafe { session.wrap_on_gpu(dtype, address, n, tensor.clone()) };
+        }
         // SAFETY: the caller vouches for the memory.
         let contents = unsafe { described.cpu_bytes() }.map_err(failed)?;
         // Bytes of others may hold more than 0 and 1.
@@ -139,9 +170,14 @@ impl Session {
     }
 }
 
+/// The number of an NVIDIA GPU.
+fn gpu_of(device: DLDevice) -> Option<u32> {
+    (device.device_type == DLDeviceType::CUDA).then(|| u32::try_from(device.device_id).ok())?
+}
+
 fn checked(tensor: &TensorRef<'_>) -> Result<DType> {
     let refused = |what| Err(Error::Argument { op: "DLPack", what });
-    if tensor.device() != DLDevice::CPU {
+    if tensor.device() != DLDevice::CPU && gpu_of(tensor.device()).is_none() {
         return refused(format!("the data are on {:?}; copy them to the host", tensor.device()));
     }
     if !tensor.is_compact().map_err(failed)? {

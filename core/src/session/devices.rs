@@ -58,8 +58,24 @@ impl Session {
         Ok(session)
     }
 
+    /// The session of the family that works on a GPU, if one does.
+    pub fn on_gpu(&self, number: u32) -> Option<Self> {
+        self.find_in_family(|session| {
+            let works = session.runs_on(DeviceChoice::Cuda(number)).unwrap_or(false);
+            works.then(|| session.clone())
+        })
+    }
+
+    /// The number of the GPU that it works on; `None` on the host. Opens the device.
+    ///
+    /// # Errors
+    /// `NoDevice`.
+    pub fn gpu(&self) -> Result<Option<u32>> {
+        Ok(self.device()?.backend.gpu().map(GpuBackend::number))
+    }
+
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
-        let gpu = self.device()?.backend.gpu().map(GpuBackend::number);
+        let gpu = self.gpu()?;
         Ok(match device {
             DeviceChoice::Auto => true,
             DeviceChoice::Cuda(number) => gpu == Some(number),

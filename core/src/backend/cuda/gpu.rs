@@ -462,6 +462,17 @@ impl Gpu {
         Ok(Mapped { gpu: self.clone(), words: block.cast(), n_words, address })
     }
 
+    /// Waits for all work in the context, which this process's other libraries share.
+    ///
+    /// # Errors
+    /// A failure of the work.
+    pub(super) fn wait_for_context(&self) -> Result<()> {
+        self.settle_posted();
+        self.enter()?;
+        // SAFETY: a context is current.
+        self.check("waiting for the GPU", unsafe { sys::cuCtxSynchronize() })
+    }
+
     /// Makes the context current in this thread.
     ///
     /// # Errors

@@ -87,6 +87,16 @@ impl Memory for GpuMemory {
         self.gpu.wait_for_block(address)
     }
 
+    fn borrow_block(&self, address: u64, bytes: usize) {
+        self.gpu.add_block(address, bytes);
+    }
+
+    fn return_block(&self, address: u64) {
+        // Where the GPU fails nothing reads any more.
+        drop(self.gpu.wait_until(|| false));
+        self.gpu.remove_block(address);
+    }
+
     fn capacity(&self) -> Capacity {
         Capacity { bytes: self.gpu.free_memory(), whose: "the GPU" }
     }

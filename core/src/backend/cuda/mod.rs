@@ -208,6 +208,10 @@ impl GpuBackend for Cuda {
         self.gpu.number
     }
 
+    fn wait_for_everyone(&self) -> Result<()> {
+        self.gpu.wait_for_context()
+    }
+
     fn variant(&self) -> fn(&Kernel, u64, usize) -> u64 {
         |kernel, n, n_members| {
             let reduces = kernel.reductions().next().is_some();

@@ -1,0 +1,132 @@
+//! The memory of a GPU, shared with other libraries of the process: their blocks as arrays, ours lent to them.
+//!
+//! They work in streams that we do not know. So what they hand over is taken when all work on the GPU is done, and
+//! a block that they had of us serves others only when they have done theirs.
+#![expect(unsafe_code, reason = "memory of others is known by its address")]
+
+use std::sync::Arc;
+
+use crate::array::Array;
+use crate::backend::{Backend, GpuBackend};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::memory::buffer::{Buffer, Release};
+use crate::session::Session;
+
+/// Loads take up to 16 bytes at once.
+const ALIGNMENT: u64 = 16;
+
+impl Session {
+    /// An array over `n` lanes at an address in the memory of the GPU that the session works on, which `owner` keeps.
+    ///
+    /// Waits for all work on the GPU, which may be writing them. Without a copy if the address is a multiple of 16, but
+    /// masks, of which others may have bytes besides 0 and 1, are copied always. `owner` is dropped when nothing reads
+    /// them any more.
+    ///
+    /// # Safety
+    /// So many lanes are there, and nobody writes to them until the owner is dropped.
+    ///
+    /// # Errors
+    /// `Argument` if the session works on no GPU; a failure of the device; `OutOfMemory` where a copy is made.
+    pub unsafe fn wrap_on_gpu(
+        &self,
+        dtype: DType,
+        address: u64,
+        n: u64,
+        owner: impl Send + Sync + 'static,
+    ) -> Result<Array> {
+        if dtype == DType::Mask {
+            // SAFETY: truth values are bytes; else as the caller vouches.
+            let bytes = unsafe { self.wrap_on_gpu(DType::U8, address, n, owner) }?;
+            let truths = self.apply(Op::Ne, &[(&bytes).into(), 0.into()])?;
+            truths.eval()?;
+            return Ok(truths);
+        }
+        let device = self.device()?;
+        let Some(gpu) = device.backend.gpu() else {
+            let what =
+                format!("the memory of a GPU, and this session works on {}", self.device_name());
+            return Err(Error::Argument { op: "wrap_on_gpu", what });
+        };
+        gpu.wait_for_everyone()?;
+        let memory = device.backend.memory();
+        let bytes = n.saturating_mul(dtype.bytes() as u64);
+        if n == 0 || !address.is_multiple_of(ALIGNMENT) {
+            let copy = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
+            if n > 0 {
+                memory.copy(copy.address(), address, copy.bytes())?;
+                memory.wait(copy.address())?;
+            }
+            return Ok(self.adopt(dtype, n, copy));
+        }
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        memory.borrow_block(address, bytes);
+        let borrowed = Borrowed { backend: device.backend.clone(), _owner: owner };
+        Ok(self.adopt(dtype, n, Buffer::foreign(address, bytes, Arc::new(borrowed))))
+    }
+}
+
+/// What owns a block of others.
+struct Borrowed<O> {
+    backend: Arc<dyn Backend>,
+    _owner: O,
+}
+
+impl<O: Send + Sync> Release for Borrowed<O> {
+    fn release(&self, address: u64, _: usize) {
+        self.backend.memory().return_block(address);
+    }
+}
+
+/// The contents of an array in the memory of its device, for another library: they stay as they are and where they are
+/// until this is dropped.
+pub struct Lent {
+    buffer: Arc<Buffer>,
+    backend: Arc<dyn Backend>,
+}
+
+impl Lent {
+    /// The address of the first lane.
+    pub fn address(&self) -> u64 {
+        self.buffer.address()
+    }
+
+    /// The GPU in whose memory they are; `None` in the host's.
+    pub fn gpu(&self) -> Option<u32> {
+        self.backend.gpu().map(GpuBackend::number)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(gpu) = self.backend.gpu() {
+            // Where the GPU fails nobody reads any more.
+            drop(gpu.wait_for_everyone());
+        }
+    }
+}
+
+impl Array {
+    /// Lends the contents; evaluates, waits for them, and puts a number into memory.
+    ///
+    /// # Errors
+    /// As [`Array::address`].
+    pub fn lend(&self) -> Result<Lent> {
+        let buffer = self.buffer()?;
+        Ok(Lent { buffer, backend: self.session().device()?.backend.clone() })
+    }
+}
+
+impl Array {
+    /// A copy in a block of its own; evaluates.
+    pub(crate) fn copied(&self) -> Result<Self> {
+        let (session, source) = (self.session(), self.buffer()?);
+        let copy = session.with_evaluator(|evaluator| evaluator.alloc(source.bytes() as u64))?;
+        if source.bytes() > 0 {
+            let device = session.device()?;
+            device.backend.memory().copy(copy.address(), source.address(), source.bytes())?;
+        }
+        Ok(session.adopt(self.dtype(), self.size(), copy))
+    }
+}

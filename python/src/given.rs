@@ -1,0 +1,64 @@
+//! What Python objects are to core.
+
+use porcini_core::value::{Argument, Form};
+use porcini_core::{Scalar, Value};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt};
+
+use crate::errors::got;
+
+/// What a Python object is to core.
+pub(crate) enum Given {
+    Value(Value),
+    Number(Scalar),
+    Numbers(Vec<Scalar>),
+    Complex(f64, f64),
+}
+
+impl Given {
+    /// Lends it to core.
+    pub(crate) fn argument(&self) -> Argument<'_> {
+        match self {
+            Self::Value(value) => Argument::from(value),
+            Self::Number(number) => Argument::Number(*number),
+            Self::Numbers(numbers) => {
+                let parts = numbers.iter().map(|&number| Argument::Number(number));
+                Argument::Nested(Form::Vector(numbers.len()), parts.collect())
+            }
+            Self::Complex(re, im) => {
+                let parts = [*re, *im].map(|part| Argument::Number(Scalar::Float(part)));
+                Argument::Nested(Form::Complex, parts.into())
+            }
+        }
+    }
+}
+
+/// The number that an object of Python's own is.
+pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    if object.is_exact_instance_of::<PyFloat>() {
+        return Ok(Some(Scalar::Float(object.extract()?)));
+    }
+    if object.is_instance_of::<PyBool>() {
+        return Ok(Some(Scalar::Bool(object.extract()?)));
+    }
+    if object.is_instance_of::<PyInt>() {
+        return integer(object).map(Some);
+    }
+    if object.is_instance_of::<PyFloat>() {
+        return Ok(Some(Scalar::Float(object.extract()?)));
+    }
+    Ok(None)
+}
+
+/// An integer of Python's.
+pub(crate) fn integer(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
+    if let Ok(integer) = object.extract::<i64>() {
+        return Ok(Scalar::Int(integer));
+    }
+    let large = object.extract::<u64>().map(Scalar::UInt);
+    large.map_err(|_| {
+        let what = format!("{}: integers go from -2**63 to 2**64 - 1", got(object));
+        PyOverflowError::new_err(what)
+    })
+}

@@ -1,0 +1,51 @@
+//! Arrays of other libraries, in whichever way they offer them.
+
+use porcini_core::Session;
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use crate::given::Given;
+use crate::{arrow, buffers, dlpack, memory};
+
+/// What an object with a buffer, DLPack, NumPy's methods or Arrow's is; `None` of other objects.
+///
+/// Without a copy where its memory is the session's: the host's, or that of a GPU where arrays are.
+pub(crate) fn taken(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
+    let py = object.py();
+    memory::let_go();
+    let has_dlpack = object.hasattr(intern!(py, "__dlpack__"))?;
+    // Arrays on a GPU may say that they have a buffer.
+    let is_on_gpu = object.hasattr(intern!(py, "__cuda_array_interface__"))?;
+    if buffers::has_one(object) && !(is_on_gpu && has_dlpack) {
+        return buffers::taken(session, object).map(Some);
+    }
+    if has_dlpack {
+        return match dlpack::taken(session, object)? {
+            None => copied(session, object).map(Some),
+            taken => Ok(taken),
+        };
+    }
+    if object.hasattr(intern!(py, "__array__"))? {
+        return as_numpy(session, object).map(Some);
+    }
+    arrow::taken(session, object)
+}
+
+/// What lies in a memory that we do not read, by way of the host: PyTorch calls that cpu, CuPy get.
+fn copied(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+    for copy in ["cpu", "get"] {
+        if object.hasattr(copy)? {
+            let copy = object.call_method0(copy)?;
+            let none = || PyTypeError::new_err("got an object whose copy on the host is no array");
+            return taken(session, &copy)?.ok_or_else(none);
+        }
+    }
+    as_numpy(session, object)
+}
+
+fn as_numpy(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+    let py = object.py();
+    let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))?;
+    buffers::taken(session, &array)
+}

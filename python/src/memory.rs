@@ -1,0 +1,226 @@
+//! Memory of others as arrays, and what of arrays others see.
+//!
+//! What is taken is read where it lies. Its owner is let go by the interpreter's main thread, later: the last array that
+//! needs it may end in a thread that has not Python's lock, or hold locks that others wait for who have it.
+#![expect(unsafe_code, reason = "memory of others is known by pointers")]
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use porcini_core::tensor::Tensor;
+use porcini_core::value::{Argument, Form, Slice};
+use porcini_core::{Array, DType, F16, Session, Value};
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::errors::OrRaise;
+use crate::given::Given;
+use crate::interrupt::blocking;
+
+/// Does something with the type of Rust that lanes of a type have.
+macro_rules! with_type {
+    ($dtype:expr, $t:ident => $work:expr) => {
+        match $dtype {
+            DType::Mask => {
+                type $t = bool;
+                $work
+            }
+            DType::I8 => {
+                type $t = i8;
+                $work
+            }
+            DType::U8 => {
+                type $t = u8;
+                $work
+            }
+            DType::I16 => {
+                type $t = i16;
+                $work
+            }
+            DType::U16 => {
+                type $t = u16;
+                $work
+            }
+            DType::I32 => {
+                type $t = i32;
+                $work
+            }
+            DType::U32 => {
+                type $t = u32;
+                $work
+            }
+            DType::I64 => {
+                type $t = i64;
+                $work
+            }
+            DType::U64 => {
+                type $t = u64;
+                $work
+            }
+            DType::F16 => {
+                type $t = F16;
+                $work
+            }
+            DType::F32 => {
+                type $t = f32;
+                $work
+            }
+            DType::F64 => {
+                type $t = f64;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use with_type;
+
+// ---- taken from others ----
+
+/// What keeps memory of others alive.
+pub(crate) enum Owner {
+    Buffer(#[expect(dead_code, reason = "dropped")] PyUntypedBuffer),
+    Other(#[expect(dead_code, reason = "dropped")] Box<dyn Send + Sync>),
+}
+
+/// Owners that nobody needs any more.
+static LET_GO: Mutex<Vec<Owner>> = Mutex::new(Vec::new());
+
+/// Drops the owners that nobody needs any more.
+pub(crate) fn let_go() {
+    let owners = std::mem::take(&mut *LET_GO.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(owners);
+}
+
+extern "C" fn let_go_later(_: *mut c_void) -> c_int {
+    let_go();
+    0
+}
+
+/// An owner, until the array over its memory is gone.
+struct Kept(Option<Owner>);
+
+// SAFETY: the owner is dropped by Python's main thread, and nobody else looks at it.
+unsafe impl Send for Kept {}
+// SAFETY: as above.
+unsafe impl Sync for Kept {}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        LET_GO.lock().unwrap_or_else(PoisonError::into_inner).extend(self.0.take());
+        // SAFETY: may be called from any thread. If the queue is full, a later one does the work.
+        unsafe { ffi::Py_AddPendingCall(Some(let_go_later), ptr::null_mut()) };
+    }
+}
+
+/// Elements that an owner keeps where they are.
+struct Elements<T> {
+    first: *const T,
+    n: usize,
+    _owner: Kept,
+}
+
+// SAFETY: the elements are only read.
+unsafe impl<T> Send for Elements<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Elements<T> {}
+
+impl<T> AsRef<[T]> for Elements<T> {
+    fn as_ref(&self) -> &[T] {
+        if self.n == 0 {
+            return &[];
+        }
+        // SAFETY: the owner said that so many elements are there, and keeps them.
+        unsafe { std::slice::from_raw_parts(self.first, self.n) }
+    }
+}
+
+/// An array over elements of others in the host's memory.
+pub(crate) fn on_host(
+    session: &Session,
+    dtype: DType,
+    first: *const c_void,
+    n: usize,
+    owner: Owner,
+) -> PyResult<Array> {
+    let owner = Kept(Some(owner));
+    if dtype == DType::Mask {
+        // Bytes of others may hold more than 0 and 1.
+        let bytes = Elements { first: first.cast::<u8>(), n, _owner: owner };
+        let truths: Vec<u8> = bytes.as_ref().iter().map(|&byte| u8::from(byte != 0)).collect();
+        return session.from_bytes(dtype, &truths).or_raise();
+    }
+    with_type!(dtype, T => session.wrap::<T>(Elements { first: first.cast::<T>(), n, _owner: owner })).or_raise()
+}
+
+/// An array over elements of others in the memory of the GPU that a session works on.
+pub(crate) fn on_gpu(
+    py: Python<'_>,
+    session: &Session,
+    dtype: DType,
+    first: *const c_void,
+    n: usize,
+    owner: Owner,
+) -> PyResult<Array> {
+    let address = first.expose_provenance() as u64;
+    let owner = Kept(Some(owner));
+    // SAFETY: the owner said that so many elements are there, and keeps them.
+    blocking(py, || unsafe { session.wrap_on_gpu(dtype, address, n as u64, owner) })
+}
+
+/// A complex tensor, of real and imaginary parts by turns.
+pub(crate) fn of_pairs(pairs: &Array, extents: &[u64]) -> PyResult<Given> {
+    let size = i64::try_from(pairs.size())?;
+    let part = |start| pairs.slice(Slice::new(start, size, 2)).or_raise();
+    let tensor = Tensor::complex(&part(0)?, &part(1)?, extents).or_raise()?;
+    Ok(Given::Value(Value::Tensor(tensor)))
+}
+
+/// An array as a value of a shape.
+pub(crate) fn shaped(array: Array, extents: &[u64]) -> PyResult<Given> {
+    if let [_] = extents {
+        return Ok(Given::Value(array.into()));
+    }
+    Tensor::new(&array, extents).map(|tensor| Given::Value(Value::Tensor(tensor))).or_raise()
+}
+
+// ---- lent to others ----
+
+/// The entries of a value and their shape: of a value with components, these are the last axis.
+pub(crate) fn entries(value: &Value) -> porcini_core::Result<(Vec<Array>, Vec<u64>)> {
+    Ok(match value {
+        Value::Array(array) => (vec![array.clone()], vec![array.size()]),
+        Value::Tensor(tensor) => (tensor.entries()?.to_vec(), tensor.shape().extents().to_vec()),
+        Value::Nested(form, _) => {
+            let argument = Argument::from(value);
+            let tensor = match form {
+                Form::Complex => {
+                    let lanes = value.lanes().unwrap_or_default();
+                    let leaves = value.leaves().into_iter().map(|leaf| leaf.resize(lanes));
+                    return Ok((leaves.collect::<porcini_core::Result<_>>()?, vec![lanes]));
+                }
+                Form::Quaternion => {
+                    let parts = argument.components().to_vec();
+                    Argument::Nested(Form::Vector(parts.len()), parts).stacked()?
+                }
+                _ => argument.stacked()?,
+            };
+            (tensor.entries()?.to_vec(), tensor.shape().extents().to_vec())
+        }
+    })
+}
+
+/// The type of entries as the array interface calls it.
+pub(crate) fn interface_type(dtype: DType, is_complex: bool) -> String {
+    let (order, kind) = match dtype {
+        DType::Mask => ('|', 'b'),
+        DType::I8 => ('|', 'i'),
+        DType::U8 => ('|', 'u'),
+        _ if is_complex => ('<', 'c'),
+        _ if dtype.is_float() => ('<', 'f'),
+        _ if dtype.is_signed() => ('<', 'i'),
+        _ => ('<', 'u'),
+    };
+    format!("{order}{kind}{}", dtype.bytes() * if is_complex { 2 } else { 1 })
+}
