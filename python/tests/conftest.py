@@ -1,4 +1,9 @@
+import os
+
 import pytest
+
+# SciPy asks when it is imported, whether arrays may be those of others.
+os.environ["SCIPY_ARRAY_API"] = "1"
 
 
 @pytest.fixture(autouse=True)

@@ -41,15 +41,31 @@ with pc.no_grad():
 """
 
 
-def test_mypy(tmp_path):
-    pytest.importorskip("mypy")
-    use, stubs = tmp_path / "use.py", tmp_path / "stubs/porcini"
-    use.write_text(USE)
+@pytest.fixture
+def use(tmp_path):
+    """A program beside the stubs alone."""
+    stubs = tmp_path / "stubs/porcini"
     stubs.mkdir(parents=True)
     for name in ["__init__.pyi", "py.typed"]:
         shutil.copy(Path(pc.__file__).parent / name, stubs)
-    said = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(use)], capture_output=True, text=True,
-        env={"MYPYPATH": str(stubs.parent), "PATH": ""},
-    )  # fmt: skip
+    (tmp_path / "use.py").write_text(USE)
+    return tmp_path / "use.py"
+
+
+def check(*command, **environment):
+    command = [sys.executable, "-m", *map(str, command)]
+    said = subprocess.run(command, capture_output=True, text=True, env={"PATH": "", **environment})
     assert said.returncode == 0, said.stdout + said.stderr
+
+
+def test_mypy(use):
+    pytest.importorskip("mypy")
+    check("mypy", "--strict", "--cache-dir", use.parent / "cache", use, MYPYPATH=str(use.parent / "stubs"))
+
+
+def test_pyright(use):
+    # Pyright as PyPI carries it whole; Microsoft's fetches its program when it runs.
+    pytest.importorskip("basedpyright", reason="basedpyright brings 280 MB, so no requirement asks for it")
+    settings = '{"typeCheckingMode": "strict", "extraPaths": ["stubs"], "include": ["use.py", "stubs"]}'
+    (use.parent / "pyrightconfig.json").write_text(settings)
+    check("basedpyright", "-p", use.parent)
