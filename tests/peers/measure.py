@@ -3,6 +3,7 @@ arguments WORK N THREADS SECONDS. porcini/measure.rhai does the same for Porcini
 """
 
 import json
+import os
 import sys
 import time
 
@@ -37,6 +38,11 @@ def main(version, works):
 def threads():
     """Threads that the peer may use, for those that must be told so."""
     return int(sys.argv[3])
+
+
+def device():
+    """The device that PEERS_DEVICE names, for those that work on several; an empty text without it."""
+    return os.environ.get("PEERS_DEVICE", "")
 
 
 def plan(operations):

@@ -1,10 +1,14 @@
-"""Dr.Jit's LLVM backend."""
+"""Dr.Jit's LLVM backend; on a GPU that of CUDA."""
 
 import drjit as dr
 import numpy as np
-from drjit.llvm import PCG32, Array3f, Float, Float16, Float64, UInt32
 
 import measure
+
+if measure.device().startswith("cuda"):
+    from drjit.cuda import PCG32, Array3f, Float, Float16, Float64, UInt32
+else:
+    from drjit.llvm import PCG32, Array3f, Float, Float16, Float64, UInt32
 
 
 def evaluated(array):
@@ -214,7 +218,7 @@ def graph(n, operations):
 if __name__ == "__main__":
     dr.set_thread_count(measure.threads())
     inputs(16, 1)  # loads LLVM, which is not part of a work's first iteration
-    llvm = ".".join(map(str, dr.detail.llvm_version()))
+    compiler = measure.device() or "LLVM " + ".".join(map(str, dr.detail.llvm_version()))
     works = {
         "copy": copy,
         "tanh": tanh,
@@ -243,4 +247,4 @@ if __name__ == "__main__":
         # A million operations would take hours.
         "graph100000": lambda n: graph(n, 100_000),
     }
-    measure.main(f"Dr.Jit {dr.__version__}, LLVM {llvm}", works)
+    measure.main(f"Dr.Jit {dr.__version__}, {compiler}", works)
