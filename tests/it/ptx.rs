@@ -60,15 +60,17 @@ fn ptxas() -> Option<PathBuf> {
     found
 }
 
-/// Assembles kernels for each generation of devices; for the older ones half of them each, or all with `PORCINI_FULL=1`.
+/// Assembles kernels for each generation of devices: for the newest each with its literals in one of two ways by turns, for
+/// the older ones a quarter of them each; all of it with `PORCINI_FULL=1`.
 fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
     let is_full = std::env::var_os("PORCINI_FULL").is_some();
     for capability in [75, 80, 90] {
         let is_wanted = |i: usize, mode| {
+            let is_parameter = mode == LiteralMode::Parameter;
             is_full
-                || capability == 90
-                || mode == LiteralMode::Parameter && i % 2 == usize::from(capability == 80)
+                || capability == 90 && (i % 2 == 0) == is_parameter
+                || is_parameter && i % 4 == usize::from(capability == 80)
         };
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
         let target = Target { compute_capability: capability, ptx_version: version };
