@@ -107,9 +107,6 @@ fn of_managed<M: ManagedTensorBase + 'static>(
 ) -> PyResult<Given> {
     let tensor = tensor.map_err(failed)?;
     let described = tensor.validate().map_err(failed)?;
-    if !described.is_compact().map_err(failed)? {
-        return Err(failed("the data have gaps; make them contiguous"));
-    }
     let complex = [DType::F32, DType::F64].into_iter().find(|&part| {
         let bits = if part == DType::F64 { 128 } else { 64 };
         described.dtype() == DLDataType::scalar(DLDataTypeCode::COMPLEX, bits)
@@ -119,11 +116,23 @@ fn of_managed<M: ManagedTensorBase + 'static>(
         PyTypeError::new_err(what)
     })?;
     let extents: Vec<u64> = described.shape().iter().map(|&n| n.unsigned_abs()).collect();
-    let n = described.num_bytes() / dtype.bytes();
+    let is_compact = described.is_compact().map_err(failed)?;
+    if complex.is_some() && !is_compact {
+        return Err(failed("complex numbers with gaps between them; make them contiguous"));
+    }
+    // Elements with gaps are among those from the first of them to the last.
+    let steps = if is_compact { None } else { described.strides().map(<[i64]>::to_vec) };
+    let (before, n) = match &steps {
+        Some(steps) => {
+            span(described.shape(), steps).ok_or_else(|| failed("steps beyond memory"))?
+        }
+        None => (0, described.num_bytes() / dtype.bytes()),
+    };
     let is_on_host = described.device() == DLDevice::CPU;
     let is_on_gpu = described.device().device_type == DLDeviceType::CUDA;
     // SAFETY: the producer vouches for the memory.
     let first = unsafe { described.offset_bytes_ptr() }.map_err(failed)?.cast::<c_void>();
+    let first = first.wrapping_byte_sub(before.saturating_mul(dtype.bytes()));
     let owner = Owner::Other(Box::new(tensor));
     let array = if is_on_host {
         on_host(session, dtype, first, n, owner)?
@@ -135,10 +144,33 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     if complex.is_some() {
         return of_pairs(&array, &extents);
     }
+    if let Some(steps) = steps {
+        let tensor = Tensor::strided(&array, &extents, before as u64, &steps).or_raise()?;
+        let value = match extents.len() {
+            1 => tensor.entries().or_raise()?.swap_remove(0).into(),
+            _ => tensor.into(),
+        };
+        return Ok(Given::Value(value));
+    }
     if extents.is_empty() {
         return array.item(0).map(Given::Number).or_raise();
     }
     shaped(array, &extents)
+}
+
+/// How many elements lie before the first one, and from the lowest in memory to the highest.
+fn span(extents: &[i64], steps: &[i64]) -> Option<(usize, usize)> {
+    let (mut before, mut behind) = (0_i64, 0_i64);
+    for (extent, step) in extents.iter().zip(steps) {
+        if *extent == 0 {
+            return Some((0, 0));
+        }
+        let way = (extent - 1).checked_mul(*step)?;
+        before = before.checked_sub(way.min(0))?;
+        behind = behind.checked_add(way.max(0))?;
+    }
+    let n = before.checked_add(behind)?.checked_add(1)?;
+    Some((usize::try_from(before).ok()?, usize::try_from(n).ok()?))
 }
 
 // ---- lent to others ----

@@ -71,6 +71,23 @@ impl Tensor {
         Self::with_parts(std::slice::from_ref(lanes), extents)
     }
 
+    /// Entries that lie in an array with steps between them, as memory of others may have them: entry (i, j, ..) is lane
+    /// `start` + i `steps[0]` + j `steps[1]` + .. Nothing is copied or recorded.
+    ///
+    /// # Errors
+    /// `Argument` if an entry is outside of the array, or there are not as many steps as axes.
+    pub fn strided(lanes: &Array, extents: &[u64], start: u64, steps: &[i64]) -> Result<Self> {
+        let (op, n) = ("tensor", lanes.size());
+        let shape = Shape::new(op, extents)?;
+        if shape.n_entries() == 0 {
+            return Self::new(&lanes.session().zeros(lanes.dtype(), 0)?, extents);
+        }
+        let what =
+            format!("entries of {shape} from lane {start} by {steps:?} are not within {n} lanes");
+        let view = View::strided(shape, start, steps, n).ok_or(Error::Argument { op, what })?;
+        Ok(Self { parts: smallvec![lanes.clone()], view: Arc::new(view) })
+    }
+
     /// As [`Tensor::new`], of complex entries from real and imaginary parts.
     ///
     /// # Errors

@@ -31,6 +31,18 @@ impl Clone for View {
 }
 
 impl View {
+    /// Entries that lie anywhere in a number of lanes; `None` if one is outside.
+    pub(crate) fn strided(shape: Shape, start: u64, steps: &[i64], n_lanes: u64) -> Option<Self> {
+        let (mut first, mut last) = (i128::from(start), i128::from(start));
+        for (&extent, &step) in shape.extents().iter().zip(steps) {
+            let way = i128::from(extent.saturating_sub(1)).checked_mul(i128::from(step))?;
+            first = first.checked_add(way.min(0))?;
+            last = last.checked_add(way.max(0))?;
+        }
+        let fits = first >= 0 && last < i128::from(n_lanes) && steps.len() == shape.rank();
+        fits.then(|| Self { start, steps: OfAxes::from_slice(steps), shape })
+    }
+
     /// The entries in the order of lanes, the last axis running fastest.
     pub(crate) fn whole(shape: Shape) -> Self {
         let mut steps = OfAxes::from_elem(0, shape.rank());
