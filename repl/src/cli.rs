@@ -16,7 +16,7 @@ Examples:
   porcini --sandbox=data job.rhai          run a script that is not trusted on the files in data
 
 Environment:
-  PORCINI_CPU            code for the processor: avx512, avx2, or interp (default: the best it has)
+  PORCINI_CPU            code for the processor: avx512, avx2, neon, or interp (default: the best it has)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :

@@ -48,9 +48,11 @@ impl Options {
             match wanted.as_str() {
                 "avx512" => self.device = DeviceChoice::Compiled(Isa::Avx512),
                 "avx2" => self.device = DeviceChoice::Compiled(Isa::Avx2),
+                "neon" => self.device = DeviceChoice::Compiled(Isa::Neon),
                 "interp" => self.device = DeviceChoice::Interp(Isa::detect()),
-                _ => warnings
-                    .push(format!("PORCINI_CPU={wanted} is none of avx512, avx2, interp; ignored")),
+                _ => warnings.push(format!(
+                    "PORCINI_CPU={wanted} is none of avx512, avx2, neon, interp; ignored"
+                )),
             }
         }
         warnings

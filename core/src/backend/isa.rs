@@ -11,11 +11,13 @@ pub enum Isa {
     Avx2,
     /// AVX-512 F, DQ, VL, BW, CD.
     Avx512,
+    /// NEON of 64-bit ARM, which every such processor has.
+    Neon,
 }
 
 impl Isa {
     /// Every instruction set.
-    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
+    pub const ALL: [Self; 4] = [Self::Baseline, Self::Avx2, Self::Avx512, Self::Neon];
 
     /// The best one that this processor has.
     pub fn detect() -> Self {
@@ -44,11 +46,12 @@ impl Isa {
                 Self::Baseline => true,
                 Self::Avx2 => avx2,
                 Self::Avx512 => avx512,
+                Self::Neon => false,
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
         {
-            self == Self::Baseline
+            self == Self::Baseline || self == Self::Neon && cfg!(target_arch = "aarch64")
         }
     }
 }
@@ -59,6 +62,7 @@ impl fmt::Display for Isa {
             Self::Baseline => "baseline",
             Self::Avx2 => "AVX2",
             Self::Avx512 => "AVX-512",
+            Self::Neon => "NEON",
         })
     }
 }

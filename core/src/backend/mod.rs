@@ -1,7 +1,7 @@
 //! Devices behind one trait: lower, launch, primitives, memory.
 
 mod control_groups;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 pub mod cpu;
 pub mod cuda;
 pub mod host;

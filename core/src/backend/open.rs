@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 use super::cpu;
 use super::isa::Isa;
 use super::queue::Queue;
@@ -98,7 +98,7 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
 /// Makes ready, on a thread, what the first kernel of a process needs beside its own code: the tables of the assembler, which
 /// take most of a millisecond. For programs that have something else to do first.
 pub fn prepare() {
-    #[cfg(all(target_arch = "x86_64", unix))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
     {
         // Without a thread the first kernel makes them.
         drop(std::thread::Builder::new().name("prepare".into()).spawn(cpu::prepare));
@@ -108,7 +108,7 @@ pub fn prepare() {
 /// Whether the system gives executable memory to the compiler for this processor, if there is one; without it kernels
 /// are interpreted.
 pub fn gives_executable_memory() -> Option<bool> {
-    #[cfg(all(target_arch = "x86_64", unix))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
     if Isa::detect() != Isa::Baseline {
         return Some(cpu::gives_executable_memory(&cpu::CpuOptions::default()));
     }
@@ -117,7 +117,7 @@ pub fn gives_executable_memory() -> Option<bool> {
 
 /// The compiler for an instruction set.
 fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
-    #[cfg(all(target_arch = "x86_64", unix))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
     if isa != Isa::Baseline && isa.is_available() {
         let options = cpu::CpuOptions::default();
         return Ok(queued(threads, |pool| Arc::new(cpu::Cpu::with_pool(isa, pool, options))));
@@ -126,7 +126,7 @@ fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
     Err(Error::NoDevice {
         name: format!("cpu ({isa})"),
         reason:
-            "the compiler makes AVX-512 and AVX2 code, and this processor lacks the instructions"
+            "the compiler makes AVX-512, AVX2 and NEON code, and this processor lacks these instructions"
                 .into(),
     })
 }

@@ -69,7 +69,8 @@ pub(super) fn assemble<T: Machine>(
     allocator.store_carried();
     allocator.machine.restore();
     let turns = if lowered.repeats { TURNS } else { 1 };
-    let packet_cost = exactly::<usize>(allocator.machine.position() - start) / 6 * turns;
+    let packet_cost =
+        exactly::<usize>(allocator.machine.position() - start) / T::INSTRUCTION_BYTES * turns;
     finish(allocator, &mut notes, &mut usage);
     let bytes = match machine.finish() {
         Ok(bytes) => bytes,

@@ -9,6 +9,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::machine::Machine;
+use super::native::Native;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 
 /// Bytes of a chunk, unless a kernel needs more.
@@ -21,6 +23,9 @@ const ALIGNMENT: usize = 64;
 pub enum Mapping {
     /// Two views of one file.
     Dual,
+    /// One view that a thread may write while others run it, as macOS has it on ARM for programs under its hardened
+    /// runtime. Made by Apple's documentation, and never run.
+    Jit,
     /// One view, first writable and then executable.
     Protected,
 }
@@ -124,8 +129,34 @@ impl Chunk {
                 chunk.place(bytes, code)?;
                 Some(chunk)
             }
+            Mapping::Jit => Self::jit(least, code),
             Mapping::Protected => Self::protected(least, code),
         }
+    }
+
+    /// Pages that the system lets this thread write, or run.
+    #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
+    fn jit(bytes: usize, code: &[u8]) -> Option<Self> {
+        unsafe extern "C" {
+            fn pthread_jit_write_protect_np(is_protected: std::ffi::c_int);
+        }
+        let all = ProtFlags::READ | ProtFlags::WRITE | ProtFlags::EXEC;
+        let flags = MapFlags::PRIVATE | MapFlags::JIT;
+        // SAFETY: a new mapping at an address that the system chooses.
+        let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, all, flags) };
+        let address = NonNull::new(address.ok()?)?;
+        let mut chunk = Self { write: address, run: address, bytes, free: vec![(0, bytes)] };
+        // SAFETY: this thread runs no such pages until they are protected again.
+        unsafe { pthread_jit_write_protect_np(0) };
+        let placed = chunk.place(bytes, code);
+        // SAFETY: it writes none from here on.
+        unsafe { pthread_jit_write_protect_np(1) };
+        placed.map(|_| chunk)
+    }
+
+    #[cfg(not(all(target_os = "macos", target_arch = "aarch64")))]
+    fn jit(_: usize, _: &[u8]) -> Option<Self> {
+        None
     }
 
     #[cfg(target_os = "linux")]
@@ -181,7 +212,9 @@ impl Chunk {
         let target = unsafe { self.write.as_ptr().cast::<u8>().add(start) };
         // SAFETY: the range is free, so nobody reads or runs it, and `code` is at most `bytes` long.
         unsafe { std::ptr::copy_nonoverlapping(code.as_ptr(), target, code.len()) };
-        Some(self.run.as_ptr().expose_provenance() + start)
+        let address = self.run.as_ptr().expose_provenance() + start;
+        Native::publish(address, code.len());
+        Some(address)
     }
 
     /// Takes a block back if it is one of this chunk's.

@@ -105,6 +105,11 @@ instructions! {
     // a NaN.
     RangeF32 = Binary Vector;
     RangeF64 = Binary Vector;
+    // NaN if either is. Orders zeros.
+    MinimumF32 = Binary Vector;
+    MinimumF64 = Binary Vector;
+    MaximumF32 = Binary Vector;
+    MaximumF64 = Binary Vector;
     // Estimates: a target says how good.
     ReciprocalF32 = Unary Vector;
     ReciprocalRootF32 = Unary Vector;
@@ -137,6 +142,9 @@ instructions! {
     // 64-bit products of the low halves of 64-bit lanes.
     MulWideU32 = Commutative Vector;
     MulWideI32 = Commutative Vector;
+    // The upper halves of double-width products.
+    MulHighU32 = Commutative Vector;
+    MulHighI32 = Commutative Vector;
     MinI32 = Commutative Vector;
     MinU32 = Commutative Vector;
     MinI64 = Commutative Vector;
@@ -153,6 +161,11 @@ instructions! {
     Shr64 = Binary Vector;
     Sar32 = Binary Vector;
     Sar64 = Binary Vector;
+    // By the lowest byte of the count, which has a sign: to the right if it is negative.
+    ShiftU32 = Binary Vector;
+    ShiftI32 = Binary Vector;
+    ShiftU64 = Binary Vector;
+    ShiftI64 = Binary Vector;
     ShlBy32 = Unary Vector;
     ShlBy64 = Unary Vector;
     ShrBy32 = Unary Vector;
@@ -161,6 +174,11 @@ instructions! {
     SarBy64 = Unary Vector;
     Lzcnt32 = Unary Vector;
     Lzcnt64 = Unary Vector;
+    Popcnt32 = Unary Vector;
+    Popcnt64 = Unary Vector;
+    // Bits in reverse.
+    Reverse32 = Unary Vector;
+    Reverse64 = Unary Vector;
     // Bytes of `a` picked by the bytes of `b`, in 16-byte groups.
     Shuffle8 = Binary Vector;
     SumBytes64 = Binary Vector;
@@ -198,10 +216,15 @@ instructions! {
     // The low 8 lanes of `b`, above them those of `a`.
     MaskJoin = Binary Mask;
 
+    // What widens takes the lower half of its operand. An immediate of 1 means the upper, where a target says so.
     SignExtend = Unary Vector;
     ZeroExtend = Unary Vector;
     UpperHalf = Unary Vector;
     JoinHalves = Binary Vector;
+    // The low halves of the 64-bit lanes of `a`, then those of `b`.
+    LowHalves = Binary Vector;
+    // The high halves of the 64-bit lanes of `a` and `b` by turns.
+    HighHalves = Binary Vector;
     // Lanes of `a` and `c` picked by the numbers in `b`.
     Pick32 = Tied Vector;
     Shuffle32 = Binary Vector;
@@ -270,6 +293,10 @@ impl Opcode {
                 | Self::FmaF64
                 | Self::RangeF32
                 | Self::RangeF64
+                | Self::MinimumF32
+                | Self::MinimumF64
+                | Self::MaximumF32
+                | Self::MaximumF64
                 | Self::F64FromF32
                 | Self::F32FromF64
                 | Self::F32FromF16

@@ -56,6 +56,13 @@ pub(super) enum Operand<A> {
     Memory(A),
 }
 
+/// A buffer that code walks through, and the bytes of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walked {
+    pub(super) buffer: u32,
+    pub(super) bytes: u8,
+}
+
 /// A forward jump whose target is not known yet.
 pub(super) struct Jump(pub(super) usize);
 
@@ -95,8 +102,20 @@ pub(super) trait Machine {
     /// What code for an instruction set is made of; `None` where there is no such code.
     fn target(isa: Isa) -> Option<&'static Target>;
 
+    /// Bytes of an instruction, about.
+    const INSTRUCTION_BYTES: usize;
+
+    /// Makes what encoding needs, if it is not there yet.
+    fn prepare();
+
     /// The caches of this processor.
     fn caches() -> Caches;
+
+    /// Has other threads run code as it was just written: where it runs, and its bytes.
+    fn publish(address: usize, bytes: usize);
+
+    /// Has this thread run code as another published it.
+    fn synchronise();
 
     /// Tells `show` the offset and text of every instruction of some code at an offset.
     fn disassemble(code: &[u8], offset: usize, show: impl FnMut(usize, &str));
@@ -122,7 +141,7 @@ pub(super) trait Machine {
     fn begin(&mut self, style: Style, segmented: bool);
 
     /// Keeps what the caller expects to keep, and loads the addresses of the first of these buffers into registers.
-    fn enter(&mut self, buffers: &[u32]);
+    fn enter(&mut self, buffers: &[Walked]);
 
     /// Gives back what the caller expects to keep.
     fn restore(&mut self);

@@ -2,10 +2,12 @@
 //!
 //! `lower/` expands operations into a program over virtual registers (`program.rs`) with the instructions of
 //! `instructions.rs` that the target has (`target.rs`). `allocate.rs` gives it registers in one pass, with
-//! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, and `x86/` for x86-64).
+//! `operands.rs` and `regions.rs`; as it goes a machine encodes (`machine.rs`, with `x86/` for x86-64 and `arm/` for 64-bit ARM).
 //! `assemble.rs` puts the loop around it; `executable_memory.rs` makes it executable; `launch.rs` and `work.rs` run it. Where a kernel finds
 //! no executable memory, the interpreter runs it instead.
 
+#[cfg(target_arch = "aarch64")]
+mod arm;
 mod assemble;
 mod compiled;
 mod executable_memory;
@@ -27,9 +29,8 @@ mod split;
 mod target;
 mod tuning;
 mod work;
+#[cfg(target_arch = "x86_64")]
 mod x86;
-
-pub(super) use x86::prepare;
 
 use std::sync::Arc;
 
@@ -52,10 +53,14 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::legal::legalise;
 use crate::memory::caching_allocator::Allocator;
 
+/// Makes what encoding needs, if it is not there yet.
+pub(super) fn prepare() {
+    Native::prepare();
+}
+
 /// Whether the system gives executable memory in one of the ways to ask for it.
 pub fn gives_executable_memory(options: &CpuOptions) -> bool {
-    const RETURN: [u8; 1] = [0xc3];
-    Arena::new(options.mappings.clone(), options.code_bytes).place(&RETURN).is_some()
+    Arena::new(options.mappings.clone(), options.code_bytes).place(&[0; 4]).is_some()
 }
 
 /// The processor, by compiled code.

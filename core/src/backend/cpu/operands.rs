@@ -130,8 +130,23 @@ impl<T: Machine> Allocator<'_, T> {
         let first = self.ensure(no, pinned);
         let pinned = pinned | 1 << first;
         let last = self.last_operand(yes, self.next[i][2], memory, pinned);
-        let dst = self.result(i, inst);
+        let dst = match self.ending(inst, self.lowered.packet.target.blend_replaces, i) {
+            Some(k) => Physical::vector(self.tied(i, inst, k, 0)),
+            None => self.result(i, inst),
+        };
         self.machine.encode(m, None, dst, &[mask, Physical::vector(first)], last);
+    }
+
+    /// The first of these sources whose register is free behind the instruction.
+    fn ending(&self, inst: &Inst, sources: &[usize], i: usize) -> Option<usize> {
+        let ends = |k: &usize| {
+            let v = inst.src[*k];
+            let register = self.assigned[v.index()];
+            let hoisted = register != NOWHERE && self.vectors.hoisted & 1 << register != 0;
+            let once = inst.src.iter().filter(|&&other| other == v).count() == 1;
+            register != NOWHERE && self.next[i][*k] == NEVER && once && !hoisted
+        };
+        sources.iter().copied().find(ends)
     }
 
     /// Gives the result the register of source `k`, whose value is copied first if it is used again;

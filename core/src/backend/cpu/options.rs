@@ -32,11 +32,10 @@ impl Default for CpuOptions {
     fn default() -> Self {
         let caches = Native::caches();
         Self {
-            mappings: vec![Mapping::Dual, Mapping::Protected],
+            mappings: vec![Mapping::Dual, Mapping::Jit, Mapping::Protected],
             code_bytes: 1 << 30,
             near: 1 << 31,
-            // An instruction takes six bytes.
-            segmented_from: caches.instructions / 6,
+            segmented_from: caches.instructions / Native::INSTRUCTION_BYTES,
             // The last quarter is for what the cache holds besides, and for what falls on the same lines.
             segment_bytes: caches.instructions as u64 / 4 * 3,
             tile_bytes: caches.second,

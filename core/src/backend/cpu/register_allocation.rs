@@ -6,7 +6,7 @@
 //! Linear in the length of the program.
 
 use super::lower::Lowered;
-use super::machine::{Machine, Physical, Stored, Style};
+use super::machine::{Machine, Physical, Stored, Style, Walked};
 use super::program::{Home, Location, MachineOp, Program, Special, VReg, Virtual};
 use super::regions::{self, RegionPlan};
 use crate::convert::exactly;
@@ -197,28 +197,31 @@ impl<'p, T: Machine> Allocator<'p, T> {
     }
 
     /// The buffers whose addresses are best kept in registers, the most used first.
-    pub(super) fn busy_buffers(&self) -> Vec<u32> {
-        let mut uses = vec![0_u32; self.n_buffers()];
+    pub(super) fn busy_buffers(&self) -> Vec<Walked> {
+        // Uses, and bytes of an element.
+        let mut buffers = vec![(0_u32, 0_u8); self.n_buffers()];
         for Virtual { home, uses: n, .. } in &self.program.virtuals {
-            if let Home::Vector(Location::Lanes { buffer, .. }) = home {
-                uses[*buffer as usize] += n;
+            if let Home::Vector(Location::Lanes { buffer, bytes, .. }) = *home {
+                let (uses, element) = &mut buffers[buffer as usize];
+                (*uses, *element) = (*uses + n, bytes);
             }
         }
         for inst in &self.program.insts {
-            if let MachineOp::Special(
-                Special::Store { buffer, .. }
-                | Special::StorePacked { buffer, .. }
-                | Special::LoadNarrow { buffer, .. }
-                | Special::LoadBytes { buffer, .. },
-            ) = inst.op
-            {
-                uses[buffer as usize] += 1;
-            }
+            let MachineOp::Special(special) = inst.op else { continue };
+            let (buffer, bytes) = match special {
+                Special::Store { buffer, bytes, .. }
+                | Special::StorePacked { buffer, bytes, .. } => (buffer, bytes),
+                Special::LoadNarrow { buffer, dtype, .. } => (buffer, exactly(dtype.bytes())),
+                Special::LoadBytes { buffer, .. } => (buffer, 1),
+                _ => continue,
+            };
+            let (uses, element) = &mut buffers[buffer as usize];
+            (*uses, *element) = (*uses + 1, bytes);
         }
-        let mut order: Vec<u32> = (0_u32..).take(uses.len()).collect();
-        order.retain(|&buffer| uses[buffer as usize] > 0);
-        order.sort_by_key(|&buffer| std::cmp::Reverse(uses[buffer as usize]));
-        order
+        let mut busy: Vec<(u32, &(u32, u8))> =
+            (0..).zip(&buffers).filter(|(_, (uses, _))| *uses > 0).collect();
+        busy.sort_by_key(|(_, (uses, _))| std::cmp::Reverse(*uses));
+        busy.into_iter().map(|(buffer, &(_, bytes))| Walked { buffer, bytes }).collect()
     }
 
     fn n_buffers(&self) -> usize {

@@ -17,10 +17,22 @@ pub(super) struct Target {
     pub(super) roomy: [usize; 2],
     /// Whether an operand in memory may be one number for all lanes; else constants lie there as whole vectors.
     pub(super) repeats: bool,
+    /// Most registers that a 32-bit value takes: packets as long as the processor's look ahead wants them.
+    pub(super) widest: usize,
+    /// Most registers that accumulators take throughout the loop; more stay in memory.
+    pub(super) accumulators: usize,
     /// Sources of `a * b + c` that the result may replace.
     pub(super) fma_replaces: &'static [usize],
+    /// Sources of `a ? c : b` of which the result should replace one that ends there, the best first.
+    pub(super) blend_replaces: &'static [usize],
     /// Right bits of the estimates of reciprocals and their roots, of an f32.
     pub(super) estimate_bits: u32,
+    /// Whether floats become integers by saturation, and NaN 0; else whatever is out of range is the lowest number.
+    pub(super) saturates: bool,
+    /// Whether what widens takes either half of a register; else only the lower one.
+    pub(super) widens_upper: bool,
+    /// Whether lanes are gathered one by one, elements of any size at any address.
+    pub(super) gathers_lanes: bool,
     /// Whether vectors of 32- and 64-bit lanes can be scattered.
     pub(super) scatters: bool,
     /// Whether a style of code gathers lanes one by one.

@@ -8,6 +8,8 @@ use std::time::Instant;
 use super::compiled::{Compiled, Function, Walk};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lane_buffers::LaneBuffer;
+use super::machine::Machine;
+use super::native::Native;
 use super::program::{ENDED_EARLY, Reduction, SPILL_STRIDE, TILE_LANES};
 use crate::backend::host::HostMemory;
 use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold};
@@ -225,6 +227,7 @@ impl Launch {
         let Some(offset) = part.walk.code.prologue else { return };
         let function = part.walk.code.function(offset);
         let words = self.params.words().as_ptr();
+        Native::synchronise();
         // SAFETY: the frame and the uniform values are as large as the assembler said; buffers in the
         // parameter block are alive and hold at least one element.
         unsafe { function(words, 0, 1, frame.pointer(), uniforms) };
@@ -421,6 +424,8 @@ impl<'l> Worker<'l> {
     fn with(launch: &'l Launch, part: &'l Part, mut tools: Tools) -> Self {
         tools.addresses.clear();
         tools.addresses.extend(&launch.params.words()[HEADER_WORDS..][..launch.n_buffers]);
+        // Another thread may have made the code.
+        Native::synchronise();
         let code = &part.walk.code;
         Self { launch, part, body: code.function(code.body), tools }
     }

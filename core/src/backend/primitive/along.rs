@@ -112,7 +112,7 @@ fn truths(isa: Isa, op: ReduceOp) -> Step<u8> {
 
 fn step<T: Lane, const OP: u8, const BY: bool>(isa: Isa, op: ReduceOp) -> Step<T> {
     let blocks: unsafe fn(T, Blocks<'_, T>) = match isa {
-        Isa::Baseline => combine::<T, OP, BY>,
+        Isa::Baseline | Isa::Neon => combine::<T, OP, BY>,
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2 => combine_avx2::<T, OP, BY>,
         #[cfg(target_arch = "x86_64")]

@@ -134,7 +134,7 @@ fn in_lines<T: Copy + PartialEq + 'static>(
 
 fn by_isa<F>(isa: Isa, [baseline, avx2, avx512]: [F; 3]) -> F {
     match isa {
-        Isa::Baseline => baseline,
+        Isa::Baseline | Isa::Neon => baseline,
         Isa::Avx2 => avx2,
         Isa::Avx512 => avx512,
     }

@@ -139,6 +139,8 @@ fn run_totals<C: Combine, T: Lane>(isa: Isa, x: &[T]) -> [T; RUNS] {
     if let (Some(vectors), Ok(x)) = (vectors::<T>(isa), x.try_into()) {
         return scan_vectors::run_totals::<C, T>(vectors, x);
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = isa;
     let mut totals = [C::nothing(); RUNS];
     for (total, run) in totals.iter_mut().zip(x.as_chunks::<RUN>().0) {
         *total = run[1..].iter().fold(run[0], |sum, &x| C::combine(sum, x));

@@ -121,12 +121,6 @@ impl Lowering<'_> {
         indices
     }
 
-    /// One half of a 32-bit index part as 64-bit indices.
-    fn extend(&mut self, dtype: DType, narrow: VReg, upper: bool) -> VReg {
-        let half = self.half(narrow, upper);
-        self.unary(if dtype.is_signed() { Opcode::SignExtend } else { Opcode::ZeroExtend }, half)
-    }
-
     /// A word of the parameter block in all lanes.
     fn word_constant(&mut self, home: Home, word: u32, wide: bool) -> VReg {
         let key = (u64::from(word), if wide { 128 } else { 129 });
@@ -154,7 +148,7 @@ impl Lowering<'_> {
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
-        let masks = if self.has_mask_registers() {
+        let masks = if self.has_mask_registers() || self.packet.target.gathers_lanes {
             indices.ok
         } else {
             // Half a vector of data wants half a vector of 32-bit masks.
@@ -187,8 +181,8 @@ impl Lowering<'_> {
     /// Elements of one or two bytes, in the low bits of 32-bit lanes with others above.
     fn gather_in_words(&mut self, word: u32, indices: &Indices, bytes: usize) -> VReg {
         let access = self.access(word, bytes, indices.wide);
-        if !indices.wide {
-            return self.gather_with(access, indices.index[0], indices.ok[0]);
+        if !indices.wide || self.packet.target.gathers_lanes {
+            return self.gather32(access, indices);
         }
         // The aligned 4 bytes around each are gathered, so that none is read across a page.
         let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: true };

@@ -278,10 +278,10 @@ impl Lowering<'_> {
     /// constant and neither NaN nor the zero that would lose.
     fn float_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
         let m = extreme(min, dtype);
-        if self.wins_ties(b, dtype, min) {
+        if self.has(m) && self.wins_ties(b, dtype, min) {
             return self.binary(m, a, b);
         }
-        if self.wins_ties(a, dtype, min) {
+        if self.has(m) && self.wins_ties(a, dtype, min) {
             return self.binary(m, b, a);
         }
         if self.has(range(dtype)) {
@@ -311,6 +311,10 @@ impl Lowering<'_> {
     ///
     /// Beside a constant that is neither NaN nor zero, the second operand is right as it is.
     fn propagating_extreme(&mut self, min: bool, dtype: DType, a: VReg, b: VReg) -> VReg {
+        let propagating = propagating(min, dtype);
+        if self.has(propagating) {
+            return self.binary(propagating, a, b);
+        }
         let sign = 1_u64 << (8 * dtype.bytes() - 1);
         for (constant, other) in [(a, b), (b, a)] {
             let bits = self.bits_of(constant, exactly(dtype.bytes()));
@@ -373,7 +377,31 @@ impl Lowering<'_> {
         if let Some(count) = self.bits_of(count, exactly(dtype.bytes())) {
             return self.shift_left_by(dtype, a, count);
         }
-        self.binary(if wide { Opcode::Shl64 } else { Opcode::Shl32 }, a, count)
+        let m = if wide { Opcode::Shl64 } else { Opcode::Shl32 };
+        if self.has(m) {
+            return self.binary(m, a, count);
+        }
+        let count = self.byte_count(dtype, count);
+        self.binary(if wide { Opcode::ShiftU64 } else { Opcode::ShiftU32 }, a, count)
+    }
+
+    /// A shift count for the instructions that take it from a byte with a sign: all from the width on are the width.
+    fn byte_count(&mut self, dtype: DType, count: VReg) -> VReg {
+        let width = self.number(dtype, 8 * dtype.bytes() as u64);
+        self.int_extreme(true, dtype.unsigned(), count, width)
+    }
+
+    fn shift_right_by_byte(&mut self, dtype: DType, a: VReg, count: VReg) -> VReg {
+        let count = self.byte_count(dtype, count);
+        let zero = self.zero(dtype);
+        let left = self.sub(dtype.unsigned(), zero, count);
+        let m = match (dtype.is_signed(), dtype.bytes()) {
+            (true, 8) => Opcode::ShiftI64,
+            (false, 8) => Opcode::ShiftU64,
+            (true, _) => Opcode::ShiftI32,
+            (false, _) => Opcode::ShiftU32,
+        };
+        self.binary(m, a, left)
     }
 
     pub(super) fn shift_left_by(&mut self, dtype: DType, a: VReg, count: u64) -> VReg {
@@ -394,6 +422,9 @@ impl Lowering<'_> {
 
     fn shift_right(&mut self, dtype: DType, a: VReg, count: VReg) -> VReg {
         let known = self.bits_of(count, exactly(dtype.bytes()));
+        if known.is_none() && !self.has(Opcode::Shr32) {
+            return self.shift_right_by_byte(dtype, a, count);
+        }
         match (dtype, known) {
             (DType::I32, Some(count)) => {
                 self.unary_by(Opcode::SarBy32, a, clamp_count(dtype, count, 1))
@@ -600,6 +631,16 @@ fn extreme(min: bool, dtype: DType) -> Opcode {
         (true, _) => Opcode::MinF32,
         (false, DType::F64) => Opcode::MaxF64,
         (false, _) => Opcode::MaxF32,
+    }
+}
+
+/// Minimum or maximum that is NaN if either operand is, and orders zeros.
+fn propagating(min: bool, dtype: DType) -> Opcode {
+    match (min, dtype) {
+        (true, DType::F64) => Opcode::MinimumF64,
+        (true, _) => Opcode::MinimumF32,
+        (false, DType::F64) => Opcode::MaximumF64,
+        (false, _) => Opcode::MaximumF32,
     }
 }
 

@@ -184,14 +184,21 @@ impl Lowering<'_> {
 
     /// The low halves of the 64-bit lanes of two wide parts, as a narrow part.
     pub(super) fn low_dwords(&mut self, low: VReg, high: VReg) -> VReg {
+        if self.has(Opcode::LowHalves) {
+            return self.binary(Opcode::LowHalves, low, high);
+        }
         if self.has(Opcode::Pick32) {
             return self.pick(low, high, |lane| 2 * lane);
         }
         let mixed = self.binary_by(Opcode::Shuffle32, low, high, 0x88);
         self.unary_by(Opcode::Permute64, mixed, 0xd8)
     }
+
     /// The high halves of the 64-bit lanes of two parts, by turns.
     pub(super) fn high_dwords(&mut self, even: VReg, odd: VReg) -> VReg {
+        if self.has(Opcode::HighHalves) {
+            return self.binary(Opcode::HighHalves, even, odd);
+        }
         if self.has(Opcode::Pick32) {
             return self.pick(even, odd, |lane| lane / 2 * 2 + 1 + lane % 2 * 16);
         }

@@ -55,28 +55,36 @@ impl Lowering<'_> {
     /// One half of a 32-bit part as a 64-bit part.
     fn widen(&mut self, from: DType, to: DType, value: VReg, upper: bool) -> VReg {
         match (from, to) {
-            (DType::F32, DType::F64) => {
-                let half = self.half(value, upper);
-                self.unary(Opcode::F64FromF32, half)
-            }
+            (DType::F32, DType::F64) => self.widened(Opcode::F64FromF32, value, upper),
             (DType::F32, _) => {
-                let half = self.half(value, upper);
-                let float = self.unary(Opcode::F64FromF32, half);
+                let float = self.widened(Opcode::F64FromF32, value, upper);
                 self.convert64(DType::F64, to, float)
             }
             (_, DType::F64) => self.f64_of_half(from, value, upper),
-            (_, _) => {
-                let half = self.half(value, upper);
-                let signed = from == DType::I32;
-                self.unary(if signed { Opcode::SignExtend } else { Opcode::ZeroExtend }, half)
-            }
+            (_, _) => self.extend(from, value, upper),
         }
+    }
+
+    /// One half of a 32-bit integer part in 64-bit lanes.
+    pub(super) fn extend(&mut self, dtype: DType, narrow: VReg, upper: bool) -> VReg {
+        let m = if dtype.is_signed() { Opcode::SignExtend } else { Opcode::ZeroExtend };
+        self.widened(m, narrow, upper)
+    }
+
+    /// What an instruction that widens makes of one half of a register.
+    pub(super) fn widened(&mut self, m: Opcode, value: VReg, upper: bool) -> VReg {
+        if self.packet.target.widens_upper && upper && self.varies(value) {
+            return self.unary_by(m, value, 1);
+        }
+        let half = self.half(value, upper);
+        self.unary(m, half)
     }
 
     /// Two 64-bit parts as a 32-bit part.
     fn narrow(&mut self, from: DType, to: DType, halves: [VReg; 2]) -> VReg {
         match (from, to) {
             (DType::F64, DType::F32) => self.joined(Opcode::F32FromF64, halves),
+            (DType::F64, _) if self.packet.target.saturates => self.int32_of_halves(to, halves),
             (DType::F64, _) => {
                 let clamped = halves.map(|half| self.clamp_to_int32(to, half));
                 self.int32_of_halves(to, clamped)
@@ -130,9 +138,11 @@ impl Lowering<'_> {
         self.binary(Opcode::AddF32, high, low)
     }
 
-    /// The instruction gives the lowest number for all trouble.
     fn i32_of_f32(&mut self, value: VReg) -> VReg {
         let number = self.unary(Opcode::I32FromF32, value);
+        if self.packet.target.saturates {
+            return number;
+        }
         let limit = self.constant(u64::from(2f32.powi(31).to_bits()), 4);
         let above = self.compare(Compare::Ge, DType::F32, value, limit);
         let most = self.constant(0x7fff_ffff, 4);
@@ -143,6 +153,9 @@ impl Lowering<'_> {
     }
 
     fn u32_of_f32(&mut self, value: VReg) -> VReg {
+        if self.packet.target.saturates {
+            return self.unary(Opcode::U32FromF32, value);
+        }
         let zero = self.constant(0, 4);
         // The maximum is its second operand where the first is NaN.
         let value = self.binary(Opcode::MaxF32, value, zero);
@@ -164,14 +177,13 @@ impl Lowering<'_> {
 
     /// One half of a 32-bit integer part as f64, exactly.
     pub(super) fn f64_of_half(&mut self, dtype: DType, value: VReg, upper: bool) -> VReg {
-        let half = self.half(value, upper);
         if dtype == DType::I32 {
-            return self.unary(Opcode::F64FromI32, half);
+            return self.widened(Opcode::F64FromI32, value, upper);
         }
         if self.has(Opcode::F64FromU32) {
-            return self.unary(Opcode::F64FromU32, half);
+            return self.widened(Opcode::F64FromU32, value, upper);
         }
-        let wide = self.unary(Opcode::ZeroExtend, half);
+        let wide = self.widened(Opcode::ZeroExtend, value, upper);
         let magic = self.constant(TWO_52, 8);
         let behind = self.binary(Opcode::Or64, wide, magic);
         self.binary(Opcode::SubF64, behind, magic)
@@ -279,6 +291,9 @@ impl Lowering<'_> {
     }
 
     fn i64_of_f64(&mut self, value: VReg) -> VReg {
+        if self.packet.target.saturates {
+            return self.unary(Opcode::I64FromF64, value);
+        }
         let limit = self.constant(2f64.powi(63).to_bits(), 8);
         let above = self.compare(Compare::Ge, DType::F64, value, limit);
         let most = self.constant(i64::MAX.cast_unsigned(), 8);
@@ -300,6 +315,9 @@ impl Lowering<'_> {
     }
 
     fn u64_of_f64_saturating(&mut self, value: VReg) -> VReg {
+        if self.packet.target.saturates {
+            return self.u64_of_f64(value);
+        }
         let zero = self.constant(0, 8);
         let value = self.binary(Opcode::MaxF64, value, zero);
         let number = self.u64_of_f64(value);

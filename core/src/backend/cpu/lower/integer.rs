@@ -27,6 +27,10 @@ impl Lowering<'_> {
     /// The upper half of the double-width product.
     pub(super) fn mulhi(&mut self, dtype: DType, a: VReg, b: VReg) -> VReg {
         match (dtype.is_signed(), dtype.bytes()) {
+            (_, 4) if self.has(Opcode::MulHighU32) => {
+                let signed = dtype.is_signed();
+                self.binary(if signed { Opcode::MulHighI32 } else { Opcode::MulHighU32 }, a, b)
+            }
             (true, 4) => self.mulhi32(Opcode::MulWideI32, a, b),
             (true, 8) => {
                 // Each negative factor was taken as itself plus 2^64.
@@ -178,6 +182,10 @@ impl Lowering<'_> {
     }
 
     pub(super) fn popcnt(&mut self, dtype: DType, a: VReg) -> VReg {
+        let m = if dtype.bytes() == 8 { Opcode::Popcnt64 } else { Opcode::Popcnt32 };
+        if self.has(m) {
+            return self.unary(m, a);
+        }
         let (low, high) = self.by_nibbles(a, NIBBLE_ONES);
         let bytes = self.binary(Opcode::Add8, low, high);
         if dtype.bytes() == 8 {
@@ -196,7 +204,8 @@ impl Lowering<'_> {
         if self.has(m) {
             return self.unary(m, a);
         }
-        let each = self.lzcnt32(a);
+        let in_halves = wide && self.has(Opcode::Lzcnt32);
+        let each = if in_halves { self.unary(Opcode::Lzcnt32, a) } else { self.lzcnt32(a) };
         if !wide {
             return each;
         }
@@ -240,6 +249,10 @@ impl Lowering<'_> {
     }
 
     pub(super) fn brev(&mut self, dtype: DType, a: VReg) -> VReg {
+        let m = if dtype.bytes() == 8 { Opcode::Reverse64 } else { Opcode::Reverse32 };
+        if self.has(m) {
+            return self.unary(m, a);
+        }
         let (low, high) = self.by_nibbles(a, NIBBLE_REVERSED);
         let low = self.unary_by(Opcode::ShlBy32, low, 4);
         let bytes = self.binary(Opcode::Or32, low, high);

@@ -5,15 +5,12 @@ use crate::backend::reduce::ACCUMULATORS;
 use crate::convert::exactly;
 use crate::ir::kernel::{Kernel, Reduction as Reduce};
 
-/// Most registers that accumulators take throughout the loop; more stay in memory.
-const CARRIED: usize = 8;
-
 /// Whether accumulators stay in registers from packet to packet: each must belong to the same lanes of
 /// every packet.
 pub(super) fn carries(reductions: &[Reduction], packet: Packet) -> bool {
     let numbers = reductions.iter().filter(|reduction| !reduction.counts());
     let parts: usize = numbers.map(|reduction| packet.parts(reduction.dtype.bytes())).sum();
-    packet.lanes().is_multiple_of(ACCUMULATORS) && parts <= CARRIED
+    packet.lanes().is_multiple_of(ACCUMULATORS) && parts <= packet.target.accumulators
 }
 
 /// Places in the frame.

@@ -42,8 +42,7 @@ impl Lowering<'_> {
         if self.has_mask_registers() {
             return if upper { self.unary_by(Opcode::MaskShr, narrow, 8) } else { narrow };
         }
-        let half = self.half(narrow, upper);
-        self.unary(Opcode::SignExtend, half)
+        self.widened(Opcode::SignExtend, narrow, upper)
     }
 
     /// A half of a register, in the low half of one.

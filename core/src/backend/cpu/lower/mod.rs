@@ -48,9 +48,10 @@ pub(super) struct Lowered {
 
 /// Instructions between two looks at the interrupt flag.
 const POLL_INTERVAL: usize = 1 << 14;
-/// Instructions up to which packets of two and four times the least lanes are worth their code.
+/// Instructions up to which packets of two, four and eight times the least lanes are worth their code.
 const DOUBLE_UP_TO: usize = 2000;
 const QUADRUPLE_UP_TO: usize = 400;
+const OCTUPLE_UP_TO: usize = 100;
 /// Instructions from which on a packet's code hides the next packet's from the processor.
 const LONG: usize = 64;
 
@@ -126,15 +127,20 @@ fn packet_width(kernel: &Kernel, target: &Target) -> usize {
             vectors + masks * narrow <= registers
         }
     };
-    let most =
-        if kernel.reductions().next().is_some() { 4 * ACCUMULATORS / target.vector } else { 4 };
-    let wanted = if n <= QUADRUPLE_UP_TO { 4 } else { 2 };
+    let reduces = kernel.reductions().next().is_some();
+    let most = if reduces { 4 * ACCUMULATORS / target.vector } else { target.widest };
+    let wanted = match n {
+        ..=OCTUPLE_UP_TO => 8,
+        ..=QUADRUPLE_UP_TO => 4,
+        _ => 2,
+    };
+    let wanted = wanted.min(target.widest);
     // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
     // processor to look ahead into the next.
     let long = (LONG..=QUADRUPLE_UP_TO).contains(&n) && kernel.regions().is_empty();
     let spills = long && (bytes * 2).div_ceil(4) <= 3 * registers;
     let worth = |narrow: usize| fits(narrow) || narrow == 2 && spills;
-    [4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && worth(narrow)).unwrap_or(1)
+    [8, 4, 2].into_iter().find(|&narrow| narrow <= wanted.min(most) && worth(narrow)).unwrap_or(1)
 }
 
 /// The most bytes of numbers a lane, and the most masks, that are live at once.

@@ -36,11 +36,6 @@ pub(super) struct Encoder {
     error: Option<String>,
 }
 
-/// Makes the tables of the assembler, if they are not there yet.
-pub(in crate::backend) fn prepare() {
-    drop(Encoder::new(Isa::Avx2, Vec::new()));
-}
-
 impl Encoder {
     pub(super) fn new(isa: Isa, mut constants: Vec<u8>) -> Self {
         constants.resize(constants.len().next_multiple_of(64), 0);

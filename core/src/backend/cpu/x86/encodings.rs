@@ -1,7 +1,7 @@
 //! How the machine instructions are encoded: one row each, for AVX-512 and AVX2.
 //!
 //! A row gives the widths of the operands, and for both instruction sets the encoding with the memory operand
-//! that it takes. `-` is an instruction that AVX2 lacks.
+//! that it takes. `INVALID` is an instruction that AVX-512 lacks, `-` one that AVX2 lacks.
 
 use iced_x86::Code;
 
@@ -109,6 +109,10 @@ rows! {
     MaxF64 = Whole EVEX_Vmaxpd_zmm_k1z_zmm_zmmm512b64_sae Repeat8, VEX_Vmaxpd_ymm_ymm_ymmm256 Vector;
     RangeF32 = Whole EVEX_Vrangeps_zmm_k1z_zmm_zmmm512b32_imm8_sae Repeat4, -;
     RangeF64 = Whole EVEX_Vrangepd_zmm_k1z_zmm_zmmm512b64_imm8_sae Repeat8, -;
+    MinimumF32 = Whole INVALID None, -;
+    MinimumF64 = Whole INVALID None, -;
+    MaximumF32 = Whole INVALID None, -;
+    MaximumF64 = Whole INVALID None, -;
     ReciprocalF32 = Whole EVEX_Vrcp14ps_zmm_k1z_zmmm512b32 Repeat4, VEX_Vrcpps_ymm_ymmm256 Vector;
     ReciprocalRootF32 = Whole EVEX_Vrsqrt14ps_zmm_k1z_zmmm512b32 Repeat4, VEX_Vrsqrtps_ymm_ymmm256 Vector;
     SqrtF32 = Whole EVEX_Vsqrtps_zmm_k1z_zmmm512b32_er Repeat4, VEX_Vsqrtps_ymm_ymmm256 Vector;
@@ -137,6 +141,8 @@ rows! {
     Mul64 = Whole EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64 Repeat8, -;
     MulWideU32 = Whole EVEX_Vpmuludq_zmm_k1z_zmm_zmmm512b64 Repeat8, VEX_Vpmuludq_ymm_ymm_ymmm256 Vector;
     MulWideI32 = Whole EVEX_Vpmuldq_zmm_k1z_zmm_zmmm512b64 Repeat8, VEX_Vpmuldq_ymm_ymm_ymmm256 Vector;
+    MulHighU32 = Whole INVALID None, -;
+    MulHighI32 = Whole INVALID None, -;
     MinI32 = Whole EVEX_Vpminsd_zmm_k1z_zmm_zmmm512b32 Repeat4, VEX_Vpminsd_ymm_ymm_ymmm256 Vector;
     MinU32 = Whole EVEX_Vpminud_zmm_k1z_zmm_zmmm512b32 Repeat4, VEX_Vpminud_ymm_ymm_ymmm256 Vector;
     MinI64 = Whole EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64 Repeat8, -;
@@ -153,6 +159,10 @@ rows! {
     Shr64 = Whole EVEX_Vpsrlvq_zmm_k1z_zmm_zmmm512b64 Repeat8, VEX_Vpsrlvq_ymm_ymm_ymmm256 Vector;
     Sar32 = Whole EVEX_Vpsravd_zmm_k1z_zmm_zmmm512b32 Repeat4, VEX_Vpsravd_ymm_ymm_ymmm256 Vector;
     Sar64 = Whole EVEX_Vpsravq_zmm_k1z_zmm_zmmm512b64 Repeat8, -;
+    ShiftU32 = Whole INVALID None, -;
+    ShiftI32 = Whole INVALID None, -;
+    ShiftU64 = Whole INVALID None, -;
+    ShiftI64 = Whole INVALID None, -;
     ShlBy32 = Whole EVEX_Vpslld_zmm_k1z_zmmm512b32_imm8 Repeat4, VEX_Vpslld_ymm_ymm_imm8 None;
     ShlBy64 = Whole EVEX_Vpsllq_zmm_k1z_zmmm512b64_imm8 Repeat8, VEX_Vpsllq_ymm_ymm_imm8 None;
     ShrBy32 = Whole EVEX_Vpsrld_zmm_k1z_zmmm512b32_imm8 Repeat4, VEX_Vpsrld_ymm_ymm_imm8 None;
@@ -161,6 +171,10 @@ rows! {
     SarBy64 = Whole EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8 Repeat8, -;
     Lzcnt32 = Whole EVEX_Vplzcntd_zmm_k1z_zmmm512b32 Repeat4, -;
     Lzcnt64 = Whole EVEX_Vplzcntq_zmm_k1z_zmmm512b64 Repeat8, -;
+    Popcnt32 = Whole INVALID None, -;
+    Popcnt64 = Whole INVALID None, -;
+    Reverse32 = Whole INVALID None, -;
+    Reverse64 = Whole INVALID None, -;
     Shuffle8 = Whole EVEX_Vpshufb_zmm_k1z_zmm_zmmm512 Vector, VEX_Vpshufb_ymm_ymm_ymmm256 Vector;
     SumBytes64 = Whole EVEX_Vpsadbw_zmm_zmm_zmmm512 Vector, VEX_Vpsadbw_ymm_ymm_ymmm256 Vector;
     SumBytes16 = Whole EVEX_Vpmaddubsw_zmm_k1z_zmm_zmmm512 Vector, VEX_Vpmaddubsw_ymm_ymm_ymmm256 Vector;
@@ -198,6 +212,8 @@ rows! {
     ZeroExtend = Widening EVEX_Vpmovzxdq_zmm_k1z_ymmm256 Vector, VEX_Vpmovzxdq_ymm_xmmm128 Vector;
     UpperHalf = Narrowing EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8 None, VEX_Vextracti128_xmmm128_ymm_imm8 None;
     JoinHalves = Inserting EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8 None, VEX_Vinserti128_ymm_ymm_xmmm128_imm8 None;
+    LowHalves = Whole INVALID None, -;
+    HighHalves = Whole INVALID None, -;
     Pick32 = Whole EVEX_Vpermt2d_zmm_k1z_zmm_zmmm512b32 Vector, -;
     Shuffle32 = Whole EVEX_Vshufps_zmm_k1z_zmm_zmmm512b32_imm8 None, VEX_Vshufps_ymm_ymm_ymmm256_imm8 Vector;
     Permute64 = Whole EVEX_Vpermq_zmm_k1z_zmmm512b64_imm8 None, VEX_Vpermq_ymm_ymmm256_imm8 Vector;

@@ -13,7 +13,7 @@ use super::encodings::{Width, fma_codes, immediate, row};
 use super::targets::{AVX2, AVX512};
 use crate::backend::cpu::instructions::{Form, Opcode};
 use crate::backend::cpu::machine::{
-    Caches, Jump, Machine, Memory, Operand, Physical, Stored, Style,
+    Caches, Jump, Machine, Memory, Operand, Physical, Stored, Style, Walked,
 };
 use crate::backend::cpu::program::{
     CALL_END, ENDED_EARLY, Frame, Location, Packet, SPILL_STRIDE, Special, TILE_LANES, TILE_START,
@@ -28,15 +28,27 @@ impl Machine for X86 {
 
     fn target(isa: Isa) -> Option<&'static Target> {
         match isa {
-            Isa::Baseline => None,
+            Isa::Baseline | Isa::Neon => None,
             Isa::Avx2 => Some(&AVX2),
             Isa::Avx512 => Some(&AVX512),
         }
     }
 
+    const INSTRUCTION_BYTES: usize = 6;
+
+    fn prepare() {
+        // The first encoder makes the tables of the assembler.
+        drop(Encoder::new(Isa::Avx2, Vec::new()));
+    }
+
     fn caches() -> Caches {
         caches::of_this_processor()
     }
+
+    // The processor sees itself what was written.
+    fn publish(_: usize, _: usize) {}
+
+    fn synchronise() {}
 
     fn disassemble(code: &[u8], offset: usize, show: impl FnMut(usize, &str)) {
         disassemble(code, offset, show);
@@ -73,10 +85,10 @@ impl Machine for X86 {
         (self.style, self.segmented) = (style, segmented);
     }
 
-    fn enter(&mut self, buffers: &[u32]) {
+    fn enter(&mut self, buffers: &[Walked]) {
         // In segments one register is for the spills.
         let most = POINTERS.len() - usize::from(self.segmented);
-        self.pointers = buffers[..buffers.len().min(most)].to_vec();
+        self.pointers = buffers.iter().take(most).map(|walked| walked.buffer).collect();
         self.saved = if self.segmented { &POINTERS } else { &POINTERS[..self.pointers.len()] };
         for &register in self.saved {
             self.code.put(Instruction::with1(Code::Push_r64, register));

@@ -13,4 +13,3 @@ mod special;
 mod targets;
 
 pub(super) use self::emitter::X86;
-pub(in crate::backend) use self::encode::prepare;

@@ -1,0 +1,39 @@
+//! What code for NEON is made of.
+
+use super::encodings::{Encoding, encoding};
+use crate::backend::cpu::instructions::Opcode;
+use crate::backend::cpu::target::Target;
+use crate::backend::isa::Isa;
+
+/// NEON, as every processor of ARMv8.0 has it.
+pub(super) static NEON: Target = Target {
+    isa: Isa::Neon,
+    vector: 16,
+    // The last three are for what takes several instructions.
+    vectors: 0x1fff_ffff,
+    masks: 0,
+    roomy: [24, 24],
+    repeats: false,
+    widest: 8,
+    accumulators: 16,
+    fma_replaces: &[2],
+    blend_replaces: &[1, 2, 0],
+    estimate_bits: 8,
+    saturates: true,
+    widens_upper: true,
+    gathers_lanes: true,
+    scatters: false,
+    scalar_gather_pays: false,
+    instructions: encodable(),
+};
+
+/// Which instructions there are.
+const fn encodable() -> [bool; Opcode::ALL.len()] {
+    let mut all = [false; Opcode::ALL.len()];
+    let mut i = 0;
+    while i < all.len() {
+        all[i] = !matches!(encoding(Opcode::ALL[i]), Encoding::Lacks);
+        i += 1;
+    }
+    all
+}
