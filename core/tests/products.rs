@@ -81,6 +81,7 @@ fn products_are_sums_in_one_order() -> Result<()> {
         DeviceChoice::Interp(Isa::Baseline),
         DeviceChoice::Compiled(Isa::Avx2),
         DeviceChoice::Compiled(Isa::Avx512),
+        DeviceChoice::Compiled(Isa::Neon),
     ];
     let mut state = 3;
     for device in devices {

@@ -13,6 +13,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, Error, Runtime, Scalar, Session, interrupt};
+use porcini_tests::devices::compiled;
 use porcini_tests::golden;
 use porcini_tests::in_place::InPlace;
 use porcini_tests::pace;
@@ -250,7 +251,7 @@ fn a_long_kernel_in_place_is_not_interrupted() {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     let _flag = Flag::take();
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         interrupt::clear();
         let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
         // The third look at the clock comes just before a launch.

@@ -9,6 +9,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::{Array, DType, Runtime, Scalar, Session};
 use porcini_tests::data::Values;
+use porcini_tests::devices::compiled;
 use porcini_tests::generate::generate;
 use porcini_tests::oracle;
 use porcini_tests::programs::{Mode, run};
@@ -19,7 +20,7 @@ const COUNT: u64 = 90;
 
 /// Runs random programs on compilers with these options.
 fn check(options: &CpuOptions) {
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let runtime = Runtime::on(Arc::new(Cpu::with_options(isa, 2, options.clone())), None);
         for seed in 0..COUNT {
             let values = if seed % 2 == 0 { Values::Bounded } else { Values::Edge };
@@ -97,7 +98,7 @@ fn threads_scatter_in_order() {
         (error, bytes)
     };
     let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let runtime = Runtime::on(Arc::new(Cpu::new(isa, 4)), None);
         for (dtype, op) in [
             (DType::F32, ScatterOp::Add),
@@ -117,7 +118,7 @@ fn threads_scatter_in_order() {
 
 #[test]
 fn outputs_over_inputs_wait_for_all_readers() {
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
         let session = Session::builder().runtime(runtime).build().unwrap();
         let x = session.array(&(0..20_000_u16).map(f32::from).collect::<Vec<_>>()).unwrap();
@@ -157,7 +158,7 @@ fn segments_keep_accumulators() {
     };
     let oracle = Runtime::on(Arc::new(Interp::new(Isa::Baseline, 1)), None);
     let options = CpuOptions { segmented_from: 100, segment_bytes: 1500, ..CpuOptions::default() };
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let runtime = Runtime::on(Arc::new(Cpu::with_options(isa, 1, options.clone())), None);
         for dtype in [DType::I32, DType::I64, DType::U64] {
             for n in [33, 4096, 10_000] {
@@ -170,7 +171,7 @@ fn segments_keep_accumulators() {
 #[test]
 fn far_code_without_memory_is_interpreted() {
     let options = CpuOptions { near: 0, code_bytes: 4096, ..CpuOptions::default() };
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         for steps in 1..24 {
             let runtime = Runtime::on(Arc::new(Cpu::with_options(isa, 1, options.clone())), None);
             let session = Session::builder().runtime(runtime).build().unwrap();
@@ -253,7 +254,7 @@ fn graphs_larger_than_all_registers() {
     // The last one is cut into segments.
     for (n, steps) in [(1, 500), (77, 3000), (4099, 700), (1001, 30_000)] {
         let want = large_graph(&oracle, n, steps);
-        for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+        for isa in compiled() {
             let runtime = Runtime::on(Arc::new(Cpu::new(isa, 2)), None);
             let got = large_graph(&runtime, n, steps);
             for (i, (got, want)) in got.iter().zip(&want).enumerate() {
@@ -265,7 +266,7 @@ fn graphs_larger_than_all_registers() {
 
 #[test]
 fn listings_name_what_each_instruction_computes() {
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let runtime = Runtime::on(Arc::new(Cpu::new(isa, 1)), None);
         let session = Session::builder().runtime(runtime).build().unwrap();
         let x = session.array(&[1.0_f32, 2.0, 3.0]).unwrap();

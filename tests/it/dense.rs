@@ -12,6 +12,7 @@ use porcini_core::backend::isa::Isa;
 use porcini_core::ir::op::{OPS, OpInfo, ReduceOp, ScatterOp, Shape};
 use porcini_core::{Array, DType, Operand, Runtime, Session};
 use porcini_tests::data::{self, Values};
+use porcini_tests::devices::compiled;
 use porcini_tests::random::Random;
 
 /// The mask is the first.
@@ -202,7 +203,7 @@ fn check(options: &CpuOptions, first: u64) {
     let open =
         |runtime: &Arc<Runtime>| Session::builder().runtime(runtime.clone()).build().unwrap();
     let oracle = Runtime::on(Arc::new(Interp::new(Isa::detect(), 1)), None);
-    for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+    for isa in compiled() {
         let device = Runtime::on(Arc::new(Cpu::with_options(isa, 2, options.clone())), None);
         for seed in first..first + count.unwrap_or(DEFAULT_COUNT) {
             let n = Random::new(seed).pick(&SIZES);

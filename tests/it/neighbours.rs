@@ -8,6 +8,7 @@ use porcini_core::backend::interp::Interp;
 use porcini_core::backend::isa::Isa;
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::{Array, DType, Runtime, Session};
+use porcini_tests::devices::compiled;
 
 const SIZES: [i64; 5] = [0, 1, 17, 100, 5003];
 const TYPES: [DType; 8] = [
@@ -94,7 +95,7 @@ fn check(options: &CpuOptions, indices: &[DType]) {
     for dtype in TYPES {
         for &index in indices {
             let want = results(&oracle, dtype, index);
-            for isa in [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| isa.is_available()) {
+            for isa in compiled() {
                 let runtime =
                     Runtime::on(Arc::new(Cpu::with_options(isa, 2, options.clone())), None);
                 for (got, want) in results(&runtime, dtype, index).iter().zip(&want) {

@@ -18,6 +18,11 @@ pub struct Device {
     pub runtime: Arc<Runtime>,
 }
 
+/// The instruction sets of this processor that the compiler makes code for.
+pub fn compiled() -> impl Iterator<Item = Isa> {
+    Isa::ALL.into_iter().filter(|&isa| isa != Isa::Baseline && isa.is_available())
+}
+
 /// One that works in place, then the interpreter and the compiler at every width that this processor has,
 /// on one thread or two, and at last one whose launches are in line for three.
 ///
@@ -26,9 +31,9 @@ pub struct Device {
 pub fn devices() -> &'static [Device] {
     static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
     DEVICES.get_or_init(|| {
-        let widths = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
-        let interpreters = widths().map(DeviceChoice::Interp).zip([1, 2, 1]);
-        let compilers = widths().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
+        let widths = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+        let interpreters = widths.map(DeviceChoice::Interp).zip([1, 2, 1]);
+        let compilers = compiled().map(DeviceChoice::Compiled);
         let compilers = compilers.flat_map(|choice| [(choice, 1), (choice, 2)]);
         let open = |(choice, threads)| Device {
             name: format!("{choice:?}, {threads} threads"),

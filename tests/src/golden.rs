@@ -51,9 +51,9 @@ pub const BASELINE: (DeviceChoice, usize) = (DeviceChoice::Interp(Isa::Baseline)
 /// The ways in which every session runs: interpreted and compiled, by what this processor can do, on one
 /// thread, two, and more than there are cores.
 pub fn configurations() -> Vec<(DeviceChoice, usize)> {
-    let available = || Isa::ALL.into_iter().filter(|isa| isa.is_available());
-    let interpreters = available().map(DeviceChoice::Interp).zip([1, 2, 1]);
-    let compilers = available().filter(|&isa| isa != Isa::Baseline).map(DeviceChoice::Compiled);
+    let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
+    let interpreters = available.map(DeviceChoice::Interp).zip([1, 2, 1]);
+    let compilers = crate::devices::compiled().map(DeviceChoice::Compiled);
     let threads = |choice| [1, 2, 8].map(|threads| (choice, threads));
     let compilers = compilers.flat_map(threads);
     let gpus = crate::gpu::open().map(|_| (DeviceChoice::Cuda(0), 1));

@@ -258,10 +258,16 @@ impl Drop for Chunk {
 mod tests {
     use super::*;
 
-    /// `mov eax, number; ret`
-    fn code(number: u32) -> Vec<u8> {
+    /// A function that returns the number.
+    fn code(number: u16) -> Vec<u8> {
+        if cfg!(target_arch = "aarch64") {
+            // movz w0, number; ret
+            let words = [0x5280_0000 | u32::from(number) << 5, 0xd65f_03c0];
+            return words.into_iter().flat_map(u32::to_le_bytes).collect();
+        }
+        // mov eax, number; ret
         let mut code = vec![0xb8];
-        code.extend_from_slice(&number.to_le_bytes());
+        code.extend_from_slice(&u32::from(number).to_le_bytes());
         code.push(0xc3);
         code
     }
@@ -269,7 +275,7 @@ mod tests {
     fn call(block: &Block) -> u32 {
         let code = std::ptr::with_exposed_provenance::<()>(block.address());
         // SAFETY: the block holds a function that takes nothing and returns a number.
-        let function: extern "sysv64" fn() -> u32 = unsafe { std::mem::transmute(code) };
+        let function: extern "C" fn() -> u32 = unsafe { std::mem::transmute(code) };
         function()
     }
 
@@ -280,7 +286,7 @@ mod tests {
             let blocks: Vec<Block> =
                 (0..100).map(|i| arena.place(&code(i)).expect("this system maps code")).collect();
             for (i, block) in (0..).zip(&blocks) {
-                assert_eq!(call(block), i);
+                assert_eq!(call(block), u32::from(i));
             }
             let mapped = arena.mapped();
             drop(blocks);

@@ -3,7 +3,7 @@
 //! Indices and values lie in the frame's scratch. An f16 element is combined as f32.
 
 use super::emitter::Arm;
-use super::encode::{At, Condition, FILL, FOURTH, SCRATCH, SECOND, T0, T1, T2, THIRD, Transfer, V};
+use super::encode::{Condition, FILL, FOURTH, SCRATCH, SECOND, T0, T1, T2, THIRD, Transfer, V, X};
 use crate::backend::cpu::machine::Machine;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
@@ -33,12 +33,10 @@ impl Arm {
             let (index, bytes) = if wide_index { (Transfer::LONG, 8) } else { (Transfer::WORD, 4) };
             let at = self.in_scratch(0, lane, bytes);
             self.code.load(index, THIRD.0, at, THIRD);
-            self.code.add(THIRD, SECOND, THIRD, dtype.bytes().ilog2());
-            let element = At { base: THIRD, offset: 0 };
             if dtype.is_float() && op != ScatterOp::Set {
-                self.combine_floats(op, dtype, element, lane);
+                self.combine_floats(op, dtype, lane);
             } else {
-                self.combine_numbers(op, dtype, element, lane);
+                self.combine_numbers(op, dtype, lane);
             }
             self.land(skip);
         }
@@ -51,14 +49,22 @@ impl Arm {
         self.code.registers(0x9e66_0000, SCRATCH.0, T0.0); // fmov
     }
 
+    fn load_element(&mut self, how: Transfer, to: u32) {
+        self.code.three(how.load_indexed(), X(to), SECOND, THIRD);
+    }
+
+    fn store_element(&mut self, how: Transfer, from: u32) {
+        self.code.three(how.store_indexed(), X(from), SECOND, THIRD);
+    }
+
     /// Replaces or combines the bits at the element.
-    fn combine_numbers(&mut self, op: ScatterOp, dtype: DType, element: At, lane: u32) {
+    fn combine_numbers(&mut self, op: ScatterOp, dtype: DType, lane: u32) {
         let (bytes, signed) = (dtype.bytes(), dtype.is_int() && dtype.is_signed());
         let how = Transfer::number(bytes, signed);
         let value = self.in_scratch(2, lane, bytes);
         self.code.load(how, FOURTH.0, value, FOURTH);
         if op != ScatterOp::Set {
-            self.code.load(how, FILL.0, element, FILL);
+            self.load_element(how, FILL.0);
         }
         let wins = match (op, signed) {
             (ScatterOp::Min, true) => Some(Condition::Less),
@@ -78,16 +84,16 @@ impl Arm {
             ScatterOp::Or => combine(self, 0xaa00_0000),  // orr
             ScatterOp::Set | ScatterOp::Min | ScatterOp::Max => {}
         }
-        self.code.store(how, FOURTH.0, element, FOURTH);
+        self.store_element(how, FOURTH.0);
     }
 
-    fn combine_floats(&mut self, op: ScatterOp, dtype: DType, element: At, lane: u32) {
+    fn combine_floats(&mut self, op: ScatterOp, dtype: DType, lane: u32) {
         let half = dtype.is_half();
         let wide = if dtype.bytes() == 8 { DOUBLE } else { 0 };
         let how = Transfer::vector(dtype.bytes());
         let value = self.in_scratch(2, lane, dtype.bytes().max(4));
         self.code.load(Transfer::vector(dtype.bytes().max(4)), T1.0, value, FILL);
-        self.code.load(how, T0.0, element, FILL);
+        self.load_element(how, T0.0);
         if half {
             self.code.unary(0x1ee2_4000, T0, T0); // fcvt s, h
         }
@@ -105,6 +111,6 @@ impl Arm {
         if half {
             self.code.unary(0x1e23_c000, T0, T0); // fcvt h, s
         }
-        self.code.store(how, T0.0, element, FILL);
+        self.store_element(how, T0.0);
     }
 }
