@@ -61,8 +61,8 @@ pub(super) fn assemble<T: Machine>(
     let segmented = lowered.body.insts.len() > options.segmented_from;
     let segment_bytes = segmented.then_some(options.segment_bytes);
     let mut allocator = Allocator::new(lowered, &lowered.body, &mut machine, style, segment_bytes);
-    let buffers = allocator.busy_buffers();
-    allocator.machine.enter(&buffers);
+    let (buffers, whole) = (allocator.busy_buffers(), lowered.body.words_of_accesses());
+    allocator.machine.enter(&buffers, &whole);
     allocator.load_invariants();
     let start = if segmented { tiles(&mut allocator)? } else { packets(&mut allocator)? };
     allocator.machine.end_exits();

@@ -140,8 +140,9 @@ pub(super) trait Machine {
     /// Begins a function; its code is of this style, and in segments or not.
     fn begin(&mut self, style: Style, segmented: bool);
 
-    /// Keeps what the caller expects to keep, and loads the addresses of the first of these buffers into registers.
-    fn enter(&mut self, buffers: &[Walked]);
+    /// Keeps what the caller expects to keep, and loads the addresses of the first of these buffers into registers;
+    /// if some are left, those of whole buffers in words of the parameter block.
+    fn enter(&mut self, buffers: &[Walked], whole: &[u32]);
 
     /// Gives back what the caller expects to keep.
     fn restore(&mut self);

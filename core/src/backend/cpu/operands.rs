@@ -90,6 +90,10 @@ impl<T: Machine> Allocator<'_, T> {
     /// A register for the result, which may be that of a source.
     fn result(&mut self, i: usize, inst: &Inst) -> Physical {
         self.release_all(i);
+        if let Some(register) = self.carried_next(i, inst.dst) {
+            self.assigned[inst.dst.index()] = register;
+            return Physical::vector(register);
+        }
         let register = self.take(inst.dst, 0);
         self.physical(inst.dst, register)
     }
@@ -135,6 +139,15 @@ impl<T: Machine> Allocator<'_, T> {
             None => self.result(i, inst),
         };
         self.machine.encode(m, None, dst, &[mask, Physical::vector(first)], last);
+    }
+
+    /// Where a result stays from packet to packet, if that is all that it is for.
+    fn carried_next(&self, i: usize, v: VReg) -> Option<u8> {
+        let next = self.program.insts.get(i + 1)?;
+        let is_carried = matches!(next.op, MachineOp::Carry) && next.src[0] == v;
+        let only = is_carried && self.program.virtuals[v.index()].uses == 1;
+        let in_place = only && self.lowered.packet.target.carries_in_place;
+        in_place.then(|| self.assigned[next.dst.index()])
     }
 
     /// The first of these sources whose register is free behind the instruction.

@@ -184,6 +184,25 @@ pub(super) struct Program {
     pub(super) virtuals: Vec<Virtual>,
 }
 
+impl Program {
+    /// Words of the addresses of buffers that are gathered from or scattered to, in the order of first use.
+    pub(super) fn words_of_accesses(&self) -> Vec<u32> {
+        let mut words = Vec::new();
+        for inst in &self.insts {
+            if let MachineOp::Special(
+                Special::Gather(Access { word, .. })
+                | Special::Scatter(Access { word, .. })
+                | Special::ScatterLanes { word, .. },
+            ) = inst.op
+                && !words.contains(&word)
+            {
+                words.push(word);
+            }
+        }
+        words
+    }
+}
+
 /// The lanes that one run of a program computes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {

@@ -25,6 +25,9 @@ pub(super) struct Target {
     pub(super) fma_replaces: &'static [usize],
     /// Sources of `a ? c : b` of which the result should replace one that ends there, the best first.
     pub(super) blend_replaces: &'static [usize],
+    /// Whether what is carried to the next packet is computed where it stays; else it is copied there, which costs
+    /// nothing where registers are renamed and the code has room.
+    pub(super) carries_in_place: bool,
     /// Right bits of the estimates of reciprocals and their roots, of an f32.
     pub(super) estimate_bits: u32,
     /// Whether floats become integers by saturation, and NaN 0; else whatever is out of range is the lowest number.

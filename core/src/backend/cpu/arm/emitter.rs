@@ -1,7 +1,7 @@
 //! Code of 64-bit ARM under construction: where it finds memory.
 
 use super::encode::{
-    At, Encoder, FRAME, LANE, POOL, SCRATCH, SPILLS, Transfer, UNIFORMS, V, WORDS, X,
+    At, Encoder, FRAME, LANE, POOL, SCRATCH, SPILLS, T0, Transfer, UNIFORMS, V, WORDS, X,
 };
 use crate::backend::cpu::machine::{Jump, Physical, Stored, Style, Walked};
 use crate::backend::cpu::program::{Frame, Location, Packet};
@@ -62,6 +62,8 @@ pub(crate) struct Arm {
     pub(super) segmented: bool,
     /// Buffers whose address is in a register, in the order of [`POINTERS`].
     pub(super) pointers: Vec<Walked>,
+    /// Words of the addresses that are in the registers behind those.
+    pub(super) bases: Vec<u32>,
     /// Forward jumps and where they go.
     pub(super) jumps: Vec<(Jump, u64)>,
     /// Jumps to the end of the call.
@@ -77,7 +79,8 @@ pub(super) fn vector(register: Physical) -> V {
 impl Arm {
     /// The pairs of registers with addresses that the caller expects to keep.
     pub(super) fn kept(&self) -> Vec<[X; 2]> {
-        let n = self.pointers.len().max(FREE_POINTERS).next_multiple_of(2);
+        let n = self.pointers.len() + self.bases.len();
+        let n = n.max(FREE_POINTERS).next_multiple_of(2);
         POINTERS[FREE_POINTERS..n].as_chunks().0.to_vec()
     }
 
@@ -88,6 +91,15 @@ impl Arm {
             self.code.load_long(register, at);
             self.code.add(register, register, LANE, bytes.ilog2());
         }
+    }
+
+    /// The register with the address of a whole buffer, which may be the scratch register.
+    pub(super) fn base(&mut self, word: u32, scratch: X) -> X {
+        if let Some(number) = self.bases.iter().position(|&other| other == word) {
+            return POINTERS[self.pointers.len() + number];
+        }
+        self.code.load_long(scratch, Self::word_of(word as usize));
+        scratch
     }
 
     /// Where a stored value is, by way of a scratch register if need be.
@@ -149,7 +161,6 @@ impl Arm {
 
     /// Whether a mask holds somewhere, as a number in the scratch register.
     pub(super) fn any_of(&mut self, mask: V) {
-        use super::encode::T0;
         self.code.unary(0x6eb0_a800, T0, mask); // umaxv
         self.code.registers(0x1e26_0000, SCRATCH.0, T0.0); // fmov
     }

@@ -318,6 +318,14 @@ impl Encoder {
         self.jump_ahead()
     }
 
+    /// Jumps behind the function, which may be far, if a number of 32 bits is not zero.
+    pub(super) fn jump_behind_if(&mut self, number: X, may_be_far: bool) -> Jump {
+        if may_be_far {
+            return self.jump_ahead_if(false, number);
+        }
+        self.branch_ahead(0x3500_0000 | number.0) // cbnz
+    }
+
     /// Jumps ahead, but not far, unless a bit is set.
     pub(super) fn jump_unless_bit(&mut self, number: X, bit: u32) -> Jump {
         self.branch_ahead(0x3600_0000 | bit >> 5 << 31 | (bit & 31) << 19 | number.0) // tbz

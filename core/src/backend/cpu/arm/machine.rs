@@ -71,6 +71,7 @@ impl Machine for Arm {
             style: Style::PLAIN,
             segmented: false,
             pointers: Vec::new(),
+            bases: Vec::new(),
             jumps: Vec::new(),
             exits: Vec::new(),
             cold: Vec::new(),
@@ -92,16 +93,22 @@ impl Machine for Arm {
     fn begin(&mut self, style: Style, segmented: bool) {
         (self.style, self.segmented) = (style, segmented);
         self.pointers.clear();
+        self.bases.clear();
         self.code.keep_vectors();
         self.code.address_of(POOL, 0);
     }
 
-    fn enter(&mut self, buffers: &[Walked]) {
+    fn enter(&mut self, buffers: &[Walked], whole: &[u32]) {
         self.pointers = buffers.iter().copied().take(POINTERS.len()).collect();
+        let left = POINTERS.len() - self.pointers.len();
+        self.bases = whole.iter().copied().take(left).collect();
         for [a, b] in self.kept() {
             self.code.push(a, b);
         }
         self.load_pointers();
+        for (&register, &word) in POINTERS[self.pointers.len()..].iter().zip(&self.bases) {
+            self.code.load_long(register, Self::word_of(word as usize));
+        }
     }
 
     fn restore(&mut self) {

@@ -4,6 +4,7 @@
 
 use super::emitter::Arm;
 use super::encode::{Condition, FILL, FOURTH, SCRATCH, SECOND, T0, T1, T2, THIRD, Transfer, V, X};
+use super::encodings::{XTN_2S, XTN_4H};
 use crate::backend::cpu::machine::Machine;
 use crate::dtype::DType;
 use crate::ir::op::ScatterOp;
@@ -23,7 +24,7 @@ impl Arm {
         mask: V,
     ) {
         self.bits_of_mask(mask, false);
-        self.code.load_long(SECOND, Self::word_of(word as usize));
+        let base = self.base(word, SECOND);
         if dtype.is_float() && matches!(op, ScatterOp::Min | ScatterOp::Max) {
             let one = if dtype.bytes() == 8 { 0x1e6e_1000 } else { 0x1e2e_1000 };
             self.code.word(one | T2.0); // fmov
@@ -34,9 +35,9 @@ impl Arm {
             let at = self.in_scratch(0, lane, bytes);
             self.code.load(index, THIRD.0, at, THIRD);
             if dtype.is_float() && op != ScatterOp::Set {
-                self.combine_floats(op, dtype, lane);
+                self.combine_floats(op, dtype, base, lane);
             } else {
-                self.combine_numbers(op, dtype, lane);
+                self.combine_numbers(op, dtype, base, lane);
             }
             self.land(skip);
         }
@@ -44,27 +45,27 @@ impl Arm {
 
     /// The lanes of a mask as bits of the scratch register: 16 for a narrow lane, 32 for a wide one.
     pub(super) fn bits_of_mask(&mut self, mask: V, wide: bool) {
-        let narrow = if wide { super::encodings::XTN_2S } else { super::encodings::XTN_4H };
+        let narrow = if wide { XTN_2S } else { XTN_4H };
         self.code.unary(narrow, T0, mask);
         self.code.registers(0x9e66_0000, SCRATCH.0, T0.0); // fmov
     }
 
-    fn load_element(&mut self, how: Transfer, to: u32) {
-        self.code.three(how.load_indexed(), X(to), SECOND, THIRD);
+    fn load_element(&mut self, how: Transfer, to: u32, base: X) {
+        self.code.three(how.load_indexed(), X(to), base, THIRD);
     }
 
-    fn store_element(&mut self, how: Transfer, from: u32) {
-        self.code.three(how.store_indexed(), X(from), SECOND, THIRD);
+    fn store_element(&mut self, how: Transfer, from: u32, base: X) {
+        self.code.three(how.store_indexed(), X(from), base, THIRD);
     }
 
     /// Replaces or combines the bits at the element.
-    fn combine_numbers(&mut self, op: ScatterOp, dtype: DType, lane: u32) {
+    fn combine_numbers(&mut self, op: ScatterOp, dtype: DType, base: X, lane: u32) {
         let (bytes, signed) = (dtype.bytes(), dtype.is_int() && dtype.is_signed());
         let how = Transfer::number(bytes, signed);
         let value = self.in_scratch(2, lane, bytes);
         self.code.load(how, FOURTH.0, value, FOURTH);
         if op != ScatterOp::Set {
-            self.load_element(how, FILL.0);
+            self.load_element(how, FILL.0, base);
         }
         let wins = match (op, signed) {
             (ScatterOp::Min, true) => Some(Condition::Less),
@@ -84,16 +85,16 @@ impl Arm {
             ScatterOp::Or => combine(self, 0xaa00_0000),  // orr
             ScatterOp::Set | ScatterOp::Min | ScatterOp::Max => {}
         }
-        self.store_element(how, FOURTH.0);
+        self.store_element(how, FOURTH.0, base);
     }
 
-    fn combine_floats(&mut self, op: ScatterOp, dtype: DType, lane: u32) {
+    fn combine_floats(&mut self, op: ScatterOp, dtype: DType, base: X, lane: u32) {
         let half = dtype.is_half();
         let wide = if dtype.bytes() == 8 { DOUBLE } else { 0 };
         let how = Transfer::vector(dtype.bytes());
         let value = self.in_scratch(2, lane, dtype.bytes().max(4));
         self.code.load(Transfer::vector(dtype.bytes().max(4)), T1.0, value, FILL);
-        self.load_element(how, T0.0);
+        self.load_element(how, T0.0, base);
         if half {
             self.code.unary(0x1ee2_4000, T0, T0); // fcvt s, h
         }
@@ -111,6 +112,6 @@ impl Arm {
         if half {
             self.code.unary(0x1e23_c000, T0, T0); // fcvt h, s
         }
-        self.store_element(how, T0.0);
+        self.store_element(how, T0.0, base);
     }
 }

@@ -63,7 +63,7 @@ impl Arm {
             }
             Special::Check { offset, part, wide, signed } => {
                 self.any_of(src[0]);
-                let entry = self.code.jump_ahead_if(false, SCRATCH);
+                let entry = self.code.jump_behind_if(SCRATCH, self.segmented);
                 let lane = u32::from(part) * VECTOR / if wide { 8 } else { 4 };
                 let report = Report { mask: src[0], index: src[1], offset, lane, wide, signed };
                 self.cold.push(Cold { entry, back: self.code.position(), report });

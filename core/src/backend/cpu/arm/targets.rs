@@ -18,6 +18,7 @@ pub(super) static NEON: Target = Target {
     accumulators: 16,
     fma_replaces: &[2],
     blend_replaces: &[1, 2, 0],
+    carries_in_place: true,
     estimate_bits: 8,
     saturates: true,
     widens_upper: true,

@@ -85,7 +85,7 @@ impl Machine for X86 {
         (self.style, self.segmented) = (style, segmented);
     }
 
-    fn enter(&mut self, buffers: &[Walked]) {
+    fn enter(&mut self, buffers: &[Walked], _: &[u32]) {
         // In segments one register is for the spills.
         let most = POINTERS.len() - usize::from(self.segmented);
         self.pointers = buffers.iter().take(most).map(|walked| walked.buffer).collect();
