@@ -101,6 +101,7 @@ mod tests {
             (options.memory_limit, options.device, warnings)
         };
         assert_eq!(read("1G", "avx2"), (Some(1 << 30), DeviceChoice::Compiled(Isa::Avx2), vec![]));
+        assert_eq!(read("1G", "neon").1, DeviceChoice::Compiled(Isa::Neon));
         let (limit, device, warnings) = read("much", "fast");
         assert_eq!((limit, device), (None, DeviceChoice::Auto));
         assert!(warnings[0].contains("much") && warnings[1].contains("fast"), "{warnings:?}");

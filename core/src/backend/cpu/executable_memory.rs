@@ -1,4 +1,4 @@
-//! Executable memory that is never writable and executable at one address.
+//! Executable memory that is never writable and executable at one address, not for one thread.
 //!
 //! Chunks of an anonymous file are mapped twice, once to write and once to run; kernels share a chunk.
 //! Where the system refuses that, every kernel gets pages of its own that become executable when they
@@ -9,9 +9,10 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
+
 use super::machine::Machine;
 use super::native::Native;
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 
 /// Bytes of a chunk, unless a kernel needs more.
 const CHUNK: usize = 1 << 20;
@@ -286,7 +287,7 @@ mod tests {
             let blocks: Vec<Block> =
                 (0..100).map(|i| arena.place(&code(i)).expect("this system maps code")).collect();
             for (i, block) in (0..).zip(&blocks) {
-                assert_eq!(call(block), u32::from(i));
+                assert_eq!(call(block), i);
             }
             let mapped = arena.mapped();
             drop(blocks);

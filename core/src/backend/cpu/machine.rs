@@ -29,6 +29,7 @@ pub(super) enum Memory {
     /// Nothing.
     None,
     /// A vector in memory.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     Vector,
     /// A vector, or 4 bytes repeated.
     Repeat4,
@@ -70,10 +71,12 @@ pub(super) struct Jump(pub(super) usize);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
     /// Stores go past the caches.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     pub(super) nontemporal: bool,
     /// Lanes are fetched ahead of their loads.
     pub(super) prefetch: bool,
     /// Lanes are gathered one by one.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     pub(super) scalar_gather: bool,
     /// Note which code belongs to which kernel instruction.
     pub(super) notes: bool,

@@ -96,11 +96,13 @@ pub(super) struct Access {
     /// Whether indices are.
     pub(super) wide_index: bool,
     /// Bytes an index.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     pub(super) scale: u8,
     /// Bytes of an element. One or two come as 32-bit lanes; those beside in their 4 bytes above them.
     pub(super) bytes: u8,
     /// Where in the code's block the numbers 0, 1, 2 .. are as indices; `None` if lanes whose indices count
     /// up are no neighbours.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     pub(super) counting: Option<u32>,
 }
 
@@ -142,6 +144,7 @@ pub(super) enum Special {
     /// A narrow part's lanes of a buffer with elements of one or two bytes, from the low bytes of a register.
     StorePacked { buffer: u32, bytes: u8, part: u8 },
     /// A uniform value.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     StoreUniform { offset: u32, bytes: u8, mask: bool },
     /// A reduction's accumulators of this part.
     LoadAccumulator { offset: u32, bytes: u8, part: u8 },

@@ -7,6 +7,8 @@ mod emitter;
 mod encode;
 mod encodings;
 mod gather;
+#[cfg(test)]
+mod known_words;
 mod machine;
 mod scatter;
 mod several;

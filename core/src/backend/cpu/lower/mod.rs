@@ -16,6 +16,7 @@ mod masks;
 mod narrow;
 mod order;
 mod region;
+mod shift;
 mod writes;
 
 use std::collections::HashMap;

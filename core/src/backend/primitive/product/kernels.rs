@@ -21,6 +21,7 @@ pub(super) struct Tile<'a, T> {
     pub(super) left: &'a [T],
     pub(super) right: &'a [T],
     /// What is read soon after.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors only"))]
     pub(super) ahead: &'a [T],
 }
 
@@ -45,6 +46,7 @@ impl<T> Copy for Small<T> {}
 
 /// Products that lie behind each other.
 pub(super) struct Run<'a, T> {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors only"))]
     pub(super) n: usize,
     pub(super) rows: usize,
     pub(super) columns: usize,
@@ -70,6 +72,7 @@ impl<T: Lane> Run<'_, T> {
     ///
     /// # Panics
     /// If not.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors only"))]
     pub(super) fn check(&self) {
         let last = |n: usize, step: usize| (n - 1) * step;
         let left = last(self.n, self.left_matrix)

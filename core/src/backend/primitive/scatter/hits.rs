@@ -71,6 +71,7 @@ pub(super) enum Hits {
     /// As [`Sorted`].
     Together(u64),
     /// Elements as `u32`, and values.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "for vectors only"))]
     Apart(u64, u64),
 }
 
