@@ -33,6 +33,7 @@ fn metadata() -> Value {
     let output = Command::new(cargo)
         .args(["metadata", "--locked", "--format-version", "1"])
         .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args(["--filter-platform", "aarch64-unknown-linux-gnu"])
         .current_dir(porcini_tests::root())
         .output()
         .unwrap();

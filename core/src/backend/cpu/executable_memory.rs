@@ -138,11 +138,13 @@ impl Chunk {
     /// Pages that the system lets this thread write, or run.
     #[cfg(all(target_os = "macos", target_arch = "aarch64"))]
     fn jit(bytes: usize, code: &[u8]) -> Option<Self> {
+        /// The flag of such pages.
+        const MAP_JIT: u32 = 0x800;
         unsafe extern "C" {
             fn pthread_jit_write_protect_np(is_protected: std::ffi::c_int);
         }
         let all = ProtFlags::READ | ProtFlags::WRITE | ProtFlags::EXEC;
-        let flags = MapFlags::PRIVATE | MapFlags::JIT;
+        let flags = MapFlags::PRIVATE | MapFlags::from_bits_retain(MAP_JIT);
         // SAFETY: a new mapping at an address that the system chooses.
         let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, all, flags) };
         let address = NonNull::new(address.ok()?)?;
