@@ -130,10 +130,12 @@ fn packet_width(kernel: &Kernel, target: &Target) -> usize {
     };
     let reduces = kernel.reductions().next().is_some();
     let most = if reduces { 4 * ACCUMULATORS / target.vector } else { target.widest };
-    let wanted = match n {
-        ..=OCTUPLE_UP_TO => 8,
-        ..=QUADRUPLE_UP_TO => 4,
-        _ => 2,
+    let wanted = if n <= OCTUPLE_UP_TO {
+        8
+    } else if n <= QUADRUPLE_UP_TO {
+        4
+    } else {
+        2
     };
     let wanted = wanted.min(target.widest);
     // Two chains at once gain more than some spills lose, where the code of a packet is too long for the
