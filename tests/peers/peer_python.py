@@ -7,7 +7,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "python")
 
 import numpy as np
 import porcini as pc
-from porcini import PCG32, Float, Float16, Float64, UInt32, Vector3f
+from porcini import PCG32, Float, Float16, Float64, UInt32, UInt64, Vector3f
 
 import measure
 
@@ -66,7 +66,8 @@ def sphere(n, rounds=1):
         return pc.fma(z, z, pc.fma(y, y, x * x))
 
     def iterate():
-        rng = PCG32(n)
+        lane = pc.arange(UInt64, n)
+        rng = PCG32(lane + pc.PCG32_DEFAULT_STATE, lane + pc.PCG32_DEFAULT_STREAM)
         nearest = points(rng)
         for _ in range(1, rounds):
             nearest = pc.min(nearest, points(rng))
