@@ -69,7 +69,7 @@ fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
         let is_wanted = |i: usize, mode| {
             let is_parameter = mode == LiteralMode::Parameter;
             is_full
-                || capability == 90 && (i % 2 == 0) == is_parameter
+                || capability == 90 && i.is_multiple_of(2) == is_parameter
                 || is_parameter && i % 4 == usize::from(capability == 80)
         };
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
