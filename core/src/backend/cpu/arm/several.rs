@@ -41,7 +41,7 @@ impl Arm {
             Encoding::Unary(word) => self.code.unary(word, dst, b),
             Encoding::Binary(word) => self.code.binary(word, dst, a, b),
             Encoding::Reversed(word) => self.code.binary(word, dst, b, a),
-            Encoding::Widening(word) => self.code.unary(word | number * UPPER, dst, b),
+            Encoding::Widening(word) => self.code.unary(word | (number * UPPER), dst, b),
             Encoding::Several => match *first {
                 [mask, no] => self.blend(dst, mask, no, b),
                 _ => self.several(m, number, dst, a, b),
@@ -139,7 +139,7 @@ impl Arm {
             Opcode::F64FromI32 | Opcode::F64FromU32 => {
                 let signed = m == Opcode::F64FromI32;
                 let (extend, convert) = if signed { (SXTL_2D, SCVTF) } else { (UXTL_2D, UCVTF) };
-                code.unary(extend | number * UPPER, dst, b);
+                code.unary(extend | (number * UPPER), dst, b);
                 code.unary(convert + WIDE, dst, dst);
             }
             Opcode::I32FromF64 | Opcode::U32FromF64 => {
