@@ -16,7 +16,7 @@ use porcini_tests::programs::{Mode, run};
 use porcini_tests::random::Random;
 
 const SIZES: [usize; 9] = [0, 1, 7, 16, 17, 511, 4095, 4097, 65_539];
-const COUNT: u64 = 90;
+const COUNT: u64 = 50;
 
 /// Runs random programs on compilers with these options.
 fn check(options: &CpuOptions) {
