@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 use crate::errors::OrRaise;
 use crate::given::{Given, number};
 use crate::interrupt::blocking;
-use crate::memory::{Owner, entries, of_pairs, on_host, shaped, with_type};
+use crate::memory::{Owner, entries, of_pairs, on_host, shaped};
 use crate::object::PyValue;
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -153,6 +153,62 @@ fn export(value: &Value) -> porcini_core::Result<Export> {
 }
 
 type Contents = (*const c_void, Box<dyn Send + Sync>);
+
+/// Does something with the type of Rust that lanes of a type have.
+macro_rules! with_type {
+    ($dtype:expr, $t:ident => $work:expr) => {
+        match $dtype {
+            DType::Mask => {
+                type $t = bool;
+                $work
+            }
+            DType::I8 => {
+                type $t = i8;
+                $work
+            }
+            DType::U8 => {
+                type $t = u8;
+                $work
+            }
+            DType::I16 => {
+                type $t = i16;
+                $work
+            }
+            DType::U16 => {
+                type $t = u16;
+                $work
+            }
+            DType::I32 => {
+                type $t = i32;
+                $work
+            }
+            DType::U32 => {
+                type $t = u32;
+                $work
+            }
+            DType::I64 => {
+                type $t = i64;
+                $work
+            }
+            DType::U64 => {
+                type $t = u64;
+                $work
+            }
+            DType::F16 => {
+                type $t = F16;
+                $work
+            }
+            DType::F32 => {
+                type $t = f32;
+                $work
+            }
+            DType::F64 => {
+                type $t = f64;
+                $work
+            }
+        }
+    };
+}
 
 fn contiguous(array: &Array) -> porcini_core::Result<Contents> {
     fn view<T: Element>(array: &Array) -> porcini_core::Result<Contents> {

@@ -10,7 +10,7 @@ use dlpark::ffi::{
 use dlpark::{Managed, ManagedTensorBase};
 use porcini_core::tensor::Tensor;
 use porcini_core::value::Argument;
-use porcini_core::{DType, DeviceChoice, Session, Value};
+use porcini_core::{DType, DeviceChoice, Lent, Session, Value};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -250,7 +250,7 @@ pub(crate) fn lent<'py>(
 /// What keeps contents that others know by their address.
 #[pyclass(frozen, module = "porcini")]
 struct Lease {
-    _contents: Vec<porcini_core::Lent>,
+    _contents: Lent,
 }
 
 #[pymethods]
@@ -285,7 +285,7 @@ pub(crate) fn cuda_array_interface<'py>(
     interface.set_item("data", (if array.size() == 0 { 0 } else { lent.address() }, true))?;
     interface.set_item("version", 3)?;
     interface.set_item("stream", py.None())?;
-    let lease = Bound::new(py, Lease { _contents: vec![lent] })?;
+    let lease = Bound::new(py, Lease { _contents: lent })?;
     py.import(intern!(py, "weakref"))?.call_method1(intern!(py, "finalize"), (value, lease))?;
     Ok(Some(interface))
 }

@@ -14,13 +14,11 @@ use crate::{arrow, buffers, dlpack, memory};
 pub(crate) fn taken(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
     let py = object.py();
     memory::let_go();
-    let has_dlpack = object.hasattr(intern!(py, "__dlpack__"))?;
     // Arrays on a GPU may say that they have a buffer.
-    let is_on_gpu = object.hasattr(intern!(py, "__cuda_array_interface__"))?;
-    if buffers::has_one(object) && !(is_on_gpu && has_dlpack) {
+    if buffers::has_one(object) && !object.hasattr(intern!(py, "__cuda_array_interface__"))? {
         return buffers::taken(session, object).map(Some);
     }
-    if has_dlpack {
+    if object.hasattr(intern!(py, "__dlpack__"))? {
         return match dlpack::taken(session, object)? {
             None => copied(session, object).map(Some),
             taken => Ok(taken),

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use porcini_core::tensor::Tensor;
 use porcini_core::value::{Argument, Form, Slice};
-use porcini_core::{Array, DType, F16, Session, Value};
+use porcini_core::{Array, DType, Session, Value};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -18,63 +18,6 @@ use pyo3::prelude::*;
 use crate::errors::OrRaise;
 use crate::given::Given;
 use crate::interrupt::blocking;
-
-/// Does something with the type of Rust that lanes of a type have.
-macro_rules! with_type {
-    ($dtype:expr, $t:ident => $work:expr) => {
-        match $dtype {
-            DType::Mask => {
-                type $t = bool;
-                $work
-            }
-            DType::I8 => {
-                type $t = i8;
-                $work
-            }
-            DType::U8 => {
-                type $t = u8;
-                $work
-            }
-            DType::I16 => {
-                type $t = i16;
-                $work
-            }
-            DType::U16 => {
-                type $t = u16;
-                $work
-            }
-            DType::I32 => {
-                type $t = i32;
-                $work
-            }
-            DType::U32 => {
-                type $t = u32;
-                $work
-            }
-            DType::I64 => {
-                type $t = i64;
-                $work
-            }
-            DType::U64 => {
-                type $t = u64;
-                $work
-            }
-            DType::F16 => {
-                type $t = F16;
-                $work
-            }
-            DType::F32 => {
-                type $t = f32;
-                $work
-            }
-            DType::F64 => {
-                type $t = f64;
-                $work
-            }
-        }
-    };
-}
-pub(crate) use with_type;
 
 // ---- taken from others ----
 
@@ -114,29 +57,29 @@ impl Drop for Kept {
     }
 }
 
-/// Elements that an owner keeps where they are.
-struct Elements<T> {
-    first: *const T,
+/// Bytes that an owner keeps where they are.
+struct Bytes {
+    first: *const u8,
     n: usize,
     _owner: Kept,
 }
 
-// SAFETY: the elements are only read.
-unsafe impl<T> Send for Elements<T> {}
+// SAFETY: the bytes are only read.
+unsafe impl Send for Bytes {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Elements<T> {}
+unsafe impl Sync for Bytes {}
 
-impl<T> AsRef<[T]> for Elements<T> {
-    fn as_ref(&self) -> &[T] {
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
         if self.n == 0 {
             return &[];
         }
-        // SAFETY: the owner said that so many elements are there, and keeps them.
+        // SAFETY: the owner said that so many bytes are there, and keeps them.
         unsafe { std::slice::from_raw_parts(self.first, self.n) }
     }
 }
 
-/// An array over elements of others in the host's memory.
+/// An array over `n` elements of others in the host's memory.
 pub(crate) fn on_host(
     session: &Session,
     dtype: DType,
@@ -144,14 +87,9 @@ pub(crate) fn on_host(
     n: usize,
     owner: Owner,
 ) -> PyResult<Array> {
-    let owner = Kept(Some(owner));
-    if dtype == DType::Mask {
-        // Bytes of others may hold more than 0 and 1.
-        let bytes = Elements { first: first.cast::<u8>(), n, _owner: owner };
-        let truths: Vec<u8> = bytes.as_ref().iter().map(|&byte| u8::from(byte != 0)).collect();
-        return session.from_bytes(dtype, &truths).or_raise();
-    }
-    with_type!(dtype, T => session.wrap::<T>(Elements { first: first.cast::<T>(), n, _owner: owner })).or_raise()
+    let _owner = Kept(Some(owner));
+    let bytes = Bytes { first: first.cast(), n: n.saturating_mul(dtype.bytes()), _owner };
+    session.wrap_bytes(dtype, bytes).or_raise()
 }
 
 /// An array over elements of others in the memory of the GPU that a session works on.

@@ -64,6 +64,17 @@ def test_shapes_and_gaps():
         pc.Tensor(np.array(["a"]))
 
 
+@pytest.mark.parametrize("dtype", DTYPES + ["c8", "c16"])
+def test_elements_at_odd_addresses(dtype):
+    # As columns of packed records are, and what follows the header of a file.
+    a = np.ndarray(5, dtype, buffer=bytearray(100), offset=1)
+    a[:] = [0, 1, 2, 3, 100]
+    assert a.ctypes.data % 2 == 1
+    for lent in [a, Lent(a)]:
+        assert np.array_equal(np.asarray(pc.Tensor(lent)), a)
+        assert np.array_equal(np.asarray(pc.Tensor(lent) == pc.Tensor(a.copy())), [True] * 5)
+
+
 def test_views_keep_their_contents():
     x = pc.Float([1, 2, 3]) + 1
     view = np.asarray(x)

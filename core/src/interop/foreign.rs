@@ -50,6 +50,23 @@ impl Session {
         }
     }
 
+    /// As [`Session::wrap`], of lanes as bytes in this machine's order, wherever they start: what is not aligned as its type
+    /// is copied, and so are masks, of which others may have bytes besides 0 and 1.
+    ///
+    /// # Errors
+    /// `Argument` if the bytes are no whole number of lanes; `OutOfMemory` where a copy is made.
+    pub fn wrap_bytes(
+        &self,
+        dtype: DType,
+        owner: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Result<Array> {
+        let owner = Arc::new(owner);
+        let bytes = (*owner).as_ref();
+        let may_stay = dtype != DType::Mask && bytes.len().is_multiple_of(dtype.bytes());
+        let borrowed = may_stay.then(|| self.borrowed(dtype, bytes, owner.clone())).flatten();
+        borrowed.map_or_else(|| self.from_bytes(dtype, bytes), Ok)
+    }
+
     /// An array with the elements of an `ndarray` in row-major order; of several dimensions, one behind the
     /// other. Without a copy as [`Session::wrap`], if they lie in memory in this order.
     ///

@@ -467,7 +467,6 @@ impl Gpu {
     /// # Errors
     /// A failure of the work.
     pub(super) fn wait_for_context(&self) -> Result<()> {
-        self.settle_posted();
         self.enter()?;
         // SAFETY: a context is current.
         self.check("waiting for the GPU", unsafe { sys::cuCtxSynchronize() })
