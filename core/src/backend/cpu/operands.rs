@@ -237,7 +237,10 @@ impl<T: Machine> Allocator<'_, T> {
             *register = self.ensure(source, pinned);
             pinned |= self.pin(source, *register);
         }
-        let dst = if matches!(inst.op, MachineOp::Special(Special::Gather(_))) {
+        let dst = if matches!(
+            inst.op,
+            MachineOp::Special(Special::Gather(_) | Special::GatherWithin(..))
+        ) {
             // Its sources are read again after the result's register is written.
             let dst = self.take(inst.dst, pinned);
             self.release_all(i);

@@ -106,6 +106,27 @@ pub(super) struct Access {
     pub(super) counting: Option<u32>,
 }
 
+/// How an instruction that goes from lane to lane of a narrow part keeps in bounds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Where lanes outside are reported, if they are.
+    pub(super) report: Option<u32>,
+    pub(super) part: u8,
+    /// Whether the indices are.
+    pub(super) signed: bool,
+    pub(super) beside: Beside,
+}
+
+/// What such an instruction is told besides the length and the indices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nothing,
+    /// Which lanes are wanted.
+    Wanted,
+    /// Where the element of the packet's first lane is, if those of all others lie behind it; else 0.
+    Near,
+}
+
 /// What an instruction does.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MachineOp {
@@ -156,12 +177,21 @@ pub(super) enum Special {
     Check { offset: u32, part: u8, wide: bool, signed: bool },
     /// Lanes gathered where the mask is set, zeros elsewhere. Sources: none, index, mask.
     Gather(Access),
+    /// Lanes gathered where they are wanted and in bounds, zeros elsewhere, which are reported. Sources: the length
+    /// in all lanes, indices, what is beside them.
+    GatherWithin(Access, Bounds),
+    /// Where the element of the packet's first lane is, if the indices of all its lanes count up within bounds; else 0.
+    /// Sources: whether those of each part do behind the part before, the first part's indices, the length.
+    Near(Access),
     /// Lanes scattered where the mask is set.
     Scatter(Access),
     /// A vector into scratch.
     StoreScratch { offset: u32 },
     /// The lanes in scratch scattered one by one where a narrow mask is set.
     ScatterLanes { word: u32, op: ScatterOp, dtype: DType, wide_index: bool },
+    /// The same where lanes are wanted, of the launch and in bounds; others of the launch are reported. Sources as
+    /// of [`Special::GatherWithin`], not in scratch.
+    ScatterWithin { word: u32, op: ScatterOp, dtype: DType, bounds: Bounds },
 }
 
 impl From<Special> for MachineOp {
@@ -194,8 +224,10 @@ impl Program {
         for inst in &self.insts {
             if let MachineOp::Special(
                 Special::Gather(Access { word, .. })
+                | Special::GatherWithin(Access { word, .. }, _)
                 | Special::Scatter(Access { word, .. })
-                | Special::ScatterLanes { word, .. },
+                | Special::ScatterLanes { word, .. }
+                | Special::ScatterWithin { word, .. },
             ) = inst.op
                 && !words.contains(&word)
             {

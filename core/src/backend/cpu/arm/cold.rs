@@ -1,17 +1,52 @@
 //! Machine code of what is rare, behind the function: lanes out of bounds.
 
-use super::emitter::{Arm, Cold, Report, VECTOR};
-use super::encode::{At, Condition, FILL, FOURTH, FRAME, LANE, SCRATCH, SECOND, THIRD, Transfer};
+use super::emitter::{Arm, Cold, ColdCode, Report, VECTOR, Within};
+use super::encode::{
+    At, Condition, FILL, FOURTH, FRAME, LANE, SCRATCH, SECOND, T0, T1, THIRD, Transfer,
+};
+use super::encodings::{AND, BIC, CMHI};
 use super::scatter::LANE_BITS;
 use crate::backend::cpu::machine::Machine;
+use crate::backend::cpu::program::Beside;
 
 impl Arm {
     /// The code of what is rare.
     pub(super) fn emit_cold(&mut self) {
-        for Cold { entry, back, report } in std::mem::take(&mut self.cold) {
+        // Such code may have some of its own.
+        while let Some(Cold { entry, back, code }) = self.cold.pop() {
             self.land(entry);
-            self.report(report, back);
+            match code {
+                ColdCode::Report(report) => self.report(report, back),
+                ColdCode::Gather { access, dst, mut lanes } => {
+                    lanes.bounds.beside = Beside::Nothing;
+                    self.gather_within(access, dst, lanes);
+                    self.code.jump_back(back);
+                }
+                ColdCode::GatherSome { access, dst, lanes } => {
+                    self.gather_some(access, dst, &lanes, back);
+                }
+                ColdCode::ScatterSome { to, lanes } => self.scatter_some(to, &lanes, back),
+            }
         }
+    }
+
+    /// Reports the first of the lanes that are out of bounds, if any is to be reported, and goes back.
+    pub(super) fn report_outside(&mut self, lanes: &Within, back: u64) {
+        let Within { bounds, index, .. } = *lanes;
+        let Some(offset) = bounds.report else { return self.code.jump_back(back) };
+        self.load_vector(T1, Self::active(bounds.part), SCRATCH);
+        if bounds.beside == Beside::Wanted {
+            self.code.binary(AND, T1, T1, lanes.beside);
+        }
+        self.code.binary(CMHI, T0, lanes.length, index);
+        self.code.binary(BIC, T1, T1, T0);
+        self.any_of(T1);
+        let some = self.code.jump_ahead_if(false, SCRATCH);
+        self.code.jump_back(back);
+        self.land(some);
+        let lane = u32::from(bounds.part) * VECTOR / 4;
+        let signed = bounds.signed;
+        self.report(Report { mask: T1, index, offset, lane, wide: false, signed }, back);
     }
 
     fn report(&mut self, report: Report, back: u64) {

@@ -3,8 +3,9 @@
 use super::encode::{
     At, Encoder, FRAME, LANE, POOL, SCRATCH, SPILLS, T0, Transfer, UNIFORMS, V, WORDS, X,
 };
+use super::scatter::ScatterTo;
 use crate::backend::cpu::machine::{Jump, Physical, Stored, Style, Walked};
-use crate::backend::cpu::program::{Frame, Location, Packet};
+use crate::backend::cpu::program::{Access, Bounds, Frame, Location, Packet};
 use crate::convert::exactly;
 
 /// Bytes of a vector register.
@@ -48,7 +49,30 @@ pub(super) struct Report {
 pub(super) struct Cold {
     pub(super) entry: Jump,
     pub(super) back: u64,
-    pub(super) report: Report,
+    pub(super) code: ColdCode,
+}
+
+/// What it does.
+#[derive(Clone, Copy)]
+pub(super) enum ColdCode {
+    /// Reports lanes out of bounds.
+    Report(Report),
+    /// Gathers lanes that do not all lie behind the first.
+    Gather { access: Access, dst: V, lanes: Within },
+    /// Gathers those lanes that are in bounds.
+    GatherSome { access: Access, dst: V, lanes: Within },
+    /// Scatters those.
+    ScatterSome { to: ScatterTo, lanes: Within },
+}
+
+/// Lanes of a narrow part by their indices, and what keeps them in bounds.
+#[derive(Clone, Copy)]
+pub(super) struct Within {
+    pub(super) bounds: Bounds,
+    pub(super) length: V,
+    pub(super) index: V,
+    /// What is beside them, if anything.
+    pub(super) beside: V,
 }
 
 /// Code for NEON.
@@ -157,6 +181,17 @@ impl Arm {
 
     pub(super) fn store_vector(&mut self, at: At, from: V, scratch: X) {
         self.code.store(Transfer::Q, from.0, at, scratch);
+    }
+
+    /// Has code that runs out of line go back to here.
+    pub(super) fn rarely(&mut self, entry: Jump, code: ColdCode) {
+        self.cold.push(Cold { entry, back: self.code.position(), code });
+    }
+
+    /// Whether a mask holds in all lanes, as a number in the scratch register.
+    pub(super) fn all_of(&mut self, mask: V) {
+        self.code.unary(0x6eb1_a800, T0, mask); // uminv
+        self.code.registers(0x1e26_0000, SCRATCH.0, T0.0); // fmov
     }
 
     /// Whether a mask holds somewhere, as a number in the scratch register.

@@ -121,6 +121,8 @@ pub(super) enum Condition {
     Greater = 12,
 }
 
+/// What makes of a jump if a number is zero one if it is not.
+const CBNZ: u32 = 0x0100_0000;
 /// Most bytes between a conditional jump and its target.
 const NEAR: i64 = 1 << 20;
 
@@ -312,17 +314,25 @@ impl Encoder {
 
     /// Jumps ahead if a number of 32 bits is zero, or is not.
     pub(super) fn jump_ahead_if(&mut self, zero: bool, number: X) -> Jump {
-        // Over a jump that goes as far as need be.
-        self.word(if zero { 0x3500_0040 } else { 0x3400_0040 } | number.0); // cbnz, cbz
-        self.jump_ahead()
+        self.jump_behind_if(zero, number, false, true)
     }
 
-    /// Jumps behind the function, which may be far, if a number of 32 bits is not zero.
-    pub(super) fn jump_behind_if(&mut self, number: X, may_be_far: bool) -> Jump {
+    /// Jumps behind the function, which may be far, if a number of 32 or 64 bits is zero, or is not.
+    pub(super) fn jump_behind_if(
+        &mut self,
+        zero: bool,
+        number: X,
+        wide: bool,
+        may_be_far: bool,
+    ) -> Jump {
+        let cbz = 0x3400_0000 | u32::from(wide) << 31 | number.0;
+        let [word, opposite] = if zero { [cbz, cbz | CBNZ] } else { [cbz | CBNZ, cbz] };
         if may_be_far {
-            return self.jump_ahead_if(false, number);
+            // Over a jump that goes as far as need be.
+            self.word(opposite | 0x40);
+            return self.jump_ahead();
         }
-        self.branch_ahead(0x3500_0000 | number.0) // cbnz
+        self.branch_ahead(word)
     }
 
     /// Jumps ahead, but not far, unless a bit is set.

@@ -27,6 +27,9 @@ pub(super) enum Encoding {
     Several,
 }
 
+pub(super) const ADD: u32 = 0x4ea0_8400;
+pub(super) const CMEQ: u32 = 0x6ea0_8c00;
+pub(super) const CMHI: u32 = 0x6ea0_3400;
 pub(super) const AND: u32 = 0x4e20_1c00;
 pub(super) const BIC: u32 = 0x4e60_1c00;
 pub(super) const ORR: u32 = 0x4ea0_1c00;

@@ -9,7 +9,9 @@ use crate::backend::cpu::arm::encodings::{Encoding, encoding};
 use crate::backend::cpu::arm::targets::NEON;
 use crate::backend::cpu::instructions::{Compare, Form, Opcode};
 use crate::backend::cpu::machine::Machine;
-use crate::backend::cpu::program::{Frame, Packet};
+use crate::backend::cpu::program::{Access, Beside, Bounds, Frame, Packet, Special};
+use crate::dtype::DType;
+use crate::ir::op::ScatterOp;
 
 /// Words and texts that GNU as was asked about: `tests/arm/run` asks again.
 const KNOWN: &str = include_str!("encodings.txt");
@@ -159,9 +161,28 @@ fn control(text: &mut String) {
         arm.code.jump_back_if(Condition::Lower, 4);
     });
     list(text, "lanes out of bounds", |arm| {
-        use crate::backend::cpu::program::Special;
         let special = Special::Check { offset: 64, part: 1, wide: false, signed: true };
         arm.emit_special(special, V(0), [V(1), V(2), V(0)]);
+        arm.emit_cold();
+    });
+    list(text, "lanes within bounds", |arm| {
+        let access = Access {
+            word: 3,
+            wide: false,
+            wide_index: false,
+            scale: 4,
+            bytes: 4,
+            counting: Some(32),
+        };
+        for beside in [Beside::Nothing, Beside::Wanted, Beside::Near] {
+            let bounds = Bounds { report: Some(64), part: 1, signed: true, beside };
+            let sources = [V(1), V(2), V(3)];
+            arm.emit_special(Special::GatherWithin(access, bounds), V(4), sources);
+            let (word, op, dtype) = (3, ScatterOp::Add, DType::F32);
+            let scatter = Special::ScatterWithin { word, op, dtype, bounds };
+            arm.emit_special(scatter, V(0), sources);
+        }
+        arm.emit_special(Special::Near(access), V(4), [V(1), V(2), V(3)]);
         arm.emit_cold();
     });
 }

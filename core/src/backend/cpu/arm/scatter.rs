@@ -1,8 +1,8 @@
 //! Scatters, lane by lane: lanes of equal indices act in order.
 //!
-//! Indices and values lie in the frame's scratch. An f16 element is combined as f32.
+//! Values lie in the frame's scratch, and indices that are wide. An f16 element is combined as f32.
 
-use super::emitter::Arm;
+use super::emitter::{Arm, ColdCode, Within};
 use super::encode::{Condition, FILL, FOURTH, SCRATCH, SECOND, T0, T1, T2, THIRD, Transfer, V, X};
 use super::encodings::{XTN_2S, XTN_4H};
 use crate::backend::cpu::machine::Machine;
@@ -14,33 +14,66 @@ pub(super) const LANE_BITS: u32 = 16;
 /// An f64 instruction is the f32 one and this.
 const DOUBLE: u32 = 0x0040_0000;
 
+/// Where lanes are scattered, and how.
+#[derive(Clone, Copy)]
+pub(super) struct ScatterTo {
+    pub(super) word: u32,
+    pub(super) op: ScatterOp,
+    pub(super) dtype: DType,
+}
+
+/// Where the indices are.
+#[derive(Clone, Copy)]
+pub(super) enum Lane {
+    InRegister(V),
+    InScratch { wide: bool },
+}
+
 impl Arm {
-    pub(super) fn scatter_lanes(
-        &mut self,
-        word: u32,
-        op: ScatterOp,
-        dtype: DType,
-        wide_index: bool,
-        mask: V,
-    ) {
-        self.bits_of_mask(mask, false);
+    /// Scatters lanes, of a narrow mask if there is one.
+    pub(super) fn scatter_lanes(&mut self, to: ScatterTo, index: Lane, mask: Option<V>) {
+        let ScatterTo { word, op, dtype } = to;
+        if let Some(mask) = mask {
+            self.bits_of_mask(mask, false);
+        }
         let base = self.base(word, SECOND);
         if dtype.is_float() && matches!(op, ScatterOp::Min | ScatterOp::Max) {
             let one = if dtype.bytes() == 8 { 0x1e6e_1000 } else { 0x1e2e_1000 };
             self.code.word(one | T2.0); // fmov
         }
         for lane in 0..4 {
-            let skip = self.code.jump_unless_bit(SCRATCH, LANE_BITS * lane);
-            let (index, bytes) = if wide_index { (Transfer::LONG, 8) } else { (Transfer::WORD, 4) };
-            let at = self.in_scratch(0, lane, bytes);
-            self.code.load(index, THIRD.0, at, THIRD);
+            let skip = mask.map(|_| self.code.jump_unless_bit(SCRATCH, LANE_BITS * lane));
+            match index {
+                Lane::InRegister(index) => self.code.lane(THIRD, index, lane, false),
+                Lane::InScratch { wide } => {
+                    let (index, bytes) =
+                        if wide { (Transfer::LONG, 8) } else { (Transfer::WORD, 4) };
+                    let at = self.in_scratch(0, lane, bytes);
+                    self.code.load(index, THIRD.0, at, THIRD);
+                }
+            }
             if dtype.is_float() && op != ScatterOp::Set {
                 self.combine_floats(op, dtype, base, lane);
             } else {
                 self.combine_numbers(op, dtype, base, lane);
             }
-            self.land(skip);
+            skip.into_iter().for_each(|skip| self.land(skip));
         }
+    }
+
+    /// Scatters the lanes of the launch that are in bounds and wanted. That all of them are is what is fast.
+    pub(super) fn scatter_within(&mut self, to: ScatterTo, lanes: Within) {
+        self.inside(T0, &lanes, true);
+        self.all_of(T0);
+        let entry = self.code.jump_behind_if(true, SCRATCH, false, self.segmented);
+        self.scatter_lanes(to, Lane::InRegister(lanes.index), None);
+        self.rarely(entry, ColdCode::ScatterSome { to, lanes });
+    }
+
+    pub(super) fn scatter_some(&mut self, to: ScatterTo, lanes: &Within, back: u64) {
+        self.inside(T2, lanes, true);
+        self.scatter_lanes(to, Lane::InRegister(lanes.index), Some(T2));
+        self.report_outside(lanes, back);
     }
 
     /// The lanes of a mask as bits of the scratch register: 16 for a narrow lane, 32 for a wide one.

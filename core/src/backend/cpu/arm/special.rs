@@ -1,8 +1,9 @@
 //! Code of the instructions that are more than one machine instruction or that touch general registers.
 
-use super::emitter::{Arm, Cold, Report, VECTOR};
+use super::emitter::{Arm, ColdCode, Report, VECTOR, Within};
 use super::encode::{At, FILL, FRAME, LANE, SCRATCH, SECOND, T0, Transfer, UNIFORMS, V, X};
 use super::encodings::{AND, FCVTL_4S, SXTL_4S, SXTL_8H, UXTL_4S, UXTL_8H};
+use super::scatter::{Lane, ScatterTo};
 use crate::backend::cpu::program::{ACTIVE_VECTORS, Special};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -63,18 +64,29 @@ impl Arm {
             }
             Special::Check { offset, part, wide, signed } => {
                 self.any_of(src[0]);
-                let entry = self.code.jump_behind_if(SCRATCH, self.segmented);
+                let entry = self.code.jump_behind_if(false, SCRATCH, false, self.segmented);
                 let lane = u32::from(part) * VECTOR / if wide { 8 } else { 4 };
                 let report = Report { mask: src[0], index: src[1], offset, lane, wide, signed };
-                self.cold.push(Cold { entry, back: self.code.position(), report });
+                self.rarely(entry, ColdCode::Report(report));
             }
-            Special::Gather(access) => self.gather(access, dst, src),
+            Special::Gather(access) => self.gather(access, dst, src[1], src[2]),
+            Special::GatherWithin(access, bounds) => {
+                let [length, index, beside] = src;
+                self.gather_within(access, dst, Within { bounds, length, index, beside });
+            }
+            Special::Near(access) => self.near(access, dst, src),
             Special::Scatter(_) => unreachable!("internal error: lanes are scattered one by one"),
             Special::StoreScratch { offset } => {
                 self.store_vector(At { base: FRAME, offset }, src[0], SCRATCH);
             }
             Special::ScatterLanes { word, op, dtype, wide_index } => {
-                self.scatter_lanes(word, op, dtype, wide_index, src[0]);
+                let to = ScatterTo { word, op, dtype };
+                self.scatter_lanes(to, Lane::InScratch { wide: wide_index }, Some(src[0]));
+            }
+            Special::ScatterWithin { word, op, dtype, bounds } => {
+                let [length, index, beside] = src;
+                let lanes = Within { bounds, length, index, beside };
+                self.scatter_within(ScatterTo { word, op, dtype }, lanes);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::build::Lowering;
 use crate::backend::cpu::instructions::{Compare, Opcode};
-use crate::backend::cpu::program::{Access, Home, Location, Special, VReg};
+use crate::backend::cpu::program::{Access, Beside, Bounds, Home, Location, Special, VReg};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Inst, Reg};
@@ -15,7 +15,12 @@ struct Indices {
     /// Beside `index`: active and in bounds.
     ok: [VReg; 2],
     wide: bool,
+    /// What keeps in bounds instead of `ok`: the length, what is beside it, and how.
+    within: Option<(VReg, VReg, Bounds)>,
 }
+
+/// Registers of a packet from which on it is worth looking whether all indices count up.
+const WORTH_LOOKING: usize = 4;
 
 impl Indices {
     fn count(&self) -> usize {
@@ -29,8 +34,16 @@ impl Lowering<'_> {
         let (dtype, index, active) = (inst.dtype, inst.args[0], inst.args[1]);
         let index = index.expect("internal error: a gather without an index");
         let word = exactly(self.kernel.address_word(source));
+        let by_lane = dtype.bytes() <= 4 && self.goes_by_lane(index);
+        let near = (by_lane && active.is_none() && dtype.bytes() == 4)
+            .then(|| self.near(source, index))
+            .flatten();
         for part in 0..self.packet.narrow {
-            let indices = self.indices(source, index, active, part, access, false);
+            let indices = if by_lane {
+                self.within(source, index, (active, near), part, access)
+            } else {
+                self.indices(source, index, active, part, access, false)
+            };
             if dtype == DType::Mask {
                 let mask = self.gather_mask(word, &indices);
                 self.values.set(i, part, mask);
@@ -51,6 +64,70 @@ impl Lowering<'_> {
         }
     }
 
+    /// Whether lanes of narrow indices are accessed one by one, by instructions that look at bounds themselves.
+    fn goes_by_lane(&self, index: Reg) -> bool {
+        let wide = self.far || self.kernel.dtype(index).bytes() == 8;
+        self.packet.target.gathers_lanes && !wide && !self.uniform
+    }
+
+    /// The length of a buffer in all lanes, and whether lanes are wide.
+    fn length(&mut self, buffer: BufferIndex, wide: bool) -> VReg {
+        let word = self.kernel.length_word(buffer);
+        let word = exactly(word.expect("internal error: an accessed buffer has a length"));
+        // Without `far` no length is above 2^31.
+        let home = if wide { Home::Repeat8 } else { Home::Repeat4 };
+        self.word_constant(home(Location::Word(word)), word, wide)
+    }
+
+    /// Where the packet's first element is if all the others lie behind it, as they do in stencils.
+    fn near(&mut self, source: BufferIndex, index: Reg) -> Option<VReg> {
+        if self.packet.narrow < WORTH_LOOKING {
+            return None;
+        }
+        let parts = (0..self.packet.narrow).map(|part| self.values.get(index.index(), part));
+        let parts: Vec<VReg> = parts.collect();
+        let lanes = self.constant(self.packet.part_lanes() as u64, 4);
+        let mut all = None;
+        for pair in parts.windows(2) {
+            let step = self.binary(Opcode::Sub32, pair[1], pair[0]);
+            let counts = self.compare(Compare::Eq, DType::U32, step, lanes);
+            all = Some(all.map_or(counts, |all| self.binary(Opcode::MaskAnd, all, counts)));
+        }
+        let word = exactly(self.kernel.address_word(source));
+        let access = self.access(word, 4, false);
+        let length = self.length(source, false);
+        Some(self.make(Special::Near(access), [all?, parts[0], length]))
+    }
+
+    /// One narrow part for an instruction that looks at bounds itself.
+    fn within(
+        &mut self,
+        buffer: BufferIndex,
+        index: Reg,
+        (active, near): (Option<Reg>, Option<VReg>),
+        part: usize,
+        access: Option<u32>,
+    ) -> Indices {
+        let (beside, register) = match (active, near) {
+            (Some(active), _) => (Beside::Wanted, self.narrow_mask(active.index(), part)),
+            (None, Some(near)) => (Beside::Near, near),
+            (None, None) => (Beside::Nothing, VReg::NONE),
+        };
+        let bounds = Bounds {
+            report: access.map(|access| self.frame.errors + 16 * access),
+            part: exactly(part),
+            signed: self.kernel.dtype(index).is_signed(),
+            beside,
+        };
+        let value = self.values.get(index.index(), part);
+        Indices {
+            index: [value, VReg::NONE],
+            ok: [VReg::NONE; 2],
+            wide: false,
+            within: Some((self.length(buffer, false), register, bounds)),
+        }
+    }
+
     /// Bounds of one narrow part; reports lanes outside if the access is checked. With `exact`, lanes
     /// beyond the launch are left out.
     fn indices(
@@ -63,10 +140,9 @@ impl Lowering<'_> {
         exact: bool,
     ) -> Indices {
         let dtype = self.kernel.dtype(index);
-        let length = self.kernel.length_word(buffer);
-        let length = exactly(length.expect("internal error: an accessed buffer has a length"));
         let wide = self.far || dtype.bytes() == 8;
-        let mut indices = Indices { index: [VReg::NONE; 2], ok: [VReg::NONE; 2], wide };
+        let mut indices =
+            Indices { index: [VReg::NONE; 2], ok: [VReg::NONE; 2], wide, within: None };
         for half in 0..indices.count() {
             let value = if dtype.bytes() == 8 {
                 self.values.get(index.index(), 2 * part + half)
@@ -74,13 +150,8 @@ impl Lowering<'_> {
                 let narrow = self.values.get(index.index(), part);
                 if wide { self.extend(dtype, narrow, half == 1) } else { narrow }
             };
-            let (home, unsigned) = if wide {
-                (Home::Repeat8(Location::Word(length)), DType::U64)
-            } else {
-                // Without `far` no length is above 2^31.
-                (Home::Repeat4(Location::Word(length)), DType::U32)
-            };
-            let limit = self.word_constant(home, length, wide);
+            let unsigned = if wide { DType::U64 } else { DType::U32 };
+            let limit = self.length(buffer, wide);
             let inside = self.compare(Compare::Lt, unsigned, value, limit);
             let wanted = active.map(|active| {
                 if wide {
@@ -145,6 +216,10 @@ impl Lowering<'_> {
 
     /// 32-bit lanes.
     fn gather32(&mut self, access: Access, indices: &Indices) -> VReg {
+        if let Some((length, beside, bounds)) = indices.within {
+            let gather = Special::GatherWithin(access, bounds);
+            return self.make(gather, [length, indices.index[0], beside]);
+        }
         if !indices.wide {
             return self.gather_with(access, indices.index[0], indices.ok[0]);
         }
@@ -185,7 +260,7 @@ impl Lowering<'_> {
             return self.gather32(access, indices);
         }
         // The aligned 4 bytes around each are gathered, so that none is read across a page.
-        let mut aligned = Indices { index: indices.index, ok: indices.ok, wide: true };
+        let mut aligned = Indices { wide: true, within: None, ..*indices };
         let beside = self.constant(!(4 / bytes as u64 - 1), 8);
         for (aligned, index) in aligned.index.iter_mut().zip(indices.index) {
             *aligned = self.binary(Opcode::And64, index, beside);
@@ -206,8 +281,13 @@ impl Lowering<'_> {
         let (value, index, active) = (inst.arg(0), inst.arg(1), inst.args[2]);
         let dtype = self.kernel.dtype(value);
         let word = exactly(self.kernel.address_word(target));
+        let by_lane = self.goes_by_lane(index);
         for part in 0..self.packet.narrow {
-            let indices = self.indices(target, index, active, part, access, true);
+            let indices = if by_lane {
+                self.within(target, index, (active, None), part, access)
+            } else {
+                self.indices(target, index, active, part, access, true)
+            };
             let whole = op == ScatterOp::Set && dtype.bytes() >= 4;
             if self.packet.target.scatters && whole {
                 self.scatter_vectors(word, dtype, value, &indices, part);
@@ -260,7 +340,8 @@ impl Lowering<'_> {
     ) {
         let vector = exactly::<u32>(self.packet.vector());
         let scratch = self.frame.scratch;
-        for half in 0..indices.count() {
+        let in_scratch = if indices.within.is_some() { 0 } else { indices.count() };
+        for half in 0..in_scratch {
             let offset = scratch + exactly::<u32>(half) * vector;
             self.effect(Special::StoreScratch { offset }, [indices.index[half]]);
         }
@@ -281,6 +362,10 @@ impl Lowering<'_> {
                 Special::StoreScratch { offset: scratch + (2 + exactly::<u32>(half)) * vector },
                 [value],
             );
+        }
+        if let Some((length, beside, bounds)) = indices.within {
+            let scatter = Special::ScatterWithin { word, op, dtype, bounds };
+            return self.effect(scatter, [length, indices.index[0], beside]);
         }
         let mask = match (indices.wide, self.has(Opcode::MaskJoin)) {
             (false, _) => indices.ok[0],

@@ -125,6 +125,9 @@ impl X86 {
             }
             Special::Gather(access) => self.gather(access, dst, src),
             Special::Scatter(access) => self.scatter(access, src, spare),
+            Special::GatherWithin(..) | Special::Near(_) | Special::ScatterWithin { .. } => {
+                unreachable!("internal error: vectors are gathered")
+            }
             Special::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
             Special::ScatterLanes { word, op, dtype, wide_index } => {
                 self.scatter_lanes(word, op, dtype, wide_index, src[0]);
