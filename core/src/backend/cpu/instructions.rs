@@ -96,6 +96,12 @@ instructions! {
     MulF64 = Commutative Vector;
     DivF32 = Binary Vector;
     DivF64 = Binary Vector;
+    // On packed halves.
+    AddF16 = Commutative Vector;
+    SubF16 = Binary Vector;
+    MulF16 = Commutative Vector;
+    DivF16 = Binary Vector;
+    SqrtF16 = Unary Vector;
     // The second operand if either is NaN or both are zero.
     MinF32 = Binary Vector;
     MinF64 = Binary Vector;

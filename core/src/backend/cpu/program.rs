@@ -108,6 +108,7 @@ pub(super) struct Access {
 
 /// How an instruction that goes from lane to lane of a narrow part keeps in bounds.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "some machines have no use for it")]
 pub(super) struct Bounds {
     /// Where lanes outside are reported, if they are.
     pub(super) report: Option<u32>,
@@ -157,6 +158,8 @@ pub(super) enum Special {
     LoadBytes { buffer: u32, part: u8 },
     /// A narrow part's lanes of a buffer of a narrow type, as 32-bit lanes.
     LoadNarrow { buffer: u32, dtype: DType, part: u8 },
+    /// A narrow part's lanes of a buffer of f16, packed.
+    LoadHalves { buffer: u32, part: u8 },
     /// The bits of element 0 (a mask or of a narrow type) of the buffer whose address is in a word, extended
     /// and repeated.
     RepeatElement { word: u32, dtype: DType },
@@ -179,9 +182,11 @@ pub(super) enum Special {
     Gather(Access),
     /// Lanes gathered where they are wanted and in bounds, zeros elsewhere, which are reported. Sources: the length
     /// in all lanes, indices, what is beside them.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     GatherWithin(Access, Bounds),
     /// Where the element of the packet's first lane is, if the indices of all its lanes count up within bounds; else 0.
     /// Sources: whether those of each part do behind the part before, the first part's indices, the length.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     Near(Access),
     /// Lanes scattered where the mask is set.
     Scatter(Access),
@@ -191,6 +196,7 @@ pub(super) enum Special {
     ScatterLanes { word: u32, op: ScatterOp, dtype: DType, wide_index: bool },
     /// The same where lanes are wanted, of the launch and in bounds; others of the launch are reported. Sources as
     /// of [`Special::GatherWithin`], not in scratch.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     ScatterWithin { word: u32, op: ScatterOp, dtype: DType, bounds: Bounds },
 }
 
@@ -218,6 +224,26 @@ pub(super) struct Program {
 }
 
 impl Program {
+    /// Drops instructions whose results nobody reads, from the last one on.
+    pub(super) fn drop_unused(&mut self) {
+        let virtuals = &mut self.virtuals;
+        let mut is_used = |inst: &Inst| {
+            let computes = matches!(
+                inst.op,
+                MachineOp::Simple(..) | MachineOp::Special(Special::LoadHalves { .. })
+            );
+            if !computes || virtuals[inst.dst.index()].uses > 0 {
+                return true;
+            }
+            for source in inst.src.into_iter().filter(|source| source.is_some()) {
+                virtuals[source.index()].uses -= 1;
+            }
+            false
+        };
+        let mut used: Vec<bool> = self.insts.iter().rev().map(&mut is_used).collect();
+        self.insts.retain(|_| used.pop().unwrap_or(true));
+    }
+
     /// Words of the addresses of buffers that are gathered from or scattered to, in the order of first use.
     pub(super) fn words_of_accesses(&self) -> Vec<u32> {
         let mut words = Vec::new();

@@ -211,6 +211,7 @@ impl<'p, T: Machine> Allocator<'p, T> {
             let (buffer, bytes) = match special {
                 Special::Store { buffer, bytes, .. }
                 | Special::StorePacked { buffer, bytes, .. } => (buffer, bytes),
+                Special::LoadHalves { buffer, .. } => (buffer, 2),
                 Special::LoadNarrow { buffer, dtype, .. } => (buffer, exactly(dtype.bytes())),
                 Special::LoadBytes { buffer, .. } => (buffer, 1),
                 _ => continue,

@@ -63,6 +63,11 @@ pub(super) const fn encoding(m: Opcode) -> Encoding {
         Opcode::MulF64 => Binary(0x6e20_dc00 + WIDE),
         Opcode::DivF32 => Binary(0x6e20_fc00), // fdiv
         Opcode::DivF64 => Binary(0x6e20_fc00 + WIDE),
+        Opcode::AddF16 => Binary(0x0e40_1400), // fadd 4h
+        Opcode::SubF16 => Binary(0x0ec0_1400), // fsub 4h
+        Opcode::MulF16 => Binary(0x2e40_1c00), // fmul 4h
+        Opcode::DivF16 => Binary(0x2e40_3c00), // fdiv 4h
+        Opcode::SqrtF16 => Unary(0x2ef9_f800), // fsqrt 4h
         Opcode::MinimumF32 => Binary(0x4ea0_f400), // fmin
         Opcode::MinimumF64 => Binary(0x4ea0_f400 + WIDE),
         Opcode::MaximumF32 => Binary(0x4e20_f400), // fmax

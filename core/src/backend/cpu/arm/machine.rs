@@ -11,7 +11,7 @@ use super::encode::{
     At, Condition, END, Encoder, FILL, FRAME, LANE, POOL, SCRATCH, SECOND, SPILLS, Transfer,
 };
 use super::encodings::{FMLA, WIDE};
-use super::targets::NEON;
+use super::targets::{NEON, NEON_HALVES};
 use super::visibility;
 use crate::backend::cpu::instructions::Opcode;
 use crate::backend::cpu::machine::{
@@ -40,6 +40,7 @@ impl Machine for Arm {
 
     fn target(isa: Isa) -> Option<&'static Target> {
         match isa {
+            Isa::Neon if std::arch::is_aarch64_feature_detected!("fp16") => Some(&NEON_HALVES),
             Isa::Neon => Some(&NEON),
             Isa::Baseline | Isa::Avx2 | Isa::Avx512 => None,
         }

@@ -24,6 +24,7 @@ impl Arm {
             Special::LoadNarrow { buffer, dtype, part } => {
                 self.load_narrow(buffer, dtype, part, dst);
             }
+            Special::LoadHalves { buffer, part } => self.load_packed(buffer, 2, part, dst),
             Special::RepeatElement { word, dtype } => {
                 self.code.load_long(SCRATCH, Self::word_of(word as usize));
                 let how = Transfer::number(dtype.bytes(), dtype.is_int() && dtype.is_signed());
@@ -91,15 +92,20 @@ impl Arm {
         }
     }
 
-    /// Lanes of a narrow type, extended behind the load.
-    fn load_narrow(&mut self, buffer: u32, dtype: DType, part: u8, dst: V) {
-        let bytes = exactly::<u8>(dtype.bytes());
+    /// A part's lanes of a buffer of a narrow type, one beside the other.
+    fn load_packed(&mut self, buffer: u32, bytes: u8, part: u8, dst: V) {
         let size = u32::from(bytes) * VECTOR / 4;
         let at = self.lanes(buffer, bytes, u32::from(part) * size, SCRATCH);
         if self.style.prefetch {
             self.fetch(at);
         }
         self.code.load(Transfer::vector(size as usize), dst.0, at, SCRATCH);
+    }
+
+    /// The same, extended behind the load.
+    fn load_narrow(&mut self, buffer: u32, dtype: DType, part: u8, dst: V) {
+        let bytes = exactly::<u8>(dtype.bytes());
+        self.load_packed(buffer, bytes, part, dst);
         let (to_16, to_32) = match dtype.is_signed() {
             _ if dtype == DType::F16 => return self.code.unary(FCVTL_4S, dst, dst),
             true => (SXTL_8H, SXTL_4S),

@@ -62,6 +62,8 @@ pub(super) struct Lowering<'k> {
     pub(super) n_regions: u32,
     /// Masks given a second form inside regions: whether the wide one, instruction, part.
     pub(super) forms: Vec<(bool, u32, u8)>,
+    /// Registers of halves whose packed form is in another one.
+    pub(super) packed_halves: HashMap<VReg, VReg>,
 }
 
 /// A region on the way.

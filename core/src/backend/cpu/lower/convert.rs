@@ -18,7 +18,12 @@ impl Lowering<'_> {
             return self.convert_parts(i, from, to, &parts);
         }
         for (part, &value) in parts.iter().enumerate() {
-            let value = if to.is_narrow() { self.wrapped(to, value) } else { value };
+            let rounded = (to == DType::F16).then(|| self.in_halves(a, part)).flatten();
+            let value = match rounded {
+                Some(value) => value,
+                None if to.is_narrow() => self.wrapped(to, value),
+                None => value,
+            };
             self.values.set(i, part, value);
         }
     }

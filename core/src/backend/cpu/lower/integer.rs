@@ -98,7 +98,13 @@ impl Lowering<'_> {
             let b = self.f64_of_half(dtype, b, upper == 1);
             *half = self.binary(Opcode::DivF64, a, b);
         }
-        let quotient = self.int32_of_halves(dtype, halves);
+        // The lowest number divided by -1 wraps.
+        let quotient = if self.packet.target.saturates && dtype == DType::I32 {
+            let [low, high] = halves.map(|half| self.unary(Opcode::I64FromF64, half));
+            self.low_dwords(low, high)
+        } else {
+            self.int32_of_halves(dtype, halves)
+        };
         let product = self.mul(dtype, quotient, b);
         let remainder = self.sub(dtype, a, product);
         (quotient, remainder)

@@ -90,12 +90,16 @@ pub(super) fn lower(
         regions: Vec::new(),
         n_regions: 0,
         forms: Vec::new(),
+        packed_halves: HashMap::new(),
     };
     lowering.prologue()?;
     let prologue = std::mem::take(&mut lowering.program);
     lowering.begin_body(packet);
     lowering.carries = carries(&lowering.reductions, packet);
     lowering.body()?;
+    if !lowering.packed_halves.is_empty() {
+        lowering.program.drop_unused();
+    }
     Ok(Lowered {
         packet,
         prologue,
@@ -207,6 +211,7 @@ impl<'k> Lowering<'k> {
         self.uniform = false;
         self.packet = packet;
         self.constants.clear();
+        self.packed_halves.clear();
         let n = self.kernel.insts.len();
         self.values = Values::new(n, packet.parts(8));
         self.wide_masks = Values::new(n, packet.parts(8));
@@ -245,7 +250,7 @@ impl<'k> Lowering<'k> {
     }
 
     /// The bits of a value that is part of the code.
-    fn known_bits(&self, i: usize) -> Option<u64> {
+    pub(super) fn known_bits(&self, i: usize) -> Option<u64> {
         match self.kernel.insts[i].code {
             Code::Constant(bits) => Some(bits),
             Code::Literal(literal) if self.mode == LiteralMode::Embedded => {

@@ -10,15 +10,71 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::Op;
-use crate::ir::scalar::quiet_nan;
+use crate::ir::scalar::{apply_bits, quiet_nan};
 
 impl Lowering<'_> {
     pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
         for part in 0..self.packet.narrow {
-            let value =
-                self.make(Special::LoadNarrow { buffer: buffer.0, dtype, part: exactly(part) }, []);
+            let (buffer, number) = (buffer.0, exactly(part));
+            let value = if dtype == DType::F16 && self.has(Opcode::AddF16) {
+                let packed = self.make(Special::LoadHalves { buffer, part: number }, []);
+                self.unpacked(packed)
+            } else {
+                self.make(Special::LoadNarrow { buffer, dtype, part: number }, [])
+            };
             self.values.set(i, part, value);
         }
+    }
+
+    /// Packed halves as 32-bit lanes.
+    fn unpacked(&mut self, packed: VReg) -> VReg {
+        let lanes = self.unary(Opcode::F32FromF16, packed);
+        if self.has(Opcode::AddF16) {
+            self.packed_halves.insert(lanes, packed);
+        }
+        lanes
+    }
+
+    /// An f32 operation rounded to f16, as one on halves where there is such an instruction and its operands are halves:
+    /// f32 has so many more bits that rounding twice is rounding once.
+    pub(super) fn in_halves(&mut self, i: usize, part: usize) -> Option<VReg> {
+        let inst = self.kernel.insts[i];
+        let m = match inst.code {
+            Code::Op(Op::Add) => Opcode::AddF16,
+            Code::Op(Op::Sub) => Opcode::SubF16,
+            Code::Op(Op::Mul) => Opcode::MulF16,
+            Code::Op(Op::Div | Op::BoundedDiv) => Opcode::DivF16,
+            Code::Op(Op::Sqrt) => Opcode::SqrtF16,
+            _ => return None,
+        };
+        let halves = inst.dtype == DType::F32 && inst.args().all(|arg| self.is_half(arg));
+        if !halves || !self.has(m) || self.uniform || self.kernel.fast_math {
+            return None;
+        }
+        let operands: Vec<VReg> = inst
+            .args()
+            .map(|arg| {
+                let lanes = self.values.get(arg.index(), part);
+                self.packed(DType::F16, lanes)
+            })
+            .collect();
+        let packed = match operands[..] {
+            [a, b] => self.binary(m, a, b),
+            _ => self.unary(m, operands[0]),
+        };
+        Some(self.unpacked(packed))
+    }
+
+    /// Whether an f32 is a half at any rate.
+    fn is_half(&self, reg: Reg) -> bool {
+        let inst = self.kernel.inst(reg);
+        let constant = self.known_bits(reg.index()).is_some_and(|bits| {
+            let half = apply_bits(Op::Cast, DType::F16, DType::F32, [bits, 0, 0]);
+            apply_bits(Op::Cast, DType::F32, DType::F16, [half, 0, 0]) == bits
+        });
+        let widened =
+            matches!(inst.code, Code::Op(Op::Cast)) && self.kernel.dtype(inst.arg(0)) == DType::F16;
+        constant || widened
     }
 
     /// The element whose address is in a word of the parameter block, in every lane.
@@ -32,7 +88,11 @@ impl Lowering<'_> {
         let inst = self.kernel.inst(value);
         // Storing wraps or rounds by itself.
         let source = match (inst.code, inst.args[0]) {
-            (Code::Op(Op::Cast), Some(wide)) if !self.kernel.is_uniform(value) => wide,
+            (Code::Op(Op::Cast), Some(wide))
+                if !self.kernel.is_uniform(value) && !self.is_packed(value) =>
+            {
+                wide
+            }
             _ => value,
         };
         let bytes = exactly(dtype.bytes());
@@ -46,13 +106,15 @@ impl Lowering<'_> {
         }
     }
 
+    fn is_packed(&self, value: Reg) -> bool {
+        self.packed_halves.contains_key(&self.values.get(value.index(), 0))
+    }
+
     /// The elements of a part one beside the other, in the low bytes of a register; what does not fit is
     /// dropped.
     pub(super) fn packed(&mut self, dtype: DType, lanes: VReg) -> VReg {
         match (dtype.bytes(), self.has(Opcode::Words)) {
-            _ if dtype == DType::F16 => {
-                self.unary_by(Opcode::F16FromF32, lanes, Rounding::Nearest as u8)
-            }
+            _ if dtype == DType::F16 => self.packed_halves_of(lanes),
             (1, true) => self.unary(Opcode::Bytes, lanes),
             (_, true) => self.unary(Opcode::Words, lanes),
             (1, false) => {
@@ -68,6 +130,18 @@ impl Lowering<'_> {
                 self.unary_by(Opcode::Permute64, words, 0x08)
             }
         }
+    }
+
+    fn packed_halves_of(&mut self, lanes: VReg) -> VReg {
+        if let Some(&packed) = self.packed_halves.get(&lanes) {
+            return packed;
+        }
+        let packed = self.unary_by(Opcode::F16FromF32, lanes, Rounding::Nearest as u8);
+        // What a region computes is not there where the region was left out.
+        if self.has(Opcode::AddF16) && self.regions.is_empty() {
+            self.packed_halves.insert(lanes, packed);
+        }
+        packed
     }
 
     /// Picks the low bytes of each lane: words to the low half of each group of 16 bytes, bytes of the
@@ -97,7 +171,7 @@ impl Lowering<'_> {
     pub(super) fn wrapped(&mut self, dtype: DType, lanes: VReg) -> VReg {
         if dtype == DType::F16 {
             let packed = self.packed(dtype, lanes);
-            return self.unary(Opcode::F32FromF16, packed);
+            return self.unpacked(packed);
         }
         let above = exactly(32 - dtype.bits() as usize);
         if dtype.is_signed() {
@@ -115,7 +189,7 @@ impl Lowering<'_> {
 
     fn half_of_bits(&mut self, words: VReg) -> VReg {
         let packed = self.packed(DType::U16, words);
-        self.unary(Opcode::F32FromF16, packed)
+        self.unpacked(packed)
     }
 
     /// Between f16 and u16; a NaN shows as the quiet NaN.

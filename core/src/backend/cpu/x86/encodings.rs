@@ -103,6 +103,11 @@ rows! {
     MulF64 = Whole EVEX_Vmulpd_zmm_k1z_zmm_zmmm512b64_er Repeat8, VEX_Vmulpd_ymm_ymm_ymmm256 Vector;
     DivF32 = Whole EVEX_Vdivps_zmm_k1z_zmm_zmmm512b32_er Repeat4, VEX_Vdivps_ymm_ymm_ymmm256 Vector;
     DivF64 = Whole EVEX_Vdivpd_zmm_k1z_zmm_zmmm512b64_er Repeat8, VEX_Vdivpd_ymm_ymm_ymmm256 Vector;
+    AddF16 = Whole INVALID None, -;
+    SubF16 = Whole INVALID None, -;
+    MulF16 = Whole INVALID None, -;
+    DivF16 = Whole INVALID None, -;
+    SqrtF16 = Whole INVALID None, -;
     MinF32 = Whole EVEX_Vminps_zmm_k1z_zmm_zmmm512b32_sae Repeat4, VEX_Vminps_ymm_ymm_ymmm256 Vector;
     MinF64 = Whole EVEX_Vminpd_zmm_k1z_zmm_zmmm512b64_sae Repeat8, VEX_Vminpd_ymm_ymm_ymmm256 Vector;
     MaxF32 = Whole EVEX_Vmaxps_zmm_k1z_zmm_zmmm512b32_sae Repeat4, VEX_Vmaxps_ymm_ymm_ymmm256 Vector;

@@ -125,8 +125,11 @@ impl X86 {
             }
             Special::Gather(access) => self.gather(access, dst, src),
             Special::Scatter(access) => self.scatter(access, src, spare),
-            Special::GatherWithin(..) | Special::Near(_) | Special::ScatterWithin { .. } => {
-                unreachable!("internal error: vectors are gathered")
+            Special::GatherWithin(..)
+            | Special::Near(_)
+            | Special::ScatterWithin { .. }
+            | Special::LoadHalves { .. } => {
+                unreachable!("internal error: {special:?} is of another machine")
             }
             Special::StoreScratch { offset } => self.store_vector(at(FRAME, offset), src[0]),
             Special::ScatterLanes { word, op, dtype, wide_index } => {
