@@ -159,6 +159,7 @@ pub(super) enum Special {
     /// A narrow part's lanes of a buffer of a narrow type, as 32-bit lanes.
     LoadNarrow { buffer: u32, dtype: DType, part: u8 },
     /// A narrow part's lanes of a buffer of f16, packed.
+    #[allow(dead_code, reason = "some machines have no use for it")]
     LoadHalves { buffer: u32, part: u8 },
     /// The bits of element 0 (a mask or of a narrow type) of the buffer whose address is in a word, extended
     /// and repeated.

@@ -6,7 +6,7 @@ use super::encode::*;
 use crate::backend::cpu::arm::disassemble::disassemble;
 use crate::backend::cpu::arm::emitter::Arm;
 use crate::backend::cpu::arm::encodings::{Encoding, encoding};
-use crate::backend::cpu::arm::targets::NEON;
+use crate::backend::cpu::arm::targets::NEON_HALVES;
 use crate::backend::cpu::instructions::{Compare, Form, Opcode};
 use crate::backend::cpu::machine::Machine;
 use crate::backend::cpu::program::{Access, Beside, Bounds, Frame, Packet, Special};
@@ -18,7 +18,7 @@ const KNOWN: &str = include_str!("encodings.txt");
 
 fn arm() -> Arm {
     let frame = Frame { errors: 0, pointers: 0, scratch: 0, spills: 0 };
-    Arm::new(Packet { target: &NEON, narrow: 1 }, &frame, &[])
+    Arm::new(Packet { target: &NEON_HALVES, narrow: 1 }, &frame, &[])
 }
 
 /// Appends a heading and the code that `emit` makes, as words and text.
@@ -52,7 +52,7 @@ fn numbers(m: Opcode) -> Vec<Option<u8>> {
 fn table(text: &mut String) {
     let [dst, a, b] = [V(1), V(19), V(30)];
     for &m in Opcode::ALL {
-        if !NEON.has(m) || m.form() == Form::Fma {
+        if !NEON_HALVES.has(m) || m.form() == Form::Fma {
             continue;
         }
         for number in numbers(m) {

@@ -12,6 +12,16 @@ use crate::ir::kernel::{BufferIndex, Code, Reg};
 use crate::ir::op::Op;
 use crate::ir::scalar::{apply_bits, quiet_nan};
 
+/// Operations and the instructions for them on packed halves.
+const ON_HALVES: [(Op, Opcode); 6] = [
+    (Op::Add, Opcode::AddF16),
+    (Op::Sub, Opcode::SubF16),
+    (Op::Mul, Opcode::MulF16),
+    (Op::Div, Opcode::DivF16),
+    (Op::BoundedDiv, Opcode::DivF16),
+    (Op::Sqrt, Opcode::SqrtF16),
+];
+
 impl Lowering<'_> {
     pub(super) fn load_narrow(&mut self, i: usize, buffer: BufferIndex, dtype: DType) {
         for part in 0..self.packet.narrow {
@@ -39,14 +49,8 @@ impl Lowering<'_> {
     /// f32 has so many more bits that rounding twice is rounding once.
     pub(super) fn in_halves(&mut self, i: usize, part: usize) -> Option<VReg> {
         let inst = self.kernel.insts[i];
-        let m = match inst.code {
-            Code::Op(Op::Add) => Opcode::AddF16,
-            Code::Op(Op::Sub) => Opcode::SubF16,
-            Code::Op(Op::Mul) => Opcode::MulF16,
-            Code::Op(Op::Div | Op::BoundedDiv) => Opcode::DivF16,
-            Code::Op(Op::Sqrt) => Opcode::SqrtF16,
-            _ => return None,
-        };
+        let Code::Op(op) = inst.code else { return None };
+        let (_, m) = ON_HALVES.into_iter().find(|&(other, _)| other == op)?;
         let halves = inst.dtype == DType::F32 && inst.args().all(|arg| self.is_half(arg));
         if !halves || !self.has(m) || self.uniform || self.kernel.fast_math {
             return None;
