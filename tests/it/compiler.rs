@@ -275,7 +275,8 @@ fn listings_name_what_each_instruction_computes() {
         let after = |line: &str| {
             let (_, rest) = text.split_once(line).unwrap_or_else(|| panic!("no {line} in\n{text}"));
             // Where no operand is in memory, a load comes first.
-            rest.lines().skip(1).take(2).collect::<String>()
+            let lines = if isa == Isa::Neon { 2 } else { 1 };
+            rest.lines().skip(1).take(lines).collect::<String>()
         };
         assert!(text.starts_with(&format!("; {isa}, ")), "{text}");
         let [sqrt, add] = if isa == Isa::Neon { ["fsqrt", "fadd"] } else { ["vsqrtps", "vaddps"] };

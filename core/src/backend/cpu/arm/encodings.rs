@@ -83,8 +83,8 @@ pub(super) const fn encoding(m: Opcode) -> Encoding {
         Opcode::Xor32 | Opcode::Xor64 | Opcode::MaskXor => Binary(0x6e20_1c00), // eor
         Opcode::MaskNot => Unary(MVN),
 
-        Opcode::Add32 => Binary(0x4ea0_8400), // add
-        Opcode::Add64 => Binary(0x4ea0_8400 + WIDE),
+        Opcode::Add32 => Binary(ADD),
+        Opcode::Add64 => Binary(ADD + WIDE),
         Opcode::Add8 => Binary(0x4e20_8400), // add 16b
         Opcode::Sub32 => Binary(0x6ea0_8400), // sub
         Opcode::Sub64 => Binary(0x6ea0_8400 + WIDE),

@@ -3,8 +3,8 @@
 use super::emitter::Arm;
 use super::encode::{T0, T1, T2, V};
 use super::encodings::{
-    AND, Encoding, FCVTZS, FCVTZU, MVN, SCVTF, SXTL_2D, UCVTF, UPPER, UXTL_2D, WIDE, XTN_2S,
-    XTN_4H, XTN_8B, encoding,
+    AND, CMEQ, CMHI, Encoding, FCVTZS, FCVTZU, MVN, SCVTF, SXTL_2D, UCVTF, UPPER, UXTL_2D, WIDE,
+    XTN_2S, XTN_4H, XTN_8B, encoding,
 };
 use crate::backend::cpu::instructions::{Compare, Opcode};
 
@@ -29,8 +29,8 @@ struct Comparisons {
 }
 
 const FLOATS: Comparisons = Comparisons { eq: 0x4e20_e400, ge: 0x6e20_e400, gt: 0x6ea0_e400 };
-const SIGNED: Comparisons = Comparisons { eq: 0x6ea0_8c00, ge: 0x4ea0_3c00, gt: 0x4ea0_3400 };
-const UNSIGNED: Comparisons = Comparisons { eq: 0x6ea0_8c00, ge: 0x6ea0_3c00, gt: 0x6ea0_3400 };
+const SIGNED: Comparisons = Comparisons { eq: CMEQ, ge: 0x4ea0_3c00, gt: 0x4ea0_3400 };
+const UNSIGNED: Comparisons = Comparisons { eq: CMEQ, ge: 0x6ea0_3c00, gt: CMHI };
 
 impl Arm {
     /// Encodes an instruction of the table; `a` is the first source, `b` the last.

@@ -4,7 +4,7 @@ use super::emitter::{Arm, ColdCode, Report, VECTOR, Within};
 use super::encode::{At, FILL, FRAME, LANE, SCRATCH, SECOND, T0, Transfer, UNIFORMS, V, X};
 use super::encodings::{AND, FCVTL_4S, SXTL_4S, SXTL_8H, UXTL_4S, UXTL_8H};
 use super::scatter::{Lane, ScatterTo};
-use crate::backend::cpu::program::{ACTIVE_VECTORS, Special};
+use crate::backend::cpu::program::Special;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::ir::kernel::WORD_LANE_BASE;
@@ -52,8 +52,7 @@ impl Arm {
                 self.store_vector(at, src[0], SCRATCH);
             }
             Special::Count { offset, part } => {
-                let active = ACTIVE_VECTORS + u32::from(part) * VECTOR;
-                self.load_vector(T0, At { base: FRAME, offset: active }, SCRATCH);
+                self.load_vector(T0, Self::active(part), SCRATCH);
                 self.code.binary(AND, T0, T0, src[0]);
                 // Each true lane is -1.
                 self.code.unary(0x4eb1_b800, T0, T0); // addv
