@@ -32,7 +32,7 @@ Examples:
   porcini-jupyter install --sandbox=data             one for notebooks that are not trusted
   porcini-jupyter doctor                             what is installed, and whether it starts
 
-Environment: PORCINI_CPU, PORCINI_MEMORY_LIMIT and PORCINI_PATH as for porcini; cells are kept for the next kernel in
+Environment: PORCINI_CPU, PORCINI_PARTS, PORCINI_MEMORY_LIMIT and PORCINI_PATH as for porcini; cells are kept for the next kernel in
 porcini/notebook_history below XDG_STATE_HOME (default: ~/.local/state)."
 )]
 pub(crate) struct Arguments {
@@ -83,7 +83,7 @@ enum Command {
 /// How a kernel runs.
 #[derive(Args, Debug)]
 pub(crate) struct Settings {
-    /// Where kernels run: auto, cpu, cuda, cuda:N
+    /// Where kernels run: auto, cpu, cpu:N (N parts), cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads that run kernels [default: one per processor]

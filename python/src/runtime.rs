@@ -239,7 +239,7 @@ impl Table {
 
 /// Columns of `whos`.
 const WHOS: &[&str] =
-    &["id", "type", "name", "label", "size", "memory", "ready", "external", "internal"];
+    &["id", "type", "name", "label", "size", "memory", "ready", "external", "internal", "parts"];
 
 /// The recorded values that somebody holds or that have a label, and at most 40 others; whos(all=True) all. `names` are those of
 /// variables, a dict such as globals().
@@ -275,6 +275,9 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         dict.set_item("ready", ready)?;
         dict.set_item("external", row.external)?;
         dict.set_item("internal", row.internal)?;
+        if listed.has_parts() {
+            dict.set_item("parts", row.spread())?;
+        }
         rows.append(dict)?;
     }
     let mut footer = String::new();
@@ -294,7 +297,9 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         Bytes(listed.memory.peak),
         Bytes(listed.memory.limit)
     );
-    Ok(Table { columns: WHOS, rows: rows.unbind(), footer })
+    // The last column is of devices with parts.
+    let columns = if listed.has_parts() { WHOS } else { &WHOS[..WHOS.len() - 1] };
+    Ok(Table { columns, rows: rows.unbind(), footer })
 }
 
 /// Columns of `kernel_history`.

@@ -17,6 +17,7 @@ Examples:
 
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, neon, or interp (default: the best it has)
+  PORCINI_PARTS          parts of the processor, as --device cpu:N (default: 1)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :
@@ -67,7 +68,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) no_init: bool,
 
-    /// Where kernels run: auto, cpu, cuda, cuda:N [default: auto]
+    /// Where kernels run: auto, cpu, cpu:N (N parts), cuda, cuda:N [default: auto]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
 

@@ -30,7 +30,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Heeds the variables `PORCINI_MEMORY_LIMIT` and `PORCINI_CPU`; what is wrong with them, to be shown.
+    /// Heeds the variables `PORCINI_MEMORY_LIMIT`, `PORCINI_PARTS` and `PORCINI_CPU`; what is wrong with them, to be shown.
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(text) = variable("PORCINI_MEMORY_LIMIT") {
@@ -39,6 +39,14 @@ impl Options {
                 warnings.push(format!(
                     "PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"
                 ));
+            }
+        }
+        if let Some(parts) = variable("PORCINI_PARTS")
+            && matches!(self.device, DeviceChoice::Auto | DeviceChoice::Cpu)
+        {
+            match format!("cpu:{parts}").parse() {
+                Ok(device) => self.device = device,
+                Err(error) => warnings.push(format!("PORCINI_PARTS={parts}: {error}; ignored")),
             }
         }
         let wanted = variable("PORCINI_CPU");

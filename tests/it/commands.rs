@@ -229,7 +229,11 @@ fn commands_run() {
         assert!(prompt.type_in("%device").starts_with("cpu ("));
         let error = prompt.type_in("%device cpu");
         assert!(error.starts_with("error: %device: the names of this session cannot move to cpu"));
-        assert!(prompt.type_in("%device tpu").contains("the devices are auto, cpu, cuda and"));
+        assert!(
+            prompt
+                .type_in("%device tpu")
+                .contains("the devices are auto, cpu, cpu:N (N parts), cuda and")
+        );
         assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
         assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");
         assert!(prompt.type_in("a").starts_with("error: `a` is not defined"));

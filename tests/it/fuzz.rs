@@ -246,16 +246,18 @@ fn functions_never_panic() {
         {
             names.extend(STATICS.map(|function| format!("{array}::{function}")));
         }
-        for name in names {
+        let every = if std::env::var_os("PORCINI_FULL").is_some() { 1 } else { 3 };
+        for (number, name) in names.into_iter().enumerate() {
             // One would end each cell at its first call, the other is meant to take its time.
             if ["exit", "sleep"].contains(&name.as_str()) {
                 continue;
             }
             let calls: Vec<String> =
                 fuzz.arguments().iter().map(|arguments| format!("{name}({arguments})")).collect();
-            fuzz.run_all(&calls, function_of);
+            let some: Vec<String> =
+                calls.iter().skip(number % every).step_by(every).cloned().collect();
+            fuzz.run_all(&some, function_of);
             // Uncaught: the diagnostics must not panic either.
-            let every = if std::env::var_os("PORCINI_FULL").is_some() { 1 } else { 3 };
             let uncaught = calls.iter().take(2 + VALUES.len()).step_by(every);
             uncaught.for_each(|call| fuzz.run_both(call));
         }

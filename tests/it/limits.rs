@@ -118,8 +118,8 @@ const NESTS: [(&str, &str, &str); 52] = [
 fn texts_nest_to_100_000() {
     with_interpreter(|interpreter| {
         for (number, (before, middle, behind)) in NESTS.into_iter().enumerate() {
-            // The deepest of every fourth kind, or of all.
-            let most = if is_full() || number % 4 == 0 { 100_000 } else { 10_000 };
+            // The deepest of every eighth kind, or of all.
+            let most = if is_full() || number % 8 == 0 { 100_000 } else { 10_000 };
             for n in [10, 100, 1000, 1900, 10_000, 100_000].into_iter().filter(|&n| n <= most) {
                 let open = format!("{}{middle}", before.repeat(n));
                 for text in [format!("{open}{}", behind.repeat(n)), open] {

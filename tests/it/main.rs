@@ -33,6 +33,7 @@ mod names;
 mod neighbours;
 mod nested;
 mod operations;
+mod parts;
 mod pcg32;
 mod pipeline;
 mod polar;

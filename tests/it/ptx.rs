@@ -60,8 +60,8 @@ fn ptxas() -> Option<PathBuf> {
     found
 }
 
-/// Assembles kernels for each generation of devices: for the newest each with its literals in one of two ways by turns, for
-/// the older ones a quarter of them each; all of it with `PORCINI_FULL=1`.
+/// Assembles kernels for each generation of devices: for the newest every second with its literals in one of two ways by
+/// turns, for the older ones an eighth of them each; all of it with `PORCINI_FULL=1`.
 fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
     let is_full = std::env::var_os("PORCINI_FULL").is_some();
@@ -69,8 +69,8 @@ fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
         let is_wanted = |i: usize, mode| {
             let is_parameter = mode == LiteralMode::Parameter;
             is_full
-                || capability == 90 && i.is_multiple_of(2) == is_parameter
-                || is_parameter && i % 4 == usize::from(capability == 80)
+                || capability == 90 && i % 4 == if is_parameter { 0 } else { 2 }
+                || is_parameter && i % 8 == if capability == 80 { 1 } else { 5 }
         };
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
         let target = Target { compute_capability: capability, ptx_version: version };

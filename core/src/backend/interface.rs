@@ -1,11 +1,13 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
 use super::primitive::{PrimitiveCall, Room};
+use super::reduce::Subtree;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 
@@ -46,6 +48,16 @@ pub trait Backend: Send + Sync {
     /// As [`Backend::run_primitive`].
     fn run_primitives(&self, calls: &[PrimitiveCall], room: Room<'_>) -> Result<()> {
         calls.iter().try_for_each(|call| self.run_primitive(call, room))
+    }
+
+    /// Bytes that its parts have brought each other since this was last asked.
+    fn take_exchanged(&self) -> u64 {
+        0
+    }
+
+    /// Bytes that each of its parts has of those from an address on, if it has parts.
+    fn held_by_parts(&self, _address: u64, _bytes: u64) -> Option<Vec<u64>> {
+        None
     }
 
     /// The memory of the device.
@@ -219,8 +231,32 @@ pub trait Executable: Send + Sync {
         10.0 * n as f64
     }
 
+    /// What runs some lanes of a launch, where the device can.
+    fn ranges(&self) -> Option<&dyn RunsRanges> {
+        None
+    }
+
     /// What the compiler says of the code.
     fn statistics(&self) -> CodeStatistics;
+}
+
+/// Code that runs some lanes of a launch, while others run elsewhere.
+pub trait RunsRanges: Send + Sync {
+    /// Runs the lanes of a range that starts at a multiple of a chunk of reductions. Lanes have the numbers that they
+    /// have in the whole launch, and addresses are those of lane 0. Reductions are not stored.
+    ///
+    /// # Errors
+    /// As [`Executable::launch`].
+    fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran>;
+}
+
+/// What came of some lanes of a launch.
+#[derive(Clone, Debug, Default)]
+pub struct Ran {
+    /// What was out of bounds.
+    pub failures: Failures,
+    /// For each reduction the subtrees that cover the lanes.
+    pub covers: Vec<Vec<Subtree>>,
 }
 
 /// For each access of a kernel the lowest lane that was out of bounds, if one was.

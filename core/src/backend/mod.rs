@@ -1,5 +1,6 @@
 //! Devices behind one trait: lower, launch, primitives, memory.
 
+mod apart;
 mod control_groups;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 pub mod cpu;
@@ -14,6 +15,7 @@ mod open;
 mod outside;
 #[cfg(target_os = "linux")]
 pub(crate) mod pages;
+pub mod parts;
 pub mod primitive;
 pub mod queue;
 pub(crate) mod reduce;
@@ -21,7 +23,8 @@ pub mod thread_pool;
 
 pub use interface::{
     Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Running,
+    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Ran,
+    Running, RunsRanges,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, opens_late, prepare};
 pub use outside::Outside;

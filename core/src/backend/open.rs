@@ -5,10 +5,14 @@ use std::sync::Arc;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 use super::cpu;
 use super::isa::Isa;
+use super::parts::{Parts, WHOLE};
 use super::queue::Queue;
 use super::thread_pool::Pool;
 use super::{Backend, Outside, cuda, interp};
 use crate::error::{Error, Result};
+
+/// Parts that a processor has at most.
+const MOST_PARTS: u16 = 1024;
 
 /// Which device a session should use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +28,16 @@ pub enum DeviceChoice {
     Interp(Isa),
     /// An NVIDIA GPU by number.
     Cuda(u32),
+    /// The processor as a device with so many parts; arrays of fewer lanes than the second number are whole at
+    /// every part.
+    Parts(u16, u64),
+}
+
+impl DeviceChoice {
+    /// The processor as a device with parts, as `cpu:N` means it.
+    pub const fn parts(parts: u16) -> Self {
+        Self::Parts(parts, WHOLE)
+    }
 }
 
 impl std::str::FromStr for DeviceChoice {
@@ -32,12 +46,19 @@ impl std::str::FromStr for DeviceChoice {
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || Error::NoDevice {
             name: name.into(),
-            reason: "the devices are auto, cpu, cuda and cuda:N".into(),
+            reason: "the devices are auto, cpu, cpu:N (N parts), cuda and cuda:N".into(),
         };
         match name {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
+            _ if name.starts_with("cpu:") => match name["cpu:".len()..].parse() {
+                Ok(parts @ 1..=MOST_PARTS) => Ok(Self::parts(parts)),
+                _ => Err(Error::NoDevice {
+                    name: name.into(),
+                    reason: format!("the processor can have 1 to {MOST_PARTS} parts"),
+                }),
+            },
             _ => {
                 let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
                 number.parse().map(Self::Cuda).map_err(|_| unknown())
@@ -54,6 +75,7 @@ impl std::fmt::Display for DeviceChoice {
             Self::Compiled(isa) => write!(f, "cpu ({isa})"),
             Self::Interp(isa) => write!(f, "cpu (interp, {isa})"),
             Self::Cuda(number) => write!(f, "cuda:{number}"),
+            Self::Parts(parts, _) => write!(f, "cpu:{parts}"),
         }
     }
 }
@@ -67,7 +89,8 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
         DeviceChoice::Auto => Ok(cuda::is_likely() && cuda::is_installed()),
         DeviceChoice::Cuda(number) if !cuda::is_installed() => Err(cuda::not_installed(number)),
         DeviceChoice::Cuda(_) => Ok(true),
-        DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => Ok(false),
+        DeviceChoice::Cpu | DeviceChoice::Compiled(_) => Ok(false),
+        DeviceChoice::Interp(_) | DeviceChoice::Parts(..) => Ok(false),
     }
 }
 
@@ -82,10 +105,15 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
             Err(_) => open(DeviceChoice::Cpu, threads, outside),
         },
         DeviceChoice::Auto | DeviceChoice::Cpu => {
-            let isa = Isa::detect();
-            compiled(isa, threads).or_else(|_| Ok(interpreted(isa, threads)))
+            Ok(queued(threads, |pool| best(Isa::detect(), pool)))
         }
         DeviceChoice::Compiled(isa) => compiled(isa, threads),
+        // Of one part nothing is asked that costs anything.
+        DeviceChoice::Parts(0 | 1, _) => open(DeviceChoice::Cpu, threads, outside),
+        DeviceChoice::Parts(parts, whole) => {
+            let device = best(Isa::detect(), Arc::new(Pool::new(threads)));
+            Ok(Arc::new(Parts::of(device, parts.into(), whole)))
+        }
         DeviceChoice::Interp(isa) if isa.is_available() => Ok(interpreted(isa, threads)),
         DeviceChoice::Interp(isa) => Err(Error::NoDevice {
             name: format!("interp ({isa})"),
@@ -115,12 +143,20 @@ pub fn gives_executable_memory() -> Option<bool> {
     None
 }
 
+/// The compiler for an instruction set, where there is one, else the interpreter.
+fn best(isa: Isa, pool: Arc<Pool>) -> Arc<dyn Backend> {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
+    if isa != Isa::Baseline && isa.is_available() {
+        return Arc::new(cpu::Cpu::with_pool(isa, pool, cpu::CpuOptions::default()));
+    }
+    Arc::new(interp::Interp::with_pool(isa, pool))
+}
+
 /// The compiler for an instruction set.
 fn compiled(isa: Isa, threads: usize) -> Result<Arc<dyn Backend>> {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
     if isa != Isa::Baseline && isa.is_available() {
-        let options = cpu::CpuOptions::default();
-        return Ok(queued(threads, |pool| Arc::new(cpu::Cpu::with_pool(isa, pool, options))));
+        return Ok(queued(threads, |pool| best(isa, pool)));
     }
     let _ = threads;
     Err(Error::NoDevice {

@@ -6,8 +6,10 @@
 #![expect(unsafe_code, reason = "lanes are addressed by raw pointers into blocks")]
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use crate::dtype::{DType, Element};
+use crate::ir::kernel::{ParamBlock, WORD_SIZE};
 use crate::ir::op::{Op, OpVisitor, ReduceOp};
 use crate::ir::scalar::{Lane, apply_bits, identity_bits, with_lane, with_word};
 
@@ -152,15 +154,21 @@ impl Fold {
     }
 
     /// Adds the next chunk's result.
-    pub(super) fn push(&mut self, mut result: u64) {
+    pub(super) fn push(&mut self, result: u64) {
+        self.push_subtree(Subtree { level: 0, number: self.n, result });
+    }
+
+    /// Adds the result of the next chunks, a complete subtree or what there is of the last one.
+    pub(super) fn push_subtree(&mut self, subtree: Subtree) {
+        let Subtree { level, mut result, .. } = subtree;
         // As many subtrees end here as a carry runs through bits.
-        for _ in 0..self.n.trailing_ones() {
+        for _ in 0..(self.n >> level).trailing_ones() {
             if let Some(left) = self.subtrees.pop() {
                 result = combine(self.op, self.dtype, left, result);
             }
         }
         self.subtrees.push(result);
-        self.n += 1;
+        self.n += 1 << level;
     }
 
     /// The result: what is left over passes up unchanged, so the smallest subtrees combine first.
@@ -171,6 +179,62 @@ impl Fold {
             result = combine(self.op, self.dtype, left, result);
         }
         result
+    }
+}
+
+/// Lanes that are claimed together at most, a power of two, where a launch has more lanes before a range or behind it: whole
+/// claims begin and end where the range does.
+pub(super) fn claim_within(params: &ParamBlock, lanes: &Range<u64>) -> u64 {
+    let end = if lanes.end < params.words()[WORD_SIZE] { lanes.end } else { 0 };
+    1 << (lanes.start | end).trailing_zeros().min(63)
+}
+
+/// The chunks `number << level .. (number + 1) << level`, or those of them that there are, and their result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subtree {
+    /// Log2 of the number of chunks.
+    pub level: u32,
+    /// Its number among those of its level.
+    pub number: u64,
+    /// The result.
+    pub result: u64,
+}
+
+/// The largest subtrees that neighbouring ones of one level, given in order, make: at most two a level.
+pub(super) fn cover(
+    op: ReduceOp,
+    dtype: DType,
+    subtrees: impl Iterator<Item = Subtree>,
+) -> Vec<Subtree> {
+    let mut cover: Vec<Subtree> = Vec::new();
+    for mut next in subtrees {
+        while let Some(left) = cover.pop_if(|left| left.level == next.level && left.number % 2 == 0)
+        {
+            let result = combine(op, dtype, left.result, next.result);
+            next = Subtree { level: left.level + 1, number: left.number / 2, result };
+        }
+        cover.push(next);
+    }
+    cover
+}
+
+/// The result of all chunks from those of parts, which cover them in order.
+pub(super) fn finish_covers(
+    op: ReduceOp,
+    dtype: DType,
+    covers: impl Iterator<Item = Subtree>,
+) -> u64 {
+    match op {
+        // In whichever order.
+        ReduceOp::Count | ReduceOp::Any | ReduceOp::All => {
+            let first = identity_bits(op, dtype);
+            covers.fold(first, |result, part| combine(op, dtype, result, part.result))
+        }
+        ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => {
+            let mut fold = Fold::new(op, dtype);
+            covers.for_each(|subtree| fold.push_subtree(subtree));
+            fold.finish()
+        }
     }
 }
 
@@ -220,6 +284,41 @@ mod tests {
             (0..n).for_each(|i| fold.push(result(i)));
             let results = (0..n).map(|i| chunk(i).1).collect();
             assert_eq!(fold.finish(), finish(ReduceOp::Sum, DType::F64, results), "{n} chunks");
+        }
+    }
+
+    #[test]
+    fn parts_of_any_borders_cover_the_tree() {
+        let word = |i: u64| ((i as f64 * 0.7).sin() * ((i % 7) as f64).exp2()).to_bits();
+        let (op, dtype) = (ReduceOp::Sum, DType::F64);
+        // A generator of borders, the same in every run.
+        let mut state = 1_u64;
+        let mut next = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for parts in 1..=17 {
+            for _ in 0..240 {
+                let n = 1 + next(3000);
+                let mut borders: Vec<u64> = (1..parts).map(|_| next(n + 1)).collect();
+                borders.extend([0, n]);
+                borders.sort_unstable();
+                let covers: Vec<Vec<Subtree>> = borders
+                    .windows(2)
+                    .map(|ends| {
+                        let chunk = |number| Subtree { level: 0, number, result: word(number) };
+                        cover(op, dtype, (ends[0]..ends[1]).map(chunk))
+                    })
+                    .collect();
+                for part in &covers {
+                    assert!(part.len() <= 2 * (n.ilog2() as usize + 1), "{n} chunks, {borders:?}");
+                }
+                let want = finish(op, dtype, (0..n).map(word).collect());
+                let got = finish_covers(op, dtype, covers.into_iter().flatten());
+                assert_eq!(got, want, "{n} chunks, {borders:?}");
+            }
         }
     }
 }

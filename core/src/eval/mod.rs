@@ -44,7 +44,7 @@ use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
 use crate::memory::buffer::Buffer;
-use crate::memory::caching_allocator::Allocator;
+use crate::memory::caching_allocator::{Allocator, Bytes};
 pub use bounds::{Named, Reports};
 use cache::{Cache, CacheResult, Found};
 pub use compile_time::Elapsed;
@@ -263,6 +263,7 @@ impl Evaluator<'_> {
             false => self.run_alone(launch, &*executable, at_once)?,
         };
         let run_time = (self.clock)().saturating_sub(ready);
+        self.say_exchanged();
         if let Some(why) = alone {
             self.warn_of_one_thread(launch, why, run_time);
         }
@@ -516,6 +517,16 @@ impl Evaluator<'_> {
                 self.log.line(1, || line);
             }
             self.log.line(level, text);
+        }
+    }
+
+    /// Says what parts of the device have brought each other for a launch.
+    fn say_exchanged(&self) {
+        if self.log.enabled(1) {
+            let bytes = self.backend.take_exchanged();
+            if bytes > 0 {
+                self.say(1, || format!("exchange: {}", Bytes(bytes)));
+            }
         }
     }
 

@@ -51,6 +51,7 @@ impl Evaluator<'_> {
         let start = (self.clock)();
         self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes))?;
         let run_time = (self.clock)().saturating_sub(start);
+        self.say_exchanged();
         lock(self.history).push(LaunchRecord {
             name: name.into(),
             hash: KernelHash(0),

@@ -79,8 +79,11 @@ impl Session {
         Ok(match device {
             DeviceChoice::Auto => true,
             DeviceChoice::Cuda(number) => gpu == Some(number),
+            DeviceChoice::Parts(parts, _) => {
+                matches!(self.runtime().choice(), DeviceChoice::Parts(own, _) if own == parts)
+            }
             DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
-                gpu.is_none()
+                gpu.is_none() && !matches!(self.runtime().choice(), DeviceChoice::Parts(..))
             }
         })
     }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::eval::launches::{Launch, Plan, PrimitiveLaunch, Step};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
-use crate::memory::caching_allocator::MemoryInfo;
+use crate::memory::caching_allocator::{Bytes, MemoryInfo};
 use crate::session::Session;
 
 /// Rows without an external reference or a label that a short listing shows.
@@ -49,6 +49,23 @@ pub struct WhosRow {
     pub faulty: bool,
     /// Label, if set.
     pub label: Option<Arc<str>>,
+    /// Bytes that each part of the device has of the contents, if it has parts and they are in memory.
+    pub parts: Option<Vec<u64>>,
+}
+
+impl WhosRow {
+    /// What parts of the device have of the contents, as people read it: `whole` where each has all, else bytes, the
+    /// least and the most; nothing without parts.
+    pub fn spread(&self) -> String {
+        let Some(parts) = &self.parts else { return String::new() };
+        let [least, most] =
+            [parts.iter().min(), parts.iter().max()].map(|n| n.copied().unwrap_or(0));
+        match least {
+            least if least >= self.bytes => "whole".into(),
+            least if least == most => Bytes(least).to_string(),
+            least => format!("{} .. {}", Bytes(least), Bytes(most)),
+        }
+    }
 }
 
 /// All that `whos` shows.
@@ -90,11 +107,16 @@ impl Session {
             let data = variable.data.as_ref().zip(device.as_ref());
             data.is_some_and(|(data, device)| !device.backend.memory().is_ready(data.address()))
         };
+        let parts = |variable: &Variable| {
+            let (data, device) = variable.data.as_ref().zip(device.as_ref())?;
+            device.backend.held_by_parts(data.address(), variable.bytes())
+        };
         self.with_table(|table| {
             let has_lanes =
                 |variable: &Variable| !matches!(variable.poisoned(), Some(Error::StandIn { .. }));
             table.iter().filter(|(_, variable)| has_lanes(variable)).for_each(|(_, variable)| {
-                whos.add(variable, table.bytes_within(variable), runs(variable));
+                let bytes = table.bytes_within(variable);
+                whos.add(variable, bytes, runs(variable), parts(variable));
             });
         });
         whos.rows.sort_by_key(|row| row.id);
@@ -226,7 +248,18 @@ fn explained_primitive(i: usize, launch: &PrimitiveLaunch) -> String {
 }
 
 impl Whos {
-    fn add(&mut self, variable: &Variable, bytes_within: u64, running: bool) {
+    /// Whether the device has parts.
+    pub fn has_parts(&self) -> bool {
+        self.rows.iter().any(|row| row.parts.is_some())
+    }
+
+    fn add(
+        &mut self,
+        variable: &Variable,
+        bytes_within: u64,
+        running: bool,
+        parts: Option<Vec<u64>>,
+    ) {
         self.savings = self.savings.saturating_add(bytes_within);
         let bytes = variable.bytes();
         let ready = variable.kind == Kind::Data;
@@ -249,6 +282,7 @@ impl Whos {
             running,
             faulty: false,
             label: variable.label().cloned(),
+            parts,
         });
     }
 

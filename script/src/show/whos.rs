@@ -12,10 +12,11 @@ use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, describe, size_memory_state, type_name};
 
 /// Columns that go in a narrow window, one after the other: names, sizes and labels matter more.
-pub(crate) const LESS: [&str; 5] = ["E/I Refs", "State", "Memory", "Type", "Ready"];
+pub(crate) const LESS: [&str; 6] = ["E/I Refs", "State", "Parts", "Memory", "Type", "Ready"];
 
 /// The table of `whos` as Enoki draws it, with a first column of names if there are any.
 pub(crate) fn recorded(whos: &Whos, names: Option<&[Option<&Named>]>) -> Table {
+    let has_parts = whos.has_parts();
     let row = |i: usize| {
         let (row, named) = (&whos.rows[i], names.and_then(|names| names[i]));
         let shape = named.and_then(|named| named.shape.clone());
@@ -38,10 +39,12 @@ pub(crate) fn recorded(whos: &Whos, names: Option<&[Option<&Named>]>) -> Table {
             let names = [std::slice::from_ref(&named.name), &named.views[..]].concat();
             names.into_iter().rev().collect::<Vec<_>>().join(", ")
         });
-        names.map(|_| name).into_iter().chain(cells).collect()
+        let parts = has_parts.then(|| row.spread());
+        names.map(|_| name).into_iter().chain(cells).chain(parts).collect()
     };
     let columns = ["ID", "Type", "E/I Refs", "Size", "Memory", "Ready", "Label"];
-    let columns = names.map(|_| "Name").into_iter().chain(columns).map(Into::into).collect();
+    let columns = names.map(|_| "Name").into_iter().chain(columns);
+    let columns = columns.chain(has_parts.then_some("Parts")).map(Into::into).collect();
     Table::long(columns, whos.rows.len(), row)
 }
 

@@ -1,5 +1,6 @@
 //! Launches of compiled kernels: which code, on how many threads, in claims of how many lanes.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,9 +13,9 @@ use super::scattered::Ways;
 use super::split::{Split, split};
 use super::tuning::{STYLES, Trial, Tuning};
 use super::work::{Batch, Launch, Part, Tools};
-use crate::backend::reduce::CHUNK;
+use crate::backend::reduce::{CHUNK, claim_within};
 use crate::backend::thread_pool::{Chunks, Claims};
-use crate::backend::{Alone, Backend, CodeStatistics, Executable, Launched};
+use crate::backend::{Alone, CodeStatistics, Executable, Launched, Ran, RunsRanges, interp};
 use crate::error::Result;
 use crate::interrupt;
 use crate::ir::kernel::{HEADER_WORDS, Kernel, LiteralMode, ParamBlock, WORD_ABORT};
@@ -47,7 +48,7 @@ static NEVER: u64 = 0;
 enum Far {
     Compiled(Arc<Compiled>),
     /// There was no executable memory left.
-    Interpreted(Arc<dyn Executable>),
+    Interpreted(Arc<interp::Loaded>),
 }
 
 /// A kernel that scatters as two.
@@ -152,7 +153,7 @@ impl Loaded {
         if let (None, Some((kernel, mode))) = (self.far.get(), &self.source) {
             let far = match compile(kernel, *mode, &self.shared, true, Style::PLAIN)? {
                 Some(code) => Far::Compiled(code),
-                None => Far::Interpreted(self.shared.interp.lower(kernel, *mode)?),
+                None => Far::Interpreted(self.shared.interp.load(kernel, *mode)?),
             };
             return Ok(self.far.get_or_init(|| far));
         }
@@ -229,29 +230,18 @@ fn block_of(code: &Compiled, packet: u64, lane_time: f64) -> u64 {
     block.max(packet * code.tile as u64)
 }
 
-impl Executable for Loaded {
-    fn launch(&self, mut params: ParamBlock, n: u64) -> Result<Launched> {
-        let far = self.is_far(&params);
-        let (code, mut trial) = if far {
-            match self.far()? {
-                Far::Compiled(code) => (code.clone(), None),
-                Far::Interpreted(interpreted) => return interpreted.launch(params, n),
-            }
-        } else {
-            self.choose(&params, n)
-        };
-        let mut way = None;
-        if self.in_order
-            && !far
-            && !params.in_place
-            && let Some(source) = &self.source
-        {
-            let (launched, other) = self.ways.launch(source, &params, n, &self.shared)?;
-            if let Some(launched) = launched {
-                return Ok(launched);
-            }
-            way = other;
-        }
+impl Loaded {
+    /// Runs lanes, of which the first is a multiple of a chunk, by given code; `finish` makes of the launch what the
+    /// caller wants.
+    fn run<R>(
+        &self,
+        (code, mut trial): (Arc<Compiled>, Option<Trial>),
+        far: bool,
+        mut params: ParamBlock,
+        lanes: Range<u64>,
+        finish: impl Fn(&Launch, Option<Alone>) -> Result<R>,
+    ) -> Result<R> {
+        let n = lanes.end - lanes.start;
         let mut walk = Walk { code, lane_buffers: self.lane_buffers.clone() };
         // A launch that works in place runs to its end.
         let never = std::ptr::from_ref(&NEVER).expose_provenance() as u64;
@@ -289,7 +279,9 @@ impl Executable for Loaded {
         let units = n.div_ceil(least);
         // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
         let per_claim = (units / (8 * threads as u64)).clamp(1, MAX_CLAIM / least);
-        let per_claim = per_claim.max(units.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        let mut per_claim = per_claim.max(units.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        // Claims are subtrees of the whole launch.
+        per_claim = per_claim.min(claim_within(&params, &lanes) >> least.trailing_zeros());
         let n_claims = units.div_ceil(per_claim);
         let alone = match () {
             () if self.shared.pool.threads() == 1 || scatter.is_some() => None,
@@ -301,7 +293,7 @@ impl Executable for Loaded {
         let mut launch = Launch {
             n_buffers: self.n_buffers + scatter.as_ref().map_or(0, |(_, kept)| kept.len()),
             params,
-            n,
+            lanes,
             claim: per_claim * least,
             block,
             failures: (0..self.n_accesses).map(|_| Mutex::default()).collect(),
@@ -331,10 +323,7 @@ impl Executable for Loaded {
                 let lane_time = time.as_nanos() as f64 * threads as f64 / n.max(1) as f64;
                 self.measured.store(lane_time.to_bits(), Ordering::Relaxed);
             }
-            launch.finish(alone).inspect(|_| {
-                self.measure(trial, time, n);
-                way.iter().for_each(|way| self.ways.measure(way, n));
-            })
+            finish(launch, alone).inspect(|_| self.measure(trial, time, n))
         };
         if done == n_claims || launch.stopped.load(Ordering::Relaxed) {
             return end(&launch, 1);
@@ -350,6 +339,38 @@ impl Executable for Loaded {
             self.shared.pool.run(n_claims - done, Arc::new(work));
         }
         end(&launch, threads)
+    }
+}
+
+impl Executable for Loaded {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
+        let far = self.is_far(&params);
+        let code = match far {
+            false => self.choose(&params, n),
+            true => match self.far()? {
+                Far::Compiled(code) => (code.clone(), None),
+                Far::Interpreted(interpreted) => return interpreted.launch(params, n),
+            },
+        };
+        let mut way = None;
+        if self.in_order
+            && !far
+            && !params.in_place
+            && let Some(source) = &self.source
+        {
+            let (launched, other) = self.ways.launch(source, &params, n, &self.shared)?;
+            if let Some(launched) = launched {
+                return Ok(launched);
+            }
+            way = other;
+        }
+        let launched = self.run(code, far, params, 0..n, Launch::finish)?;
+        way.iter().for_each(|way| self.ways.measure(way, n));
+        Ok(launched)
+    }
+
+    fn ranges(&self) -> Option<&dyn RunsRanges> {
+        Some(self)
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -402,6 +423,20 @@ impl Executable for Loaded {
     /// Not where far code may turn out to be interpreted.
     fn writes_in_place(&self) -> bool {
         self.lengths.is_empty()
+    }
+}
+
+impl RunsRanges for Loaded {
+    fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran> {
+        let far = self.is_far(&params);
+        let code = match far {
+            false => self.choose(&params, lanes.end - lanes.start),
+            true => match self.far()? {
+                Far::Compiled(code) => (code.clone(), None),
+                Far::Interpreted(interpreted) => return interpreted.run_range(params, lanes),
+            },
+        };
+        self.run(code, far, params, lanes, |launch, _| launch.finish_range())
     }
 }
 

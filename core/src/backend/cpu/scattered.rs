@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use super::compiled::Shared;
 use super::launch::Loaded;
-use super::split::Apart;
 use super::tuning::{Trial, Trials};
+use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;
 use crate::backend::primitive::{MemoryArray, OfLanes, Scatter, scatter_by_windows};
 use crate::backend::{Executable, Launched};

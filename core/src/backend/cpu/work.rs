@@ -1,6 +1,7 @@
 //! The work of a launch, which threads share: claims of lanes, run in blocks; what is written in order waits its turn.
 #![expect(unsafe_code, reason = "calls machine code and lays out the memory that it works on")]
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -12,9 +13,9 @@ use super::machine::Machine;
 use super::native::Native;
 use super::program::{ENDED_EARLY, Reduction, SPILL_STRIDE, TILE_LANES};
 use crate::backend::host::HostMemory;
-use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold};
+use crate::backend::reduce::{self, ACCUMULATORS, CHUNK, Fold, Subtree};
 use crate::backend::thread_pool::{Claims, OnPanic, wait_until};
-use crate::backend::{Alone, Failures, Launched, OutOfBounds};
+use crate::backend::{Alone, Failures, Launched, OutOfBounds, Ran};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -35,7 +36,8 @@ pub(super) struct Launch {
     /// The claim whose turn it is to write.
     pub(super) turn: AtomicU64,
     pub(super) params: ParamBlock,
-    pub(super) n: u64,
+    /// The lanes, of which the first is a multiple of those of a claim.
+    pub(super) lanes: Range<u64>,
     /// Lanes that a thread claims at a time.
     pub(super) claim: u64,
     /// Lanes between two looks at the interrupt flag.
@@ -101,7 +103,7 @@ impl Batch {
             scatter: None,
             turn: AtomicU64::new(0),
             params: params.clone(),
-            n: self.n,
+            lanes: 0..self.n,
             claim: self.n,
             block: self.block,
             n_buffers: self.n_buffers,
@@ -217,7 +219,7 @@ impl Launch {
         let mut tools = tools.unwrap_or_else(|| Tools::new(&self.part.walk.code));
         self.prepare(&self.part, &mut tools.frame);
         let mut worker = Worker::with(self, &self.part, tools);
-        let is_done = self.compute(&mut worker, 0, 0, self.n);
+        let is_done = self.compute(&mut worker, 0, self.lanes.start, self.lanes.end);
         self.stopped.store(!is_done, Ordering::Relaxed);
         self.collect_failures(&self.part, &mut worker.tools.frame);
         is_done.then_some(worker.tools)
@@ -266,7 +268,7 @@ impl Launch {
 
     fn hands(&self) -> Hands<'_> {
         let scatter = self.scatter.as_ref().map(|(part, kept)| {
-            let lanes = exactly::<usize>(self.claim.min(self.n));
+            let lanes = exactly::<usize>(self.claim.min(self.n_lanes()));
             let bytes = kept.iter().map(|bytes| (lanes * bytes).next_multiple_of(64)).sum();
             (Worker::new(self, part), Aligned::new(bytes))
         });
@@ -301,9 +303,9 @@ impl Launch {
 
     /// Whether the claim was not interrupted.
     fn run_claim(&self, hands: &mut Hands<'_>, claim: u64) -> bool {
-        let start = claim * self.claim;
+        let start = self.lanes.start + claim * self.claim;
         // Neither sum overflows for up to 2^64 - 1 lanes.
-        let end = start + self.claim.min(self.n - start);
+        let end = start + self.claim.min(self.lanes.end - start);
         let Hands { worker, scatter } = hands;
         let Some((second, memory)) = scatter else {
             return self.compute(worker, claim, start, end);
@@ -325,7 +327,7 @@ impl Launch {
         start: u64,
     ) {
         let Some((_, kept)) = &self.scatter else { return };
-        let lanes = exactly::<usize>(self.claim.min(self.n));
+        let lanes = exactly::<usize>(self.claim.min(self.n_lanes()));
         let mut place = memory.pointer().expose_provenance() as u64;
         for (buffer, &bytes) in (self.n_buffers - kept.len()..).zip(kept.iter()) {
             // The code adds the lane number to what it takes for the address of lane 0.
@@ -379,25 +381,62 @@ impl Launch {
         true
     }
 
+    fn n_lanes(&self) -> u64 {
+        self.lanes.end - self.lanes.start
+    }
+
     pub(super) fn finish(&self, alone: Option<Alone>) -> Result<Launched> {
-        if self.stopped.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+        self.check_complete()?;
         self.store_reductions();
         Ok(Launched::Done { failures: self.take_failures(), alone })
+    }
+
+    /// What came of the lanes, if others run elsewhere.
+    pub(super) fn finish_range(&self) -> Result<Ran> {
+        self.check_complete()?;
+        let reductions = self.part.walk.code.reductions.iter();
+        let covers = reductions.zip(&self.partials).map(|(reduction, claims)| {
+            let claims = claims.iter().map(|claim| claim.load(Ordering::Relaxed));
+            if let Some(result) = self.counted(reduction.op, claims.clone()) {
+                return vec![Subtree { level: 0, number: 0, result }];
+            }
+            if self.claim < CHUNK as u64 {
+                // Lanes are combined in any order.
+                let result = reduce::finish(reduction.op, reduction.dtype, claims.collect());
+                return vec![Subtree { level: 0, number: 0, result }];
+            }
+            let level = (self.claim / CHUNK as u64).trailing_zeros();
+            let claims = (self.lanes.start / self.claim..).zip(claims);
+            let claims = claims.map(|(number, result)| Subtree { level, number, result });
+            reduce::cover(reduction.op, reduction.dtype, claims)
+        });
+        let covers = covers.collect();
+        Ok(Ran { failures: self.take_failures(), covers })
+    }
+
+    fn check_complete(&self) -> Result<()> {
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        }
+    }
+
+    /// The result of a reduction that counts lanes of claims.
+    fn counted(&self, op: ReduceOp, claims: impl Iterator<Item = u64>) -> Option<u64> {
+        match op {
+            ReduceOp::Count => Some(claims.sum()),
+            ReduceOp::Any => Some(u64::from(claims.sum::<u64>() > 0)),
+            ReduceOp::All => Some(u64::from(claims.sum::<u64>() == self.n_lanes())),
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => None,
+        }
     }
 
     fn store_reductions(&self) {
         for (reduction, partials) in self.part.walk.code.reductions.iter().zip(&self.partials) {
             let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed));
-            let result = match reduction.op {
-                ReduceOp::Count => claims.sum(),
-                ReduceOp::Any => u64::from(claims.sum::<u64>() > 0),
-                ReduceOp::All => u64::from(claims.sum::<u64>() == self.n),
-                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => {
-                    reduce::finish(reduction.op, reduction.dtype, claims.collect())
-                }
-            };
+            let counted = self.counted(reduction.op, claims.clone());
+            let result = counted
+                .unwrap_or_else(|| reduce::finish(reduction.op, reduction.dtype, claims.collect()));
             let address = self.params.words()[reduction.address];
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
             HostMemory.put(address, &bytes);

@@ -1,5 +1,6 @@
 //! Runs a program over all lanes of a launch, in chunks that threads claim.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
@@ -7,9 +8,11 @@ use super::block::{Shared, Worker};
 use super::lower::{Action, Program};
 use super::memory_steps::Failure;
 use crate::backend::host::HostMemory;
-use crate::backend::reduce::{self, CHUNK, Fold, finish_chunk};
+use crate::backend::reduce::{self, CHUNK, Fold, Subtree, claim_within, finish_chunk};
 use crate::backend::thread_pool::{Chunks, Claims, Pool};
-use crate::backend::{Alone, CodeStatistics, Executable, Launched, Origin};
+use crate::backend::{
+    Alone, CodeStatistics, Executable, Failures, Launched, Origin, Ran, RunsRanges,
+};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::ParamBlock;
@@ -22,7 +25,7 @@ const MAX_CLAIM: u64 = 16;
 const MAX_CLAIMS: u64 = 1 << 16;
 
 /// A program and the pool that runs it.
-pub(super) struct Loaded {
+pub(in crate::backend) struct Loaded {
     program: Arc<Program>,
     pool: Arc<Pool>,
 }
@@ -31,26 +34,11 @@ impl Loaded {
     pub(super) fn new(program: Arc<Program>, pool: Arc<Pool>) -> Self {
         Self { program, pool }
     }
-}
 
-/// One launch, shared by the threads that work on it.
-struct Launch {
-    program: Arc<Program>,
-    words: ParamBlock,
-    shared: Shared,
-    n: u64,
-    /// Lanes that a thread claims at a time.
-    claim: u64,
-    /// One per checked access.
-    failures: Vec<Failure>,
-    /// Claim results of each reduction.
-    partials: Vec<Vec<AtomicU64>>,
-    stopped: AtomicBool,
-}
-
-impl Executable for Loaded {
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
+    /// Runs lanes, of which the first is a multiple of a chunk.
+    fn run(&self, params: ParamBlock, lanes: Range<u64>) -> Arc<Launch> {
         let program = self.program.clone();
+        let n = lanes.end - lanes.start;
         let n_chunks = n.div_ceil(CHUNK as u64);
         let work = n.saturating_mul(program.body.len() as u64);
         let few = work < WORTH_A_THREAD || n_chunks == 1;
@@ -59,17 +47,20 @@ impl Executable for Loaded {
         let alone = (threads == 1 && self.pool.threads() > 1).then_some(why);
         // Several claims a thread even out unequal speeds. A power of two of chunks is a subtree of S11.
         let per_claim = (n_chunks / (8 * threads as u64)).clamp(1, MAX_CLAIM);
-        let per_claim = per_claim.max(n_chunks.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        let mut per_claim = per_claim.max(n_chunks.div_ceil(MAX_CLAIMS)).next_power_of_two();
+        // Claims are subtrees of the whole launch.
+        per_claim = per_claim.min(claim_within(&params, &lanes) / CHUNK as u64);
         let n_claims = n_chunks.div_ceil(per_claim);
         let partials = || (0..n_claims).map(|_| AtomicU64::new(0)).collect();
         let launch = Arc::new(Launch {
-            shared: Shared::new(&program, params.words(), n),
+            shared: Shared::new(&program, params.words(), lanes.end),
             words: params,
-            n,
+            lanes,
             claim: per_claim * CHUNK as u64,
             failures: (0..program.n_accesses).map(|_| Failure::default()).collect(),
             partials: program.reductions.iter().map(|_| partials()).collect(),
             stopped: AtomicBool::new(false),
+            alone,
             program,
         });
         if threads == 1 {
@@ -78,7 +69,41 @@ impl Executable for Loaded {
             let shared = launch.clone();
             self.pool.run(n_claims, Arc::new(move |claims| shared.work(claims)));
         }
-        launch.finish(alone)
+        launch
+    }
+}
+
+impl RunsRanges for Loaded {
+    fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran> {
+        self.run(params, lanes).finish_range()
+    }
+}
+
+/// One launch, shared by the threads that work on it.
+struct Launch {
+    program: Arc<Program>,
+    words: ParamBlock,
+    shared: Shared,
+    /// The lanes, of which the first is a multiple of those of a claim.
+    lanes: Range<u64>,
+    /// Lanes that a thread claims at a time.
+    claim: u64,
+    /// One per checked access.
+    failures: Vec<Failure>,
+    /// Claim results of each reduction.
+    partials: Vec<Vec<AtomicU64>>,
+    stopped: AtomicBool,
+    /// Why one thread works, if there are more.
+    alone: Option<Alone>,
+}
+
+impl Executable for Loaded {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
+        self.run(params, 0..n).finish()
+    }
+
+    fn ranges(&self) -> Option<&dyn RunsRanges> {
+        Some(self)
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -113,9 +138,9 @@ impl Launch {
     /// Whether the claim was not interrupted.
     fn run_claim(&self, worker: &mut Worker<'_>, claim: u64) -> bool {
         let reductions = &self.program.reductions;
-        let start = claim * self.claim;
+        let start = self.lanes.start + claim * self.claim;
         // Neither sum overflows for up to 2^64 - 1 lanes.
-        let end = start + self.claim.min(self.n - start);
+        let end = start + self.claim.min(self.lanes.end - start);
         let mut folds: Vec<Fold> = reductions.iter().map(|r| Fold::new(r.op, r.dtype)).collect();
         let mut first = start;
         while first < end {
@@ -154,10 +179,8 @@ impl Launch {
         true
     }
 
-    fn finish(&self, alone: Option<Alone>) -> Result<Launched> {
-        if self.stopped.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
-        }
+    fn finish(&self) -> Result<Launched> {
+        let failures = self.failures()?;
         for (reduction, partials) in self.program.reductions.iter().zip(&self.partials) {
             let claims = partials.iter().map(|claim| claim.load(Ordering::Relaxed)).collect();
             let result = reduce::finish(reduction.op, reduction.dtype, claims);
@@ -165,7 +188,27 @@ impl Launch {
             let bytes = reduce::stored_bytes(reduction.dtype, reduction.stored, result);
             HostMemory.put(address, &bytes);
         }
+        Ok(Launched::Done { failures, alone: self.alone })
+    }
+
+    fn finish_range(&self) -> Result<Ran> {
+        let failures = self.failures()?;
+        let level = (self.claim / CHUNK as u64).trailing_zeros();
+        let reductions = self.program.reductions.iter().zip(&self.partials);
+        let covers = reductions.map(|(reduction, claims)| {
+            let claims = (self.lanes.start / self.claim..).zip(claims).map(|(number, claim)| {
+                Subtree { level, number, result: claim.load(Ordering::Relaxed) }
+            });
+            reduce::cover(reduction.op, reduction.dtype, claims)
+        });
+        Ok(Ran { failures, covers: covers.collect() })
+    }
+
+    fn failures(&self) -> Result<Failures> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         let lowest = |failure: &Failure| *failure.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Launched::Done { failures: self.failures.iter().map(lowest).collect(), alone })
+        Ok(self.failures.iter().map(lowest).collect())
     }
 }

@@ -12,6 +12,7 @@ mod steps;
 
 use std::sync::Arc;
 
+pub(super) use self::launch::Loaded;
 use super::host::HostMemory;
 use super::isa::Isa;
 use super::primitive::{self, PrimitiveCall, Room};
@@ -39,6 +40,16 @@ impl Interp {
     pub fn with_pool(isa: Isa, pool: Arc<Pool>) -> Self {
         Self { isa, pool, memory: HostMemory }
     }
+
+    /// A kernel as a program.
+    ///
+    /// # Errors
+    /// As [`Backend::lower`].
+    pub(super) fn load(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<Loaded>> {
+        let kernel = division::rewrite(legalise(kernel), mode, Divisors::Shared);
+        let program = Arc::new(lower::lower(&kernel, mode, self.isa)?);
+        Ok(Arc::new(Loaded::new(program, self.pool.clone())))
+    }
 }
 
 impl Backend for Interp {
@@ -52,9 +63,7 @@ impl Backend for Interp {
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
-        let kernel = division::rewrite(legalise(kernel), mode, Divisors::Shared);
-        let program = Arc::new(lower::lower(&kernel, mode, self.isa)?);
-        Ok(Arc::new(launch::Loaded::new(program, self.pool.clone())))
+        Ok(self.load(kernel, mode)?)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {

@@ -1,0 +1,352 @@
+//! The memory of parts: a block has a place at each of them, and what each part has of it is known.
+//!
+//! A place is as long as all of the block, so lane numbers and indices mean the same at every part; what a part never
+//! touches the system does not give it. A part *has* bytes if its own are those of the block. What it lacks is brought
+//! from one that has it, and then both have it, until the block is written.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::spans::Spans;
+use crate::backend::host::exhausted;
+use crate::backend::{Backend, Capacity, Memory};
+use crate::convert::exactly;
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// Bytes that are moved between two looks at the interrupt flag.
+const PIECE: u64 = 1 << 23;
+/// Bytes that are brought without asking the system whether it has room.
+const SMALL: u64 = 1 << 20;
+
+/// A block.
+struct Block {
+    bytes: u64,
+    /// Its address at each part; the first is the one that the session knows.
+    places: Vec<u64>,
+    /// What each part has.
+    has: Vec<Spans>,
+    /// Elements that were set to one value, which each part can write by itself.
+    fills: Vec<Fill>,
+}
+
+#[derive(Clone)]
+struct Fill {
+    span: Range<u64>,
+    pattern: u64,
+    /// Bytes of an element.
+    width: usize,
+}
+
+/// The memory of a device in as many places as there are parts.
+pub(super) struct PartMemory {
+    device: Arc<dyn Backend>,
+    parts: usize,
+    blocks: Mutex<BTreeMap<u64, Block>>,
+}
+
+/// A block and where in it an address is.
+type Found<'a> = (&'a mut Block, u64);
+
+impl Block {
+    /// Every part has the range no longer, but for those that say so afterwards.
+    fn forget(&mut self, range: &Range<u64>) {
+        self.has.iter_mut().for_each(|has| has.remove(range));
+        for fill in std::mem::take(&mut self.fills) {
+            let mut left = Spans::default();
+            left.add(fill.span.clone());
+            left.remove(range);
+            self.fills.extend(left.iter().map(|span| Fill { span, ..fill }));
+        }
+    }
+
+    /// All that some part has.
+    fn known(&self) -> Spans {
+        let mut known = Spans::default();
+        self.has.iter().flat_map(Spans::iter).for_each(|span| known.add(span));
+        self.fills.iter().for_each(|fill| known.add(fill.span.clone()));
+        known
+    }
+}
+
+impl PartMemory {
+    pub(super) fn new(device: Arc<dyn Backend>, parts: usize) -> Self {
+        Self { device, parts, blocks: Mutex::default() }
+    }
+
+    pub(super) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(blocks: &mut BTreeMap<u64, Block>, address: u64) -> Found<'_> {
+        let (&start, block) = blocks
+            .range_mut(..=address)
+            .next_back()
+            .expect("internal error: an address before all blocks");
+        let offset = address - start;
+        assert!(offset <= block.bytes, "internal error: an address outside of all blocks");
+        (block, offset)
+    }
+
+    /// Where a part has what the session knows by an address.
+    pub(super) fn place(&self, part: usize, address: u64) -> u64 {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        block.places[part] + offset
+    }
+
+    /// Makes a part have bytes from an address on; how many were moved.
+    ///
+    /// # Errors
+    /// `Interrupted`; `OutOfMemory` where the system has no room for what is to be moved.
+    pub(super) fn bring(&self, part: usize, address: u64, bytes: Range<u64>) -> Result<u64> {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        let range = offset + bytes.start..(offset + bytes.end).min(block.bytes);
+        self.complete(block, part, &range)
+    }
+
+    /// The same of all that is known of a block.
+    ///
+    /// # Errors
+    /// As [`PartMemory::bring`].
+    pub(super) fn bring_all(&self, part: usize, address: u64) -> Result<u64> {
+        let mut blocks = self.lock();
+        let (block, _) = Self::find(&mut blocks, address);
+        let all = 0..block.bytes;
+        self.complete(block, part, &all)
+    }
+
+    /// Bytes that a part lacks of all that is known of a block.
+    pub(super) fn lacks(&self, part: usize, address: u64) -> u64 {
+        let mut blocks = self.lock();
+        let (block, _) = Self::find(&mut blocks, address);
+        let mut lacks = block.known();
+        block.has[part].iter().for_each(|span| lacks.remove(&span));
+        lacks.bytes()
+    }
+
+    fn complete(&self, block: &mut Block, part: usize, range: &Range<u64>) -> Result<u64> {
+        let missing = block.has[part].missing(range);
+        if missing.is_empty() {
+            return Ok(0);
+        }
+        let mut wanted = Spans::default();
+        missing.into_iter().for_each(|span| wanted.add(span));
+        if wanted.bytes() >= SMALL {
+            let left = self.device.memory().capacity().bytes;
+            if left < wanted.bytes() {
+                return Err(exhausted(wanted.bytes()));
+            }
+        }
+        let memory = self.device.memory();
+        for fill in block.fills.clone() {
+            for span in wanted.within(&fill.span) {
+                let place = block.places[part] + span.start;
+                let n = (span.end - span.start) / fill.width as u64;
+                in_pieces(n, |first, n| {
+                    memory.fill(place + first * fill.width as u64, fill.pattern, fill.width, n)
+                })?;
+                wanted.remove(&span);
+                block.has[part].add(span);
+            }
+        }
+        let mut moved = 0;
+        for other in (0..self.parts).filter(|&other| other != part) {
+            for span in
+                wanted.iter().flat_map(|span| block.has[other].within(&span)).collect::<Vec<_>>()
+            {
+                let [to, from] = [part, other].map(|part| block.places[part] + span.start);
+                in_pieces(span.end - span.start, |first, n| {
+                    memory.copy(to + first, from + first, exactly::<usize>(n))
+                })?;
+                moved += span.end - span.start;
+                wanted.remove(&span);
+                block.has[part].add(span);
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Takes note that parts wrote `n` elements of a width from an address on: each its lanes.
+    pub(super) fn wrote_lanes(
+        &self,
+        address: u64,
+        width: usize,
+        n: u64,
+        lanes: impl Iterator<Item = Range<u64>>,
+    ) {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        block.forget(&(offset..offset + n * width as u64));
+        for (has, lanes) in block.has.iter_mut().zip(lanes) {
+            has.add(offset + lanes.start * width as u64..offset + lanes.end * width as u64);
+        }
+    }
+
+    /// Takes note that each of some parts wrote the same bytes from an address on.
+    pub(super) fn wrote(&self, parts: Range<usize>, address: u64, bytes: u64) {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        let range = offset..(offset + bytes).min(block.bytes);
+        block.forget(&range);
+        block.has[parts].iter_mut().for_each(|has| has.add(range.clone()));
+    }
+
+    /// Takes note that only some parts have a block as it is now, and that they have all that there was of it.
+    pub(super) fn changed(&self, parts: Range<usize>, address: u64) {
+        let mut blocks = self.lock();
+        let (block, _) = Self::find(&mut blocks, address);
+        for (part, has) in block.has.iter_mut().enumerate() {
+            if !parts.contains(&part) {
+                has.clear();
+            }
+        }
+        block.fills.clear();
+    }
+
+    /// Bytes that each part has of what lies from an address on.
+    pub(super) fn has(&self, address: u64, bytes: u64) -> Vec<u64> {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        let range = offset..(offset + bytes).min(block.bytes);
+        let of = |has: &Spans| has.within(&range).iter().map(|span| span.end - span.start).sum();
+        block.has.iter().map(of).collect()
+    }
+
+    /// Gives places back.
+    fn free_places(&self, places: impl Iterator<Item = u64>, bytes: usize) {
+        places.for_each(|place| self.device.memory().free_raw(place, bytes));
+    }
+}
+
+impl Memory for PartMemory {
+    fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        let mut places = Vec::with_capacity(self.parts);
+        for _ in 0..self.parts {
+            let Some(place) = self.device.memory().alloc_raw(bytes) else {
+                self.free_places(places.into_iter(), bytes);
+                return None;
+            };
+            places.push(place);
+        }
+        let address = places[0];
+        let has = vec![Spans::default(); self.parts];
+        let block = Block { bytes: bytes as u64, places, has, fills: Vec::new() };
+        self.lock().insert(address, block);
+        Some(address)
+    }
+
+    fn free_raw(&self, address: u64, bytes: usize) {
+        let block = self.lock().remove(&address);
+        self.free_places(block.into_iter().flat_map(|block| block.places), bytes);
+    }
+
+    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        let span = offset..offset + n * bytes as u64;
+        block.forget(&span);
+        match block.fills.last_mut() {
+            Some(last)
+                if (last.pattern, last.width, last.span.end) == (pattern, bytes, span.start) =>
+            {
+                last.span.end = span.end;
+            }
+            _ => block.fills.push(Fill { span, pattern, width: bytes }),
+        }
+        Ok(())
+    }
+
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        let mut blocks = self.lock();
+        let (from, offset) = Self::find(&mut blocks, source);
+        let range = offset..offset + bytes as u64;
+        let has: Vec<Vec<Range<u64>>> = from.has.iter().map(|has| has.within(&range)).collect();
+        let places: Vec<u64> = from.places.clone();
+        let fills = from.fills.clone();
+        let (to, start) = Self::find(&mut blocks, target);
+        let there = |span: &Range<u64>| span.start - offset + start..span.end - offset + start;
+        to.forget(&(start..start + bytes as u64));
+        for (part, spans) in has.into_iter().enumerate() {
+            for span in spans {
+                let target = there(&span);
+                let [to_place, from_place] =
+                    [to.places[part] + target.start, places[part] + span.start];
+                let n = exactly::<usize>(span.end - span.start);
+                self.device.memory().copy(to_place, from_place, n)?;
+                to.has[part].add(target);
+            }
+        }
+        for fill in fills {
+            let span = fill.span.start.max(range.start)..fill.span.end.min(range.end);
+            if !span.is_empty() {
+                to.fills.push(Fill { span: there(&span), ..fill });
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, target: u64, source: &[u8]) -> Result<()> {
+        let bytes = source.len() as u64;
+        self.device.memory().write(self.place(0, target), source)?;
+        self.wrote(0..1, target, bytes);
+        Ok(())
+    }
+
+    fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, source);
+        let range = offset..offset + target.len() as u64;
+        let within = |span: &Range<u64>| {
+            exactly::<usize>(span.start - offset)..exactly::<usize>(span.end - offset)
+        };
+        let mut wanted = Spans::default();
+        wanted.add(range);
+        for fill in &block.fills {
+            for span in wanted.within(&fill.span) {
+                // A read may begin within an element.
+                let pattern = fill.pattern.to_le_bytes();
+                for (byte, at) in target[within(&span)].iter_mut().zip(span.start..) {
+                    *byte = pattern[exactly::<usize>((at - fill.span.start) % fill.width as u64)];
+                }
+                wanted.remove(&span);
+            }
+        }
+        for part in 0..self.parts {
+            for span in
+                wanted.iter().flat_map(|span| block.has[part].within(&span)).collect::<Vec<_>>()
+            {
+                self.device
+                    .memory()
+                    .read(block.places[part] + span.start, &mut target[within(&span)])?;
+                wanted.remove(&span);
+            }
+        }
+        // Nobody has written the rest.
+        for span in wanted.iter() {
+            target[within(&span)].fill(0);
+        }
+        Ok(())
+    }
+
+    fn capacity(&self) -> Capacity {
+        self.device.memory().capacity()
+    }
+}
+
+/// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
+fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
+    for start in (0..n).step_by(exactly::<usize>(PIECE)) {
+        if interrupt::is_requested() {
+            return Err(Error::Interrupted);
+        }
+        work(start, PIECE.min(n - start))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,462 @@
+//! Scatters over parts, in the order of lanes.
+//!
+//! Of integers whose order does not show, every part scatters its lanes into a copy of its own, which begins with what
+//! changes nothing, and the first part combines the copies: so go histograms. All else is routed: parts compute values and
+//! indices, and each element's owner writes those of the first part, then those of the second, in the order of lanes.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::launch::{Stage, lower};
+use super::memory::PartMemory;
+use super::partition::Partition;
+use super::shared::Shared;
+use super::working::Working;
+use crate::backend::apart::Apart;
+use crate::backend::host::exhausted;
+use crate::backend::{Executable, Failures, Launched, Memory, OutOfBounds};
+use crate::convert::exactly;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::kernel::{
+    BufferIndex, BufferParam, Code, HEADER_WORDS, Inst, Kernel, KernelHash, LiteralMode,
+    ParamBlock, Reg,
+};
+use crate::ir::op::{Op, ScatterMode, ScatterOp};
+
+/// Lanes that are routed at a time.
+const PACKET: u64 = 1 << 18;
+/// Bytes of copies that are made however few lanes there are.
+const FEW_BYTES: u64 = 1 << 20;
+/// Bytes of copies a lane, beyond which routing moves less.
+const COPIED: u64 = 8;
+
+/// A scatter of a kernel.
+struct Step {
+    op: ScatterOp,
+    mode: ScatterMode,
+    dtype: DType,
+    access: Option<u32>,
+    target: BufferIndex,
+    /// The word of the target's length.
+    length: usize,
+}
+
+/// A scatter whose operands are kept.
+struct Kept {
+    step: Step,
+    index: (BufferIndex, DType),
+    value: BufferIndex,
+    active: Option<BufferIndex>,
+    /// Writes a packet.
+    code: Arc<dyn Executable>,
+    kernel: Kernel,
+}
+
+/// What computes without writing, and what writes then.
+struct Routed {
+    compute: Stage,
+    /// Bytes a lane of what is kept, by buffer.
+    kept: Vec<u64>,
+    scatters: Vec<Kept>,
+}
+
+/// A kernel of ours and its code.
+type Own = (Kernel, Arc<dyn Executable>);
+
+/// The scatters of a kernel.
+pub(super) struct Scatters {
+    shared: Arc<Shared>,
+    mode: LiteralMode,
+    steps: Vec<Step>,
+    routed: OnceLock<Option<Routed>>,
+    /// For each scatter what combines two copies of its target.
+    combining: Mutex<Vec<Option<Own>>>,
+}
+
+/// What combines with any number and changes none, where copies may begin with it.
+fn neutral(op: ScatterOp, dtype: DType) -> Option<u64> {
+    if dtype.is_float() {
+        return None;
+    }
+    let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
+    let number = match op {
+        ScatterOp::Set => return None,
+        ScatterOp::Add | ScatterOp::Or => 0,
+        ScatterOp::And => {
+            if dtype.is_signed() {
+                -1
+            } else {
+                most
+            }
+        }
+        ScatterOp::Min => most,
+        ScatterOp::Max => least,
+    };
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "its low bits")]
+    let bits = number as u64;
+    Some(bits)
+}
+
+impl Step {
+    fn of(kernel: &Kernel, inst: &Inst) -> Option<Self> {
+        let Code::Scatter { op, target, access, mode } = inst.code else { return None };
+        let length = kernel.length_word(target);
+        let length = length.expect("internal error: an accessed buffer has a length");
+        Some(Self { op, mode, dtype: inst.dtype, access, target, length })
+    }
+}
+
+impl Scatters {
+    pub(super) fn of(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Self {
+        let steps: Vec<Step> =
+            kernel.insts.iter().filter_map(|inst| Step::of(kernel, inst)).collect();
+        let combining = Mutex::new(steps.iter().map(|_| None).collect());
+        Self { shared: shared.clone(), mode, steps, routed: OnceLock::new(), combining }
+    }
+
+    /// Runs all lanes, if parts can share them.
+    ///
+    /// # Errors
+    /// As [`Executable::launch`](crate::backend::Executable::launch).
+    pub(super) fn run(
+        &self,
+        stage: &Stage,
+        params: &ParamBlock,
+        n: u64,
+    ) -> Result<Option<Failures>> {
+        if self.may_copy(params, n) {
+            return self.run_copies(stage, params, n).map(Some);
+        }
+        if self.routed.get().is_none() {
+            let routed = Routed::of(&self.shared, stage.kernel(), self.mode)?;
+            // Another thread's is as good.
+            drop(self.routed.set(routed));
+        }
+        match self.routed.get() {
+            Some(Some(routed)) => routed.run(&self.shared, params, n).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether every part may have a copy of all targets, each with one operation.
+    fn may_copy(&self, params: &ParamBlock, n: u64) -> bool {
+        let commutes = |step: &Step| neutral(step.op, step.dtype).is_some();
+        let is_one = |step: &Step| {
+            self.steps.iter().all(|other| other.target != step.target || other.op == step.op)
+        };
+        let bytes =
+            |step: &Step| params.words()[step.length].saturating_mul(step.dtype.bytes() as u64);
+        let copies = self.shared.memory.parts() as u64 - 1;
+        let bytes = self.steps.iter().map(bytes).fold(0, u64::saturating_add);
+        self.steps.iter().all(|step| commutes(step) && is_one(step))
+            && bytes.saturating_mul(copies) <= n.saturating_mul(COPIED).max(FEW_BYTES)
+    }
+
+    /// Every part scatters its lanes into a copy.
+    fn run_copies(&self, stage: &Stage, params: &ParamBlock, n: u64) -> Result<Failures> {
+        let Shared { memory, device, exchanged, .. } = &*self.shared;
+        let mut targets: Vec<&Step> = self.steps.iter().collect();
+        targets.sort_unstable_by_key(|step| step.target);
+        targets.dedup_by_key(|step| step.target);
+        for step in &targets {
+            let address = Stage::address(params, step.target.index());
+            exchanged.add(memory.bring_all(0, address)?);
+            memory.changed(0..1, address);
+            let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
+            for part in 1..memory.parts() {
+                let place = memory.place(part, address);
+                device.memory().fill(
+                    place,
+                    bits,
+                    step.dtype.bytes(),
+                    params.words()[step.length],
+                )?;
+            }
+        }
+        let failures = stage.run_parts(params, n)?;
+        let partition = Partition::new(n, memory.parts());
+        for step in &targets {
+            let address = Stage::address(params, step.target.index());
+            let elements = params.words()[step.length];
+            if elements == 0 {
+                continue;
+            }
+            let (kernel, code) = self.combining(step)?;
+            let bytes = exactly::<usize>(elements * step.dtype.bytes() as u64);
+            let sums = Working::of(device.memory(), bytes)?;
+            for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
+                let [first, other] = [0, part].map(|part| memory.place(part, address));
+                let buffers = [first, other, sums.address].map(|address| (address, elements));
+                run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
+                device.memory().copy(first, sums.address, bytes)?;
+                exchanged.add(bytes as u64);
+            }
+        }
+        Ok(failures)
+    }
+
+    /// What combines two copies of a target.
+    fn combining(&self, step: &Step) -> Result<Own> {
+        let mut combining = self.combining.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = self.steps.iter().position(|other| std::ptr::eq(other, step)).unwrap_or(0);
+        if let Some((kernel, code)) = &combining[number] {
+            return Ok((kernel.clone(), code.clone()));
+        }
+        let op = step.op.combine().expect("internal error: copies of what replaces");
+        let kernel = combination(op, step.dtype);
+        let code = self.shared.device.lower(&kernel, LiteralMode::Embedded)?;
+        combining[number] = Some((kernel.clone(), code.clone()));
+        Ok((kernel, code))
+    }
+}
+
+/// Runs a launch of a processor.
+fn run_now(code: &dyn Executable, params: ParamBlock, n: u64) -> Result<()> {
+    match code.launch(params, n)? {
+        Launched::Done { .. } => Ok(()),
+        Launched::Running(_) | Launched::Queued(_) => {
+            unreachable!("internal error: a launch on a processor that waits")
+        }
+    }
+}
+
+/// A buffer of a kernel of ours.
+fn buffer(dtype: DType, written: bool) -> BufferParam {
+    BufferParam { dtype, written, length: None, anywhere: false }
+}
+
+/// A kernel of ours of these instructions, the last of which writes.
+fn kernel(insts: Vec<Inst>, buffers: Vec<BufferParam>) -> Kernel {
+    let kernel = Kernel {
+        n_uniform: 0,
+        first_write: insts.len() - 1,
+        insts,
+        buffers,
+        literals: Vec::new(),
+        accesses: Vec::new(),
+        n_ops: 1,
+        fast_math: false,
+        variant: 0,
+        hash: KernelHash(0),
+    };
+    debug_assert_eq!(crate::ir::verify::verify(&kernel), Ok(()), "{kernel}");
+    kernel
+}
+
+fn inst(code: Code, dtype: DType, args: [Option<Reg>; 3]) -> Inst {
+    Inst { code, dtype, args, serial: 0 }
+}
+
+/// `c[i] = op(a[i], b[i])`
+fn combination(op: Op, dtype: DType) -> Kernel {
+    let load = |number| inst(Code::Load(BufferIndex(number)), dtype, [None; 3]);
+    let both = inst(Code::Op(op), dtype, [Some(Reg(0)), Some(Reg(1)), None]);
+    let store = inst(Code::Store(BufferIndex(2)), dtype, [Some(Reg(2)), None, None]);
+    let buffers = [false, false, true].map(|written| buffer(dtype, written));
+    kernel(vec![load(0), load(1), both, store], buffers.to_vec())
+}
+
+/// Writes values by indices that are within the target.
+fn writing(step: &Step, index: DType) -> Kernel {
+    let load = |number, dtype| inst(Code::Load(BufferIndex(number)), dtype, [None; 3]);
+    let (op, mode, target) = (step.op, step.mode, BufferIndex(2));
+    let scatter = Code::Scatter { op, target, access: None, mode };
+    let scatter = inst(scatter, step.dtype, [Some(Reg(1)), Some(Reg(0)), None]);
+    let target = BufferParam { length: Some(0), ..buffer(step.dtype, true) };
+    let buffers = vec![buffer(index, false), buffer(step.dtype, false), target];
+    kernel(vec![load(0, index), load(1, step.dtype), scatter], buffers)
+}
+
+impl Routed {
+    /// Takes a kernel apart, unless lanes need its scatters before.
+    fn of(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Option<Self>> {
+        let Some(mut apart) = Apart::of(kernel) else { return Ok(None) };
+        let mut scatters = Vec::new();
+        for (_, inst) in kernel.writes() {
+            let Some(step) = Step::of(kernel, inst) else { continue };
+            let index_type = kernel.dtype(inst.arg(1));
+            let writing = writing(&step, index_type);
+            scatters.push(Kept {
+                value: apart.keep(inst.arg(0)),
+                index: (apart.keep(inst.arg(1)), index_type),
+                active: inst.args[2].map(|active| apart.keep(active)),
+                code: shared.device.lower(&writing, LiteralMode::Embedded)?,
+                kernel: writing,
+                step,
+            });
+        }
+        let Apart { compute, kept, .. } = apart;
+        let kept = kept.iter().map(|dtype| dtype.bytes() as u64).collect();
+        Ok(Some(Self { compute: Stage::new(shared, &compute, mode)?, kept, scatters }))
+    }
+
+    fn run(&self, shared: &Shared, params: &ParamBlock, n: u64) -> Result<Failures> {
+        let n_buffers = self.compute.kernel().buffers.len() - self.kept.len();
+        let bytes =
+            |width: &u64| n.checked_mul(*width).and_then(|bytes| usize::try_from(bytes).ok());
+        let room = |width| Working::of(&shared.memory, bytes(width).ok_or_else(|| exhausted(n))?);
+        let kept = self.kept.iter().map(room).collect::<Result<Vec<_>>>()?;
+        let mut params = params.clone().with_buffers(n_buffers, kept.len());
+        for (number, memory) in kept.iter().enumerate() {
+            params.set(HEADER_WORDS + n_buffers + number, memory.address);
+        }
+        let mut failures = self.compute.run_parts(&params, n)?;
+        for scatter in &self.scatters {
+            let outside = scatter.run(shared, &params, (n, kept.len()))?;
+            if let Some(access) = scatter.step.access {
+                let failure = &mut failures[access as usize];
+                *failure = lower(*failure, outside);
+            }
+        }
+        Ok(failures)
+    }
+}
+
+impl Kept {
+    /// Has owners write what was kept; the lowest lane whose index is out of bounds.
+    fn run(
+        &self,
+        shared: &Shared,
+        params: &ParamBlock,
+        (n, n_kept): (u64, usize),
+    ) -> Result<Option<OutOfBounds>> {
+        let (memory, device) = (&shared.memory, shared.device.memory());
+        let target = Stage::address(params, self.step.target.index());
+        // Lengths come behind the addresses of what is kept.
+        let elements = params.words()[self.step.length + n_kept];
+        let owners = Partition::new(elements, memory.parts());
+        let width = self.step.dtype.bytes();
+        for part in 0..memory.parts() {
+            let own = owners.lanes(part);
+            let bytes = own.start * width as u64..own.end * width as u64;
+            shared.exchanged.add(memory.bring(part, target, bytes)?);
+        }
+        memory.wrote_lanes(target, width, elements, owners.all());
+        let index_width = self.index.1.bytes();
+        let bytes = |width: usize| exactly::<usize>(n.min(PACKET)) * width;
+        let [indices, values] =
+            [Working::of(device, bytes(index_width))?, Working::of(device, bytes(width))?];
+        let mut bins = vec![Bin::default(); memory.parts()];
+        let mut packet = Packet::default();
+        let mut outside = None;
+        for (part, lanes) in
+            (0..memory.parts()).map(|part| (part, Partition::new(n, memory.parts()).lanes(part)))
+        {
+            for first in lanes.clone().step_by(exactly::<usize>(PACKET)) {
+                if interrupt::is_requested() {
+                    return Err(Error::Interrupted);
+                }
+                let end = lanes.end.min(first + PACKET);
+                self.read(memory, device, params, part, first..end, &mut packet)?;
+                outside = lower(outside, self.sort(&packet, first, elements, owners, &mut bins));
+                for (owner, bin) in bins.iter_mut().enumerate().filter(|(_, bin)| bin.lanes > 0) {
+                    device.write(indices.address, &bin.indices)?;
+                    device.write(values.address, &bin.values)?;
+                    let place = memory.place(owner, target);
+                    let buffers = [
+                        (indices.address, bin.lanes),
+                        (values.address, bin.lanes),
+                        (place, elements),
+                    ];
+                    run_now(
+                        &*self.code,
+                        ParamBlock::new(&self.kernel, bin.lanes, &buffers),
+                        bin.lanes,
+                    )?;
+                    if owner != part {
+                        shared.exchanged.add((bin.indices.len() + bin.values.len()) as u64);
+                    }
+                    bin.clear();
+                }
+            }
+        }
+        Ok(outside)
+    }
+
+    /// Reads what a part has kept of some of its lanes.
+    fn read(
+        &self,
+        memory: &PartMemory,
+        device: &dyn Memory,
+        params: &ParamBlock,
+        part: usize,
+        lanes: std::ops::Range<u64>,
+        packet: &mut Packet,
+    ) -> Result<()> {
+        let n = exactly::<usize>(lanes.end - lanes.start);
+        let read = |buffer: BufferIndex, width: usize, to: &mut Vec<u8>| {
+            to.resize(n * width, 0);
+            let place = memory.place(part, Stage::address(params, buffer.index()));
+            device.read(place + lanes.start * width as u64, to)
+        };
+        read(self.index.0, self.index.1.bytes(), &mut packet.indices)?;
+        read(self.value, self.step.dtype.bytes(), &mut packet.values)?;
+        packet.active.clear();
+        self.active.map_or(Ok(()), |active| read(active, 1, &mut packet.active))
+    }
+
+    /// Sorts lanes by the owners of what they write, in their order; the lowest whose index is out of bounds.
+    fn sort(
+        &self,
+        packet: &Packet,
+        first: u64,
+        elements: u64,
+        owners: Partition,
+        bins: &mut [Bin],
+    ) -> Option<OutOfBounds> {
+        let (index_type, width) = (self.index.1, self.step.dtype.bytes());
+        let indices = packet.indices.chunks_exact(index_type.bytes());
+        let lanes = (first..).zip(indices.zip(packet.values.chunks_exact(width)));
+        let mut outside = None;
+        for (number, (lane, (index, value))) in lanes.enumerate() {
+            if packet.active.get(number).is_some_and(|active| active & 1 == 0) {
+                continue;
+            }
+            let element = extended(index_type, index);
+            if element >= elements {
+                outside = outside.or(Some(OutOfBounds { lane, index: element }));
+                continue;
+            }
+            let bin = &mut bins[owners.part_of(element)];
+            bin.indices.extend_from_slice(index);
+            bin.values.extend_from_slice(value);
+            bin.lanes += 1;
+        }
+        outside
+    }
+}
+
+/// An index as 64 bits, with its sign if its type has one.
+fn extended(dtype: DType, bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    let unused = 64 - dtype.bits();
+    let high = u64::from_le_bytes(word) << unused;
+    if dtype.is_signed() { (high.cast_signed() >> unused).cast_unsigned() } else { high >> unused }
+}
+
+/// What was kept of some lanes.
+#[derive(Default)]
+struct Packet {
+    indices: Vec<u8>,
+    values: Vec<u8>,
+    /// Empty if all lanes are active.
+    active: Vec<u8>,
+}
+
+/// Lanes that write to one owner.
+#[derive(Clone, Default)]
+struct Bin {
+    lanes: u64,
+    indices: Vec<u8>,
+    values: Vec<u8>,
+}
+
+impl Bin {
+    fn clear(&mut self) {
+        self.lanes = 0;
+        self.indices.clear();
+        self.values.clear();
+    }
+}
