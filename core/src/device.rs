@@ -10,8 +10,36 @@ pub use crate::backend::cuda::{
 pub use crate::backend::isa::Isa;
 pub use crate::backend::{Capacity, DeviceChoice, gives_executable_memory, prepare};
 
+#[cfg(unix)]
+pub use crate::backend::ranks::Launched;
+
 use crate::backend::Memory;
 use crate::backend::host::{self, HostMemory};
+
+/// Serves the leader that has started this process as a rank of `ranks:N`, over standard input, until it goes.
+///
+/// # Errors
+/// Standard input is no connection to a leader, or it broke.
+#[cfg(unix)]
+pub fn serve_rank(threads: usize) -> std::io::Result<()> {
+    let device = crate::backend::open_processor(threads);
+    crate::backend::ranks::serve_leader(device)
+}
+
+/// Serves rank 0 of the processes that a launcher of MPI has started, until it goes. `library` is that of MPI, by default
+/// the launcher's usual one.
+///
+/// # Errors
+/// There is no library of MPI, or it is not the launcher's; the connection broke.
+#[cfg(unix)]
+pub fn serve_launched(
+    launched: Launched,
+    library: Option<std::ffi::OsString>,
+    threads: usize,
+) -> std::io::Result<()> {
+    let device = crate::backend::open_processor(threads);
+    crate::backend::ranks::serve_launched(launched, library, device)
+}
 
 /// What the system could still hand out.
 pub fn host_capacity() -> Capacity {

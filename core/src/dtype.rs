@@ -10,7 +10,9 @@ use crate::error::{Error, Result};
 use crate::half::F16;
 
 /// The type of one lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 #[repr(u8)]
 pub enum DType {
     /// Truth value, one byte 0/1 in memory.

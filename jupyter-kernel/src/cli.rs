@@ -10,7 +10,7 @@ use crate::doctor;
 use crate::install::{
     self, Destination, InstallError, NAME, RUST_NAME, SANDBOX_NAME, Spec, Starts,
 };
-use crate::serve::{StartError, serve};
+use crate::serve::{StartError, interrupt_on_signal, serve};
 use crate::warn::warn;
 
 const VERSION: &str = if cfg!(feature = "evcxr") {
@@ -78,12 +78,19 @@ enum Command {
     },
     /// Say what is installed, and whether it starts
     Doctor,
+    /// Serve the kernel that has started this process: what `--device ranks:N` starts
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Rank {
+        /// Threads
+        threads: usize,
+    },
 }
 
 /// How a kernel runs.
 #[derive(Args, Debug)]
 pub(crate) struct Settings {
-    /// Where kernels run: auto, cpu, cpu:N (N parts), cuda, cuda:N
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads that run kernels [default: one per processor]
@@ -142,6 +149,8 @@ pub(crate) enum CommandError {
     Install(#[from] InstallError),
     #[error("{0} of the kernels found do not start")]
     Sick(usize),
+    #[error("a rank is started by a kernel on the device ranks:N: {0}")]
+    Rank(#[source] std::io::Error),
 }
 
 /// Does what the command line asks for; what it has to say.
@@ -181,6 +190,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             let name = place.name.as_deref().unwrap_or(NAME);
             let folder = install::uninstall(&place.destination(), name)?;
             Ok(format!("removed {}\n", folder.display()))
+        }
+        #[cfg(unix)]
+        Command::Rank { threads } => {
+            // Ctrl-C is for the leader, which passes it on.
+            interrupt_on_signal()?;
+            porcini_core::device::serve_rank(threads).map_err(CommandError::Rank)?;
+            Ok(String::new())
         }
         Command::Doctor => {
             let (text, n_sick) = doctor::report();

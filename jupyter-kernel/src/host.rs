@@ -1,6 +1,7 @@
 //! A notebook as scripts see it: output goes to its cells, questions to the person in front of it.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
@@ -125,6 +126,12 @@ impl Questions {
 }
 
 impl Host for Notebook {
+    fn rank_program(&self) -> Vec<OsString> {
+        // Of a program that does not know where it is none is started.
+        let program = std::env::current_exe().ok();
+        program.map_or_else(Vec::new, |program| vec![program.into(), "rank".into()])
+    }
+
     fn print(&self, text: &str) {
         self.publisher.print(Stream::Stdout, &format!("{text}\n"));
     }

@@ -117,7 +117,7 @@ fn refuse(error: &Error, outbox: &Outbox) {
 }
 
 /// Ctrl-C in the terminal that Jupyter runs in reaches its kernels too: it stops a cell, not the kernel.
-fn interrupt_on_signal() -> Result<(), StartError> {
+pub(crate) fn interrupt_on_signal() -> Result<(), StartError> {
     let mut signals = Signals::new([SIGINT])?;
     spawn("signals", move || signals.forever().for_each(|_| Interpreter::interrupt()))?;
     Ok(())

@@ -13,11 +13,13 @@ Examples:
   porcini -e 'hsum(FloatC::arange(10))'    run one line and show its value
   echo 'print(1 / 3)' | porcini            run what comes through a pipe
   porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
+  mpirun -n 4 porcini job.rhai             run a script on all processes of a launcher of MPI
   porcini --sandbox=data job.rhai          run a script that is not trusted on the files in data
 
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, neon, or interp (default: the best it has)
   PORCINI_PARTS          parts of the processor, as --device cpu:N (default: 1)
+  PORCINI_MPI            the library of MPI under mpirun or srun (default: the launcher's)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :
@@ -68,9 +70,13 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) no_init: bool,
 
-    /// Where kernels run: auto, cpu, cpu:N (N parts), cuda, cuda:N [default: auto]
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N [default: auto]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
+
+    /// Share the work with so many processes in all, as --device ranks:N
+    #[arg(long, value_name = "N", conflicts_with = "device", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) ranks: Option<u16>,
 
     /// Threads that run kernels [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
@@ -107,6 +113,12 @@ pub(crate) enum Task {
     },
     /// Print the manual page
     Man,
+    /// Serve the process that has started this one: what `--ranks` starts
+    #[command(hide = true)]
+    Rank {
+        /// Threads
+        threads: usize,
+    },
 }
 
 impl Task {

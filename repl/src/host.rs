@@ -1,5 +1,6 @@
 //! The system as scripts see it: terminal, files, environment.
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::PathBuf;
@@ -45,6 +46,12 @@ impl System {
 }
 
 impl Host for System {
+    fn rank_program(&self) -> Vec<OsString> {
+        // Of a program that does not know where it is none is started.
+        let program = std::env::current_exe().ok();
+        program.map_or_else(Vec::new, |program| vec![program.into(), "rank".into()])
+    }
+
     fn print(&self, text: &str) {
         match self.collected.borrow_mut().as_mut() {
             Some(printed) => printed.add(text),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
+use porcini_core::device::Launched;
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source};
@@ -34,10 +35,16 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
             return WRONG_USAGE;
         }
     };
+    let launched = Launched::of(|name| std::env::var(name).ok());
+    let follows = launched.filter(|launched| launched.rank > 0);
     if let Some(task) = &arguments.task {
-        return tasks::run(task, &options);
+        // One of several says it.
+        return if follows.is_some() { OK } else { tasks::run(task, &options) };
     }
     let (source, script_arguments) = arguments.source(std::io::stdin().is_terminal());
+    if let Some(launched) = follows {
+        return follow(launched, &source, &options);
+    }
     let (text, name) = match read(&source) {
         Ok(read) => read,
         Err(message) => {
@@ -81,14 +88,36 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     code
 }
 
+/// Serves the first of the processes that a launcher has started; it alone reads, prints, and says what is wrong.
+fn follow(launched: Launched, source: &Source, options: &Options) -> u8 {
+    if matches!(source, Source::File(_)) && read(source).is_err() {
+        return WRONG_USAGE;
+    }
+    let library = std::env::var_os("PORCINI_MPI");
+    // Launchers bind ranks to processors.
+    let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = options.threads.unwrap_or_else(all);
+    match porcini_core::device::serve_launched(launched, library, threads) {
+        Ok(()) => OK,
+        Err(error) => {
+            print::failure(&format!("rank {}: {error}", launched.rank));
+            WRONG_USAGE
+        }
+    }
+}
+
 /// How the interpreter is set up: by the command line, else the environment, else the settings.
 fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String> {
-    let device = match (arguments.device, &settings.device) {
+    let asked = arguments.ranks.map(DeviceChoice::ranks).or(arguments.device);
+    let device = match (asked, &settings.device) {
         (Some(device), _) => device,
         (None, Some(name)) => {
             name.parse().map_err(|error| format!("config.toml: device = \"{name}\": {error}"))?
         }
-        (None, None) => DeviceChoice::Auto,
+        // Tasks are done by one process.
+        (None, None) => Launched::of(|name| std::env::var(name).ok())
+            .filter(|_| arguments.task.is_none())
+            .map_or(DeviceChoice::Auto, DeviceChoice::launched),
     };
     let log_level = arguments.log_level.or(settings.log_level).unwrap_or(0);
     if log_level > porcini_core::log::MAX_LEVEL {

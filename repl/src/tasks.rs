@@ -34,6 +34,7 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
             print::value(&format!("{}\n{}", text.trim_end(), man_sections(cli::FURTHER)));
             return OK;
         }
+        Task::Rank { threads } => return serve(*threads),
         Task::Check { .. } | Task::Help { .. } => {}
     }
     let interpreter = match Interpreter::new(host, options) {
@@ -55,7 +56,18 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
                 SCRIPT_ERROR
             }
         },
-        Task::Doctor | Task::Completions { .. } | Task::Man => OK,
+        Task::Doctor | Task::Completions { .. } | Task::Man | Task::Rank { .. } => OK,
+    }
+}
+
+/// Serves the leader that has started this process.
+fn serve(threads: usize) -> u8 {
+    match porcini_core::device::serve_rank(threads) {
+        Ok(()) => OK,
+        Err(error) => {
+            print::failure(&format!("a rank is started by porcini --ranks N: {error}"));
+            WRONG_USAGE
+        }
     }
 }
 

@@ -3,10 +3,14 @@
 //!
 //! `PORCINI_PROGRAMS=N` runs N programs of each kind, and `PORCINI_SEED=S` starts at another seed.
 
+use std::ffi::OsString;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 
+use porcini_core::backend::Outside;
+use porcini_core::device::Launched;
 use porcini_core::ir::op::{Op, ReduceOp};
-use porcini_core::{Array, DType, DeviceChoice, Result, Runtime, Scalar, Session};
+use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
 use porcini_tests::programs::{Mode, Program, run};
@@ -25,10 +29,10 @@ fn session(parts: u16) -> Session {
     Session::builder().runtime(runtime).build().unwrap()
 }
 
-fn difference(program: &Program, n: usize, parts: u16) -> Option<String> {
+fn difference(program: &Program, n: usize, session: &dyn Fn() -> Session) -> Option<String> {
     let alone = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
     let run = |session: &Session| run(program, session, n, Mode::Lazy).map_err(|e| e.to_string());
-    let (want, got) = (run(&alone), run(&session(parts)));
+    let (want, got) = (run(&alone), run(&session()));
     let (want, got) = match (want, got) {
         (Ok(want), Ok(got)) => (want, got),
         (want, got) => {
@@ -52,11 +56,121 @@ fn check_many(values: Values, first_seed: u64) {
         let place = usize::try_from(seed).unwrap();
         let n = if seed % 40 == 39 { LARGE[place / 40 % 2] } else { SIZES[place % SIZES.len()] };
         let parts = PARTS[place / SIZES.len() % PARTS.len()];
-        let program = generate(seed, values);
-        if let Some(what) = difference(&program, n, parts) {
-            let small = program.shrink(|smaller| difference(smaller, n, parts).is_some());
-            let still = difference(&small, n, parts).unwrap_or_default();
-            panic!("seed {seed}, n = {n}, {parts} parts: {what}\nshrunk: {still}\n{small}");
+        check(
+            &generate(seed, values),
+            n,
+            &|| session(parts),
+            &format!("seed {seed}, {parts} parts"),
+        );
+    }
+}
+
+fn check(program: &Program, n: usize, session: &dyn Fn() -> Session, name: &str) {
+    if let Some(what) = difference(program, n, session) {
+        let small = program.shrink(|smaller| difference(smaller, n, session).is_some());
+        let still = difference(&small, n, session).unwrap_or_default();
+        panic!("{name}, n = {n}: {what}\nshrunk: {still}\n{small}");
+    }
+}
+
+/// Some programs of either kind of values, each in a session of its own on one device.
+fn check_on(runtime: &Arc<Runtime>, name: &str) {
+    let count = number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT / 2);
+    let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
+    for seed in 0..count {
+        let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
+        let n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
+        check(&generate(9_000_000 + seed, values), n, &session, &format!("{name}: seed {seed}"));
+    }
+}
+
+/// Set in processes that serve others.
+const SERVES: &str = "PORCINI_TEST_SERVES";
+
+/// What this program is as another one's rank.
+fn rank_program() -> Vec<OsString> {
+    let own = std::env::current_exe().unwrap();
+    let name = concat!(module_path!(), "::a_rank").split_once("::").unwrap().1;
+    let words = ["env", &format!("{SERVES}=1")].map(OsString::from);
+    // What comes behind it, a number of threads, is another name for the harness.
+    words.into_iter().chain([own.into(), "--exact".into(), name.into()]).collect()
+}
+
+/// A rank of [`programs_agree_over_ranks`]; nothing otherwise.
+#[test]
+fn a_rank() {
+    if std::env::var_os(SERVES).is_some() {
+        porcini_core::device::serve_rank(1).unwrap();
+    }
+}
+
+#[test]
+fn programs_agree_over_ranks() {
+    let outside = Outside { rank: rank_program(), ..Outside::default() };
+    for ranks in [2, 3] {
+        let choice = DeviceChoice::Ranks(ranks, 1);
+        let runtime = Runtime::with(choice, 2, None, outside.clone()).unwrap();
+        check_on(&runtime, &choice.to_string());
+    }
+}
+
+/// A rank that ends is told of once, what it had is lost, and the next value finds others.
+#[test]
+fn a_session_outlives_its_ranks() {
+    let outside = Outside { rank: rank_program(), ..Outside::default() };
+    let runtime = Runtime::with(DeviceChoice::Ranks(3, 1), 1, None, outside).unwrap();
+    let session = Session::builder().runtime(runtime).build().unwrap();
+    for _ in 0..5 {
+        let lane = session.arange(DType::F32, 0.into(), 20_000.into(), 1.into()).unwrap();
+        let (kept, data) = (&lane * 2.0, &lane + 1.0);
+        data.eval().unwrap();
+        let rank = first_child();
+        let killed = Command::new("kill").args(["-9", &rank]).status().unwrap();
+        assert!(killed.success());
+        let error = (&data * 2.0).to_vec::<f32>().unwrap_err();
+        assert!(matches!(error, Error::DeviceFailed { lost: true, .. }), "{error}");
+        assert!(error.to_string().contains("was killed by signal 9"), "{error}");
+        let error = data.to_vec::<f32>().unwrap_err();
+        assert!(matches!(error, Error::Lost { .. }), "{error}");
+        assert_eq!(kept.to_vec::<f32>().unwrap()[19_999], 39_998.0);
+    }
+}
+
+/// A process that this thread's ranks are, by what the system lists.
+fn first_child() -> String {
+    let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+    children.split_whitespace().next().unwrap().into()
+}
+
+/// What a launcher of MPI starts, twice; nothing otherwise.
+#[test]
+fn launched() {
+    let Some(launched) = Launched::of(|name| std::env::var(name).ok()) else { return };
+    if launched.rank > 0 {
+        return porcini_core::device::serve_launched(launched, None, 1).unwrap();
+    }
+    let runtime = Runtime::new(DeviceChoice::Launched(launched, 1), 1, None).unwrap();
+    check_on(&runtime, "launched");
+    Session::builder().runtime(runtime).build().unwrap().leave();
+}
+
+/// Ranks of Open MPI and MPICH, by one program that was linked to neither.
+#[test]
+fn programs_agree_over_mpi() {
+    let (_, name) = concat!(module_path!(), "::launched").split_once("::").unwrap();
+    for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
+        let mut command = Command::new(launcher);
+        // Open MPI asks twice whether root means it.
+        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        command.args(["-n", "2"]).arg(std::env::current_exe().unwrap()).args(["--exact", name]);
+        match command.output() {
+            Err(error) => println!("skipped: {launcher}: {error}"),
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stdout);
+                let both = said.matches("1 passed").count() == 2;
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success() && both, "{launcher}: {said}{errors}");
+            }
         }
     }
 }

@@ -50,6 +50,14 @@ pub trait Backend: Send + Sync {
         calls.iter().try_for_each(|call| self.run_primitive(call, room))
     }
 
+    /// Whether a failure has made it useless: what it has of arrays is lost, and it must be opened anew.
+    fn is_lost(&self) -> bool {
+        self.gpu().is_some_and(GpuBackend::is_lost)
+    }
+
+    /// Lets go of what others wait for, before the process ends: of the device nothing is asked any more.
+    fn leave(&self) {}
+
     /// Bytes that its parts have brought each other since this was last asked.
     fn take_exchanged(&self) -> u64 {
         0
@@ -191,6 +199,11 @@ pub trait Executable: Send + Sync {
     /// undefined then.
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched>;
 
+    /// Begins to run them, where that is elsewhere; what waits for their end.
+    fn begin(&self, params: ParamBlock, n: u64) -> Begun<'_, Launched> {
+        Box::new(move || self.launch(params, n))
+    }
+
     /// Runs `n` lanes of each of several members, which write no other's memory. What fails is told of one member's
     /// accesses after the other's, or of none.
     ///
@@ -248,7 +261,15 @@ pub trait RunsRanges: Send + Sync {
     /// # Errors
     /// As [`Executable::launch`].
     fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran>;
+
+    /// Begins to run them, where that is elsewhere; what waits for their end.
+    fn begin_range(&self, params: ParamBlock, lanes: Range<u64>) -> Begun<'_, Ran> {
+        Box::new(move || self.run_range(params, lanes))
+    }
 }
+
+/// What waits for lanes that others run, or runs them; it is to be called whatever else fails.
+pub type Begun<'c, T> = Box<dyn FnOnce() -> Result<T> + 'c>;
 
 /// What came of some lanes of a launch.
 #[derive(Clone, Debug, Default)]
@@ -405,7 +426,9 @@ pub trait Running: Send + Sync {
 }
 
 /// An index outside its buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct OutOfBounds {
     /// Lane of the launch.
     pub lane: u64,

@@ -18,13 +18,14 @@ pub(crate) mod pages;
 pub mod parts;
 pub mod primitive;
 pub mod queue;
+pub mod ranks;
 pub(crate) mod reduce;
 pub mod thread_pool;
 
 pub use interface::{
-    Alone, Backend, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
+    Alone, Backend, Begun, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
     Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Ran,
     Running, RunsRanges,
 };
-pub use open::{DeviceChoice, gives_executable_memory, open, opens_late, prepare};
+pub use open::{DeviceChoice, gives_executable_memory, open, open_processor, opens_late, prepare};
 pub use outside::Outside;

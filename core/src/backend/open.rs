@@ -7,6 +7,8 @@ use super::cpu;
 use super::isa::Isa;
 use super::parts::{Parts, WHOLE};
 use super::queue::Queue;
+#[cfg(unix)]
+use super::ranks::{self, Launched};
 use super::thread_pool::Pool;
 use super::{Backend, Outside, cuda, interp};
 use crate::error::{Error, Result};
@@ -31,12 +33,40 @@ pub enum DeviceChoice {
     /// The processor as a device with so many parts; arrays of fewer lanes than the second number are whole at
     /// every part.
     Parts(u16, u64),
+    /// This process and others on this machine, so many in all, each a part; arrays of fewer lanes than the second number
+    /// are whole at every part.
+    Ranks(u16, u64),
+    /// Processes that a launcher of MPI has started, of which this one leads; arrays of fewer lanes than the number are whole
+    /// at every part.
+    #[cfg(unix)]
+    Launched(Launched, u64),
 }
 
 impl DeviceChoice {
     /// The processor as a device with parts, as `cpu:N` means it.
     pub const fn parts(parts: u16) -> Self {
         Self::Parts(parts, WHOLE)
+    }
+
+    /// The processes that a launcher has started with this one, which leads.
+    #[cfg(unix)]
+    pub const fn launched(launched: Launched) -> Self {
+        Self::Launched(launched, WHOLE)
+    }
+
+    /// Whether it is a device of several parts.
+    pub(crate) const fn has_parts(self) -> bool {
+        match self {
+            Self::Auto | Self::Cpu | Self::Compiled(_) | Self::Interp(_) | Self::Cuda(_) => false,
+            Self::Parts(..) | Self::Ranks(..) => true,
+            #[cfg(unix)]
+            Self::Launched(..) => true,
+        }
+    }
+
+    /// Ranks on this machine, as `ranks:N` means it.
+    pub const fn ranks(ranks: u16) -> Self {
+        Self::Ranks(ranks, WHOLE)
     }
 }
 
@@ -46,19 +76,22 @@ impl std::str::FromStr for DeviceChoice {
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || Error::NoDevice {
             name: name.into(),
-            reason: "the devices are auto, cpu, cpu:N (N parts), cuda and cuda:N".into(),
+            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda and cuda:N".into(),
         };
         match name {
             "auto" => Ok(Self::Auto),
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
-            _ if name.starts_with("cpu:") => match name["cpu:".len()..].parse() {
-                Ok(parts @ 1..=MOST_PARTS) => Ok(Self::parts(parts)),
-                _ => Err(Error::NoDevice {
-                    name: name.into(),
-                    reason: format!("the processor can have 1 to {MOST_PARTS} parts"),
-                }),
-            },
+            _ if let Some((kind @ ("cpu" | "ranks"), number)) = name.split_once(':') => {
+                match number.parse() {
+                    Ok(parts @ 1..=MOST_PARTS) if kind == "cpu" => Ok(Self::parts(parts)),
+                    Ok(ranks @ 1..=MOST_PARTS) => Ok(Self::ranks(ranks)),
+                    _ => Err(Error::NoDevice {
+                        name: name.into(),
+                        reason: format!("N of {kind}:N is 1 to {MOST_PARTS}"),
+                    }),
+                }
+            }
             _ => {
                 let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
                 number.parse().map(Self::Cuda).map_err(|_| unknown())
@@ -76,6 +109,9 @@ impl std::fmt::Display for DeviceChoice {
             Self::Interp(isa) => write!(f, "cpu (interp, {isa})"),
             Self::Cuda(number) => write!(f, "cuda:{number}"),
             Self::Parts(parts, _) => write!(f, "cpu:{parts}"),
+            Self::Ranks(ranks, _) => write!(f, "ranks:{ranks}"),
+            #[cfg(unix)]
+            Self::Launched(launched, _) => write!(f, "mpi:{}", launched.size),
         }
     }
 }
@@ -91,6 +127,10 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
         DeviceChoice::Cuda(_) => Ok(true),
         DeviceChoice::Cpu | DeviceChoice::Compiled(_) => Ok(false),
         DeviceChoice::Interp(_) | DeviceChoice::Parts(..) => Ok(false),
+        DeviceChoice::Ranks(..) => Ok(true),
+        // All of them wait for each other when they start.
+        #[cfg(unix)]
+        DeviceChoice::Launched(..) => Ok(false),
     }
 }
 
@@ -111,9 +151,28 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
         // Of one part nothing is asked that costs anything.
         DeviceChoice::Parts(0 | 1, _) => open(DeviceChoice::Cpu, threads, outside),
         DeviceChoice::Parts(parts, whole) => {
-            let device = best(Isa::detect(), Arc::new(Pool::new(threads)));
-            Ok(Arc::new(Parts::of(device, parts.into(), whole)))
+            let device = open_processor(threads);
+            Ok(Arc::new(Parts::of(&device, parts.into(), whole)))
         }
+        #[cfg(unix)]
+        DeviceChoice::Ranks(ranks, whole) => {
+            // They share the processors of this machine.
+            let threads = (threads / usize::from(ranks)).max(1);
+            let mut devices = vec![open_processor(threads)];
+            devices.extend(ranks::start(&outside.rank, threads, ranks.into())?);
+            Ok(Arc::new(Parts::over(&format!("ranks:{ranks}"), devices, whole)))
+        }
+        #[cfg(unix)]
+        DeviceChoice::Launched(launched, whole) => {
+            let mut devices = vec![open_processor(threads)];
+            devices.extend(ranks::greet(launched, outside.mpi.clone())?);
+            Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
+        }
+        #[cfg(not(unix))]
+        DeviceChoice::Ranks(..) => Err(Error::NoDevice {
+            name: choice.to_string(),
+            reason: "ranks are processes of Unix".into(),
+        }),
         DeviceChoice::Interp(isa) if isa.is_available() => Ok(interpreted(isa, threads)),
         DeviceChoice::Interp(isa) => Err(Error::NoDevice {
             name: format!("interp ({isa})"),
@@ -141,6 +200,11 @@ pub fn gives_executable_memory() -> Option<bool> {
         return Some(cpu::gives_executable_memory(&cpu::CpuOptions::default()));
     }
     None
+}
+
+/// The processor, whose launches run before they return.
+pub fn open_processor(threads: usize) -> Arc<dyn Backend> {
+    best(Isa::detect(), Arc::new(Pool::new(threads)))
 }
 
 /// The compiler for an instruction set, where there is one, else the interpreter.

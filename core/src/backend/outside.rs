@@ -1,5 +1,6 @@
 //! What devices may use of the system they run on.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::cuda::Toolkit;
@@ -11,4 +12,8 @@ pub struct Outside {
     pub cache_folder: Option<PathBuf>,
     /// Where programs are that show machine code.
     pub toolkit: Toolkit,
+    /// The program that is a rank, and its arguments: it serves whoever has started it.
+    pub rank: Vec<OsString>,
+    /// The library of MPI; by default the launcher's usual one.
+    pub mpi: Option<OsString>,
 }

@@ -190,7 +190,7 @@ pub(super) fn claim_within(params: &ParamBlock, lanes: &Range<u64>) -> u64 {
 }
 
 /// The chunks `number << level .. (number + 1) << level`, or those of them that there are, and their result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Subtree {
     /// Log2 of the number of chunks.
     pub level: u32,

@@ -458,7 +458,11 @@ impl Evaluator<'_> {
     /// # Errors
     /// `OutOfMemory`.
     pub fn alloc(&self, bytes: u64) -> Result<Buffer> {
-        self.memory.alloc(bytes).map_err(|exhausted| out_of_memory(&lock(self.table), exhausted))
+        self.memory.alloc(bytes).map_err(|exhausted| match self.backend.sync() {
+            // A device that is lost has no memory left either.
+            Err(lost @ Error::DeviceFailed { lost: true, .. }) => lost,
+            _ => out_of_memory(&lock(self.table), exhausted),
+        })
     }
 
     /// A block for an array, or an error that says how large the array is too: nobody is asked for it where it was

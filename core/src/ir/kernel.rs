@@ -56,7 +56,19 @@ pub const MAX_DIRECT_BYTES: usize = 4000;
 pub const NO_ERROR: u64 = u64::MAX;
 
 /// The number of an instruction, and so of the value it computes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct Reg(pub u32);
 
 impl Reg {
@@ -73,7 +85,19 @@ impl fmt::Display for Reg {
 }
 
 /// The number of a buffer parameter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub struct BufferIndex(pub u32);
 
 impl BufferIndex {
@@ -95,7 +119,7 @@ impl fmt::Display for BufferIndex {
 }
 
 /// The opcode of an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Code {
     /// The literal with this number; a bit pattern or a parameter, see [`LiteralMode`].
     Literal(u32),
@@ -178,7 +202,7 @@ impl Code {
 }
 
 /// One instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Inst {
     /// The opcode.
     pub code: Code,
@@ -237,7 +261,7 @@ pub struct Reduction {
 }
 
 /// A buffer parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct BufferParam {
     /// Type of its elements.
     pub dtype: DType,
@@ -254,9 +278,10 @@ pub struct BufferParam {
 /// Where a device cannot say so otherwise, two words of the error buffer start as [`NO_ERROR`] and take the
 /// minima of `lane << 32 | half of the index` over all lanes that are out of bounds, first the low and then
 /// the high half; the lane is counted from the lane base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Access {
-    /// The function that it is a part of: `gather`, or the scatter's name.
+    /// The function that it is a part of: `gather`, or the scatter's name. Code does not depend on it.
+    #[serde(skip)]
     pub op: &'static str,
     /// The axis of a tensor along which entries are looked for.
     pub axis: Option<u8>,
@@ -276,7 +301,7 @@ impl Access {
 }
 
 /// Whether the literals are part of the code or parameters (S3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum LiteralMode {
     /// Compiled in.
     Embedded,
@@ -285,7 +310,9 @@ pub enum LiteralMode {
 }
 
 /// 128 bits that identify a kernel's structure: everything except literal values and sizes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct KernelHash(pub u128);
 
 impl fmt::Display for KernelHash {
@@ -325,7 +352,7 @@ impl Default for Target {
 }
 
 /// A fused program.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Kernel {
     /// Instructions; arguments precede their users.
     pub insts: Vec<Inst>,
@@ -554,6 +581,11 @@ impl ParamBlock {
         let literals = kernel.literals.iter().zip(literals);
         words.extend(literals.map(|(&(dtype, _), bits)| widened_bits(dtype, bits)));
         Self { words, at_once: false, held: Vec::new(), in_place: false }
+    }
+
+    /// The block with these words.
+    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+        Self { words, at_once: true, held: Vec::new(), in_place: false }
     }
 
     /// The block for the same kernel with `more` buffers behind its `n_buffers`, without their addresses.

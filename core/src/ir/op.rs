@@ -119,7 +119,7 @@ pub struct OpInfo {
 macro_rules! ops {
     ($dollar:tt $($(#[doc = $doc:literal])+ $name:ident = $text:ident $(($operator:literal))? / $arity:tt, $class:ident -> $shape:ident $([$commutative:ident $(, associative $of:ident)?])? $(, $parts:ident)?, $ptx:literal $(| $other:literal)? $(, $cycles:literal)?;)*) => {
         /// An elementwise operation of the intermediate representation.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
         pub enum Op { $($(#[doc = $doc])+ $name,)* }
 
@@ -464,7 +464,7 @@ pub(crate) use reduce_rows;
 macro_rules! reduce_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:ident, $combine:ident;)*) => {
         /// How all lanes of an array become one (semantics S11).
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
         pub enum ReduceOp { $($(#[doc = $doc])+ $name,)* }
 

@@ -8,7 +8,7 @@ use super::op::ReduceOp;
 use crate::dtype::DType;
 
 /// Which way a sort goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Order {
     /// Smallest first.
     Ascending,
@@ -17,7 +17,7 @@ pub enum Order {
 }
 
 /// An operation over whole arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Primitive {
     /// Operand x, of numbers: `x[0] + … + x[i]` in the order of S11.
     PrefixSum,
@@ -72,7 +72,7 @@ impl Primitive {
 }
 
 /// A sort of rows that lie behind each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Sorting {
     /// Which way.
     pub order: Order,
@@ -81,7 +81,7 @@ pub struct Sorting {
 }
 
 /// A reduction along the middle axis of lanes `[outer, extent, inner]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Along {
     /// How two of them combine.
     pub op: ReduceOp,
@@ -94,7 +94,7 @@ pub struct Along {
 }
 
 /// The middle axis of lanes `[outer, extent, inner]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Lines {
     /// Lanes along the axis; at least 1, and fewer than the largest u32.
     pub extent: u64,
@@ -103,7 +103,7 @@ pub struct Lines {
 }
 
 /// Matrices of so many rows and columns, at least one each, that are turned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Turned {
     /// Rows before, columns after.
     pub rows: u64,
@@ -115,7 +115,7 @@ pub struct Turned {
 ///
 /// An entry is the sum of the products along the `depth` by fma from 0 on, in ascending order, in chunks of
 /// [`Product::CHUNK`] whose sums are added in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Product {
     /// Columns of left matrices, rows of right ones; at least 1.
     pub depth: u32,
@@ -132,11 +132,13 @@ pub struct Product {
 }
 
 /// How matrices that are a factor lie in memory, row by row or otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Factor(u8);
 
 /// The part of an entry of a product.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Part {
     /// All of it: operands are left and right.
     Whole,

@@ -1,5 +1,6 @@
 //! How a session starts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
@@ -98,6 +99,21 @@ impl SessionBuilder {
     #[must_use]
     pub fn cache_folder(mut self, folder: PathBuf) -> Self {
         self.outside.cache_folder = Some(folder);
+        self
+    }
+
+    /// The library of MPI, for ranks that a launcher has started; by default the launcher's usual one.
+    #[must_use]
+    pub fn mpi_library(mut self, file: Option<OsString>) -> Self {
+        self.outside.mpi = file;
+        self
+    }
+
+    /// The program that is a rank of `ranks:N`, and its arguments but for the last, which is a number of threads: it calls
+    /// [`serve_rank`](crate::device::serve_rank).
+    #[must_use]
+    pub fn rank_program(mut self, command: Vec<OsString>) -> Self {
+        self.outside.rank = command;
         self
     }
 

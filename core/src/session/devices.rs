@@ -82,8 +82,13 @@ impl Session {
             DeviceChoice::Parts(parts, _) => {
                 matches!(self.runtime().choice(), DeviceChoice::Parts(own, _) if own == parts)
             }
+            #[cfg(unix)]
+            DeviceChoice::Launched(..) => self.runtime().choice() == device,
+            DeviceChoice::Ranks(ranks, _) => {
+                matches!(self.runtime().choice(), DeviceChoice::Ranks(own, _) if own == ranks)
+            }
             DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
-                gpu.is_none() && !matches!(self.runtime().choice(), DeviceChoice::Parts(..))
+                gpu.is_none() && !self.runtime().choice().has_parts()
             }
         })
     }

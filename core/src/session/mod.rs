@@ -574,6 +574,12 @@ impl Session {
         (blocks, bytes)
     }
 
+    /// Lets go of what other processes wait for, before this one ends: nothing is evaluated any more.
+    #[doc(hidden)]
+    pub fn leave(&self) {
+        self.0.runtime.opened().iter().for_each(|device| device.backend.leave());
+    }
+
     /// Device memory in use, kept and allowed.
     pub fn memory_info(&self) -> MemoryInfo {
         self.with_table(Table::sweep);

@@ -39,7 +39,7 @@ impl Device {
 
     /// Whether a failure has made it useless.
     pub(crate) fn is_lost(&self) -> bool {
-        self.backend.gpu().is_some_and(GpuBackend::is_lost)
+        self.backend.is_lost()
     }
 }
 

@@ -520,6 +520,7 @@ impl Interpreter {
     /// Ends with the process: the system takes its memory at once, where giving it back piece by piece takes time that
     /// no bound holds for.
     pub fn leave(self) {
+        self.session().leave();
         std::mem::forget(self);
     }
 

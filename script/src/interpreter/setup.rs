@@ -116,7 +116,9 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
         .log(options.log_level, host.log_sink())
         .progress(host.progress_sink())
         .warnings(host.warning_sink())
-        .toolkit(host.toolkit());
+        .toolkit(host.toolkit())
+        .rank_program(host.rank_program())
+        .mpi_library(host.variable("PORCINI_MPI").map(Into::into));
     if let Some(folder) = host.cache_folder() {
         builder = builder.cache_folder(folder);
     }

@@ -1,5 +1,6 @@
 //! The outside world as scripts see it: one trait, so that a sandbox is another implementation (S20).
 
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -185,6 +186,11 @@ pub trait Host {
 
     /// An environment variable.
     fn variable(&self, name: &str) -> Option<String>;
+
+    /// The program that is a rank of `ranks:N`, and its arguments; nothing where there is none.
+    fn rank_program(&self) -> Vec<OsString> {
+        Vec::new()
+    }
 
     /// A folder where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in
     /// `XDG_CACHE_HOME` or `~/.cache`; `None`, that is nowhere, without an environment.

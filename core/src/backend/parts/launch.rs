@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use super::partition::Partition;
 use super::scatter::Scatters;
-use super::shared::Shared;
+use super::shared::{Codes, Shared};
 use super::windows::Values;
 use crate::backend::reduce;
-use crate::backend::{CodeStatistics, Executable, Failures, Launched, OutOfBounds, Ran};
+use crate::backend::{Begun, CodeStatistics, Executable, Failures, Launched, OutOfBounds, Ran};
 use crate::convert::exactly;
 use crate::error::Result;
 use crate::ir::kernel::{
@@ -41,7 +41,7 @@ struct Use {
 /// A kernel, and what it does with buffers.
 pub(super) struct Stage {
     shared: Arc<Shared>,
-    code: Arc<dyn Executable>,
+    codes: Codes,
     kernel: Kernel,
     /// As the device computes them.
     reductions: Vec<Reduction>,
@@ -52,10 +52,10 @@ impl Stage {
     /// # Errors
     /// What the device says.
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
-        let code = shared.device.lower(kernel, mode)?;
+        let codes = shared.lower(kernel, mode)?;
         Ok(Self {
             shared: shared.clone(),
-            code,
+            codes,
             reductions: legalise(kernel).reductions().collect(),
             uses: uses(kernel),
             kernel: kernel.clone(),
@@ -144,18 +144,15 @@ impl Stage {
         for part in parts.clone() {
             self.bring(part, params, &(0..n), true)?;
         }
-        let mut launched = None;
-        for part in parts.clone() {
-            let ran = self.code.launch(self.at(part, params), n)?;
-            launched.get_or_insert(ran);
-        }
+        let begin = |part: usize| self.codes[part].begin(self.at(part, params), n);
+        let launched = all(parts.clone().map(begin))?;
         self.wrote(parts, params, n);
-        Ok(launched.expect("internal error: a launch on no part"))
+        let first = launched.into_iter().next();
+        Ok(first.expect("internal error: a launch on no part"))
     }
 
     /// Each part runs its lanes; the lowest lanes that were out of bounds. What is scattered each writes at its own place.
     pub(super) fn run_parts(&self, params: &ParamBlock, n: u64) -> Result<Failures> {
-        let code = self.code.ranges().expect("internal error: a device that runs no ranges");
         let memory = &self.shared.memory;
         let partition = Partition::new(n, memory.parts());
         let parts = 0..memory.parts();
@@ -163,10 +160,12 @@ impl Stage {
         for part in parts.clone().filter(own) {
             self.bring(part, params, &partition.lanes(part), false)?;
         }
-        let mut ran = Vec::with_capacity(parts.len());
-        for part in parts.clone().filter(own) {
-            ran.push(code.run_range(self.at(part, params), partition.lanes(part))?);
-        }
+        let begin = |part: usize| {
+            let code = self.codes[part].ranges();
+            let code = code.expect("internal error: a device that runs no ranges");
+            code.begin_range(self.at(part, params), partition.lanes(part))
+        };
+        let ran = all(parts.clone().filter(own).map(begin))?;
         for (buffer, used) in self.uses.iter().enumerate().filter(|(_, used)| used.stored) {
             memory.wrote_lanes(Self::address(params, buffer), used.width, n, partition.all());
         }
@@ -176,7 +175,7 @@ impl Stage {
             let bytes = reduce::stored_bytes(kind.dtype, kind.stored, result);
             let address = Self::address(params, kind.buffer.index());
             for part in parts.clone() {
-                self.shared.device.memory().write(memory.place(part, address), &bytes)?;
+                memory.of(part).write(memory.place(part, address), &bytes)?;
             }
             memory.wrote(parts.clone(), address, bytes.len() as u64);
         }
@@ -195,6 +194,14 @@ impl Stage {
         };
         self.uses.iter().enumerate().map(lacks).sum::<u64>() <= WORTH_ALL
     }
+}
+
+/// Begins what others do, and waits for all of it.
+fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
+    let begun: Vec<Begun<'c, T>> = begun.collect();
+    // Whatever fails, all come to their ends.
+    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
+    done.into_iter().collect()
 }
 
 /// For each access the lowest lane that was out of bounds.
@@ -246,12 +253,12 @@ impl Loaded {
 
 impl Executable for Loaded {
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
-        let Stage { shared, code, .. } = &self.stage;
+        let Stage { shared, codes, .. } = &self.stage;
         let is_small = n < shared.whole;
         if is_small && self.stage.is_light(&params) {
             return self.stage.run_whole(0..shared.memory.parts(), &params, n);
         }
-        if !is_small && code.ranges().is_some() {
+        if !is_small && codes.iter().all(|code| code.ranges().is_some()) {
             let failures = match &self.scatters {
                 None => Some(self.stage.run_parts(&params, n)?),
                 Some(scatters) => scatters.run(&self.stage, &params, n)?,
@@ -264,10 +271,10 @@ impl Executable for Loaded {
     }
 
     fn nanoseconds(&self, n: u64) -> f64 {
-        self.stage.code.nanoseconds(n)
+        self.stage.codes[0].nanoseconds(n)
     }
 
     fn statistics(&self) -> CodeStatistics {
-        self.stage.code.statistics()
+        self.stage.codes[0].statistics()
     }
 }

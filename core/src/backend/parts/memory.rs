@@ -39,11 +39,17 @@ struct Fill {
     width: usize,
 }
 
-/// The memory of a device in as many places as there are parts.
+/// The memory of devices that are parts of one.
 pub(super) struct PartMemory {
-    device: Arc<dyn Backend>,
-    parts: usize,
+    devices: Vec<Arc<dyn Backend>>,
     blocks: Mutex<BTreeMap<u64, Block>>,
+}
+
+/// An address of a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) part: usize,
+    pub(super) address: u64,
 }
 
 /// A block and where in it an address is.
@@ -71,12 +77,37 @@ impl Block {
 }
 
 impl PartMemory {
-    pub(super) fn new(device: Arc<dyn Backend>, parts: usize) -> Self {
-        Self { device, parts, blocks: Mutex::default() }
+    pub(super) fn new(devices: Vec<Arc<dyn Backend>>) -> Self {
+        Self { devices, blocks: Mutex::default() }
     }
 
     pub(super) fn parts(&self) -> usize {
-        self.parts
+        self.devices.len()
+    }
+
+    /// The memory that a part has its places in.
+    pub(super) fn of(&self, part: usize) -> &dyn Memory {
+        self.devices[part].memory()
+    }
+
+    /// Moves bytes from the place of one part to that of another.
+    ///
+    /// # Errors
+    /// `Interrupted`, `OutOfMemory`, a failure of a part.
+    pub(super) fn transfer(&self, from: Place, to: Place, bytes: u64) -> Result<()> {
+        if Arc::ptr_eq(&self.devices[from.part], &self.devices[to.part]) {
+            return in_pieces(bytes, |first, n| {
+                let n = exactly::<usize>(n);
+                self.of(to.part).copy(to.address + first, from.address + first, n)
+            });
+        }
+        let mut piece = Vec::new();
+        in_pieces(bytes, |first, n| {
+            piece.try_reserve(exactly(n)).map_err(|_| exhausted(n))?;
+            piece.resize(exactly(n), 0);
+            self.of(from.part).read(from.address + first, &mut piece)?;
+            self.of(to.part).write(to.address + first, &piece)
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
@@ -139,12 +170,12 @@ impl PartMemory {
         let mut wanted = Spans::default();
         missing.into_iter().for_each(|span| wanted.add(span));
         if wanted.bytes() >= SMALL {
-            let left = self.device.memory().capacity().bytes;
+            let left = self.of(part).capacity().bytes;
             if left < wanted.bytes() {
                 return Err(exhausted(wanted.bytes()));
             }
         }
-        let memory = self.device.memory();
+        let memory = self.of(part);
         for fill in block.fills.clone() {
             for span in wanted.within(&fill.span) {
                 let place = block.places[part] + span.start;
@@ -157,14 +188,12 @@ impl PartMemory {
             }
         }
         let mut moved = 0;
-        for other in (0..self.parts).filter(|&other| other != part) {
+        for other in (0..self.parts()).filter(|&other| other != part) {
             for span in
                 wanted.iter().flat_map(|span| block.has[other].within(&span)).collect::<Vec<_>>()
             {
-                let [to, from] = [part, other].map(|part| block.places[part] + span.start);
-                in_pieces(span.end - span.start, |first, n| {
-                    memory.copy(to + first, from + first, exactly::<usize>(n))
-                })?;
+                let place = |part| Place { part, address: block.places[part] + span.start };
+                self.transfer(place(other), place(part), span.end - span.start)?;
                 moved += span.end - span.start;
                 wanted.remove(&span);
                 block.has[part].add(span);
@@ -221,22 +250,23 @@ impl PartMemory {
 
     /// Gives places back.
     fn free_places(&self, places: impl Iterator<Item = u64>, bytes: usize) {
-        places.for_each(|place| self.device.memory().free_raw(place, bytes));
+        let devices = self.devices.iter();
+        devices.zip(places).for_each(|(device, place)| device.memory().free_raw(place, bytes));
     }
 }
 
 impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
-        let mut places = Vec::with_capacity(self.parts);
-        for _ in 0..self.parts {
-            let Some(place) = self.device.memory().alloc_raw(bytes) else {
+        let mut places = Vec::with_capacity(self.parts());
+        for device in &self.devices {
+            let Some(place) = device.memory().alloc_raw(bytes) else {
                 self.free_places(places.into_iter(), bytes);
                 return None;
             };
             places.push(place);
         }
         let address = places[0];
-        let has = vec![Spans::default(); self.parts];
+        let has = vec![Spans::default(); self.parts()];
         let block = Block { bytes: bytes as u64, places, has, fills: Vec::new() };
         self.lock().insert(address, block);
         Some(address)
@@ -279,7 +309,7 @@ impl Memory for PartMemory {
                 let [to_place, from_place] =
                     [to.places[part] + target.start, places[part] + span.start];
                 let n = exactly::<usize>(span.end - span.start);
-                self.device.memory().copy(to_place, from_place, n)?;
+                self.of(part).copy(to_place, from_place, n)?;
                 to.has[part].add(target);
             }
         }
@@ -294,7 +324,7 @@ impl Memory for PartMemory {
 
     fn write(&self, target: u64, source: &[u8]) -> Result<()> {
         let bytes = source.len() as u64;
-        self.device.memory().write(self.place(0, target), source)?;
+        self.of(0).write(self.place(0, target), source)?;
         self.wrote(0..1, target, bytes);
         Ok(())
     }
@@ -318,13 +348,11 @@ impl Memory for PartMemory {
                 wanted.remove(&span);
             }
         }
-        for part in 0..self.parts {
+        for part in 0..self.parts() {
             for span in
                 wanted.iter().flat_map(|span| block.has[part].within(&span)).collect::<Vec<_>>()
             {
-                self.device
-                    .memory()
-                    .read(block.places[part] + span.start, &mut target[within(&span)])?;
+                self.of(part).read(block.places[part] + span.start, &mut target[within(&span)])?;
                 wanted.remove(&span);
             }
         }
@@ -336,7 +364,7 @@ impl Memory for PartMemory {
     }
 
     fn capacity(&self) -> Capacity {
-        self.device.memory().capacity()
+        self.of(0).capacity()
     }
 }
 

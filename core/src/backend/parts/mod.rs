@@ -26,24 +26,33 @@ use crate::ir::kernel::{Kernel, LiteralMode};
 /// Lanes from which on arrays are split; shorter ones are whole at every part.
 pub(super) const WHOLE: u64 = 1 << 16;
 
-/// Parts of the memory and the time of one device.
+/// One device of several, or of parts of the memory and the time of one.
 pub struct Parts {
+    name: String,
     shared: Arc<Shared>,
 }
 
 impl Parts {
     /// So many parts of a device; arrays of fewer lanes than `whole` are whole at every part.
-    pub fn of(device: Arc<dyn Backend>, parts: usize, whole: u64) -> Self {
-        let memory = PartMemory::new(device.clone(), parts.max(1));
-        Self { shared: Arc::new(Shared { device, memory, whole, exchanged: Exchanged::default() }) }
+    pub fn of(device: &Arc<dyn Backend>, parts: usize, whole: u64) -> Self {
+        Self::over(&format!("cpu:{parts}"), vec![device.clone(); parts.max(1)], whole)
+    }
+
+    /// Devices as parts of one that users call so; the first is here.
+    pub fn over(name: &str, devices: Vec<Arc<dyn Backend>>, whole: u64) -> Self {
+        // The first word is what users call it.
+        let name = devices[0].name().replacen("cpu", name, 1);
+        let memory = PartMemory::new(devices.clone());
+        Self {
+            name,
+            shared: Arc::new(Shared { devices, memory, whole, exchanged: Exchanged::default() }),
+        }
     }
 }
 
 impl Backend for Parts {
     fn name(&self) -> String {
-        // The first word is what users call it.
-        let parts = self.shared.memory.parts();
-        self.shared.device.name().replacen("cpu", &format!("cpu:{parts}"), 1)
+        self.name.clone()
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
@@ -51,7 +60,7 @@ impl Backend for Parts {
     }
 
     fn disassemble(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Option<String>> {
-        self.shared.device.disassemble(kernel, mode)
+        self.shared.devices[0].disassemble(kernel, mode)
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
@@ -71,6 +80,14 @@ impl Backend for Parts {
     }
 
     fn sync(&self) -> Result<()> {
-        self.shared.device.sync()
+        self.shared.devices.iter().try_for_each(|device| device.sync())
+    }
+
+    fn leave(&self) {
+        self.shared.devices.iter().for_each(|device| device.leave());
+    }
+
+    fn is_lost(&self) -> bool {
+        self.shared.devices.iter().any(|device| device.is_lost())
     }
 }

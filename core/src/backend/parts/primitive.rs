@@ -120,7 +120,7 @@ fn run_whole(
         let mut own = call.clone();
         let operands = own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag);
         operands.for_each(|array| array.address = memory.place(part, array.address));
-        shared.device.run_primitive(&own, room)?;
+        shared.devices[part].run_primitive(&own, room)?;
     }
     for result in results(call) {
         memory.wrote(parts.clone(), result.address, result.bytes());
@@ -151,7 +151,7 @@ fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) 
             *array = own;
         }
         call.results_mut().for_each(|array| *array = own(array, Some(rows.result)).0);
-        shared.device.run_primitive(&call, room)?;
+        shared.devices[part].run_primitive(&call, room)?;
     }
     for result in results(call) {
         let lanes = (0..parts).map(|part| {
@@ -165,7 +165,7 @@ fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) 
 
 /// Each part finds the true lanes among its own, and has them behind those of the parts before.
 fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
-    let (memory, device) = (&shared.memory, shared.device.memory());
+    let memory = &shared.memory;
     let (mask, result) = (call.operands[0], call.result);
     let partition = Partition::new(mask.size, memory.parts());
     let width = result.dtype.bytes() as u64;
@@ -178,6 +178,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
             found.push(n_before..n_before);
             continue;
         }
+        let device = memory.of(part);
         shared.exchanged.add(memory.bring(part, mask.address, lanes.clone())?);
         let address = memory.place(part, mask.address) + lanes.start;
         let mut n_true = 0;
@@ -191,7 +192,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
         own.operands[0] = MemoryArray { address, size: n, ..mask };
         own.result = MemoryArray { address: numbers.address, size: n_true, ..result };
         if n_true > 0 {
-            shared.device.run_primitive(&own, room)?;
+            shared.devices[part].run_primitive(&own, room)?;
         }
         let place = memory.place(part, result.address) + n_before * width;
         in_blocks(n_true, &mut block, width, |first, block| {

@@ -7,13 +7,13 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::launch::{Stage, lower};
-use super::memory::PartMemory;
+use super::memory::{PartMemory, Place};
 use super::partition::Partition;
-use super::shared::Shared;
+use super::shared::{Codes, Shared};
 use super::working::Working;
 use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;
-use crate::backend::{Executable, Failures, Launched, Memory, OutOfBounds};
+use crate::backend::{Executable, Failures, Launched, OutOfBounds};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ struct Kept {
     value: BufferIndex,
     active: Option<BufferIndex>,
     /// Writes a packet.
-    code: Arc<dyn Executable>,
+    codes: Codes,
     kernel: Kernel,
 }
 
@@ -155,7 +155,7 @@ impl Scatters {
 
     /// Every part scatters its lanes into a copy.
     fn run_copies(&self, stage: &Stage, params: &ParamBlock, n: u64) -> Result<Failures> {
-        let Shared { memory, device, exchanged, .. } = &*self.shared;
+        let Shared { memory, exchanged, .. } = &*self.shared;
         let mut targets: Vec<&Step> = self.steps.iter().collect();
         targets.sort_unstable_by_key(|step| step.target);
         targets.dedup_by_key(|step| step.target);
@@ -166,12 +166,8 @@ impl Scatters {
             let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
                 let place = memory.place(part, address);
-                device.memory().fill(
-                    place,
-                    bits,
-                    step.dtype.bytes(),
-                    params.words()[step.length],
-                )?;
+                let elements = params.words()[step.length];
+                memory.of(part).fill(place, bits, step.dtype.bytes(), elements)?;
             }
         }
         let failures = stage.run_parts(params, n)?;
@@ -184,12 +180,17 @@ impl Scatters {
             }
             let (kernel, code) = self.combining(step)?;
             let bytes = exactly::<usize>(elements * step.dtype.bytes() as u64);
-            let sums = Working::of(device.memory(), bytes)?;
+            let [sums, brought] =
+                [Working::of(memory.of(0), bytes)?, Working::of(memory.of(0), bytes)?];
             for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
-                let [first, other] = [0, part].map(|part| memory.place(part, address));
-                let buffers = [first, other, sums.address].map(|address| (address, elements));
+                let place = |part| Place { part, address: memory.place(part, address) };
+                let here = Place { part: 0, address: brought.address };
+                memory.transfer(place(part), here, bytes as u64)?;
+                let first = place(0).address;
+                let buffers = [first, brought.address, sums.address];
+                let buffers = buffers.map(|address| (address, elements));
                 run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
-                device.memory().copy(first, sums.address, bytes)?;
+                memory.of(0).copy(first, sums.address, bytes)?;
                 exchanged.add(bytes as u64);
             }
         }
@@ -205,7 +206,7 @@ impl Scatters {
         }
         let op = step.op.combine().expect("internal error: copies of what replaces");
         let kernel = combination(op, step.dtype);
-        let code = self.shared.device.lower(&kernel, LiteralMode::Embedded)?;
+        let code = self.shared.devices[0].lower(&kernel, LiteralMode::Embedded)?;
         combining[number] = Some((kernel.clone(), code.clone()));
         Ok((kernel, code))
     }
@@ -281,7 +282,7 @@ impl Routed {
                 value: apart.keep(inst.arg(0)),
                 index: (apart.keep(inst.arg(1)), index_type),
                 active: inst.args[2].map(|active| apart.keep(active)),
-                code: shared.device.lower(&writing, LiteralMode::Embedded)?,
+                codes: shared.lower(&writing, LiteralMode::Embedded)?,
                 kernel: writing,
                 step,
             });
@@ -321,7 +322,7 @@ impl Kept {
         params: &ParamBlock,
         (n, n_kept): (u64, usize),
     ) -> Result<Option<OutOfBounds>> {
-        let (memory, device) = (&shared.memory, shared.device.memory());
+        let memory = &shared.memory;
         let target = Stage::address(params, self.step.target.index());
         // Lengths come behind the addresses of what is kept.
         let elements = params.words()[self.step.length + n_kept];
@@ -333,10 +334,12 @@ impl Kept {
             shared.exchanged.add(memory.bring(part, target, bytes)?);
         }
         memory.wrote_lanes(target, width, elements, owners.all());
+        let room = |part: usize, width: usize| {
+            Working::of(memory.of(part), exactly::<usize>(n.min(PACKET)) * width)
+        };
         let index_width = self.index.1.bytes();
-        let bytes = |width: usize| exactly::<usize>(n.min(PACKET)) * width;
-        let [indices, values] =
-            [Working::of(device, bytes(index_width))?, Working::of(device, bytes(width))?];
+        let arrays = |part| Ok((room(part, index_width)?, room(part, width)?));
+        let packets = (0..memory.parts()).map(arrays).collect::<Result<Vec<_>>>()?;
         let mut bins = vec![Bin::default(); memory.parts()];
         let mut packet = Packet::default();
         let mut outside = None;
@@ -348,11 +351,12 @@ impl Kept {
                     return Err(Error::Interrupted);
                 }
                 let end = lanes.end.min(first + PACKET);
-                self.read(memory, device, params, part, first..end, &mut packet)?;
+                self.read(memory, params, part, first..end, &mut packet)?;
                 outside = lower(outside, self.sort(&packet, first, elements, owners, &mut bins));
                 for (owner, bin) in bins.iter_mut().enumerate().filter(|(_, bin)| bin.lanes > 0) {
-                    device.write(indices.address, &bin.indices)?;
-                    device.write(values.address, &bin.values)?;
+                    let (indices, values) = &packets[owner];
+                    memory.of(owner).write(indices.address, &bin.indices)?;
+                    memory.of(owner).write(values.address, &bin.values)?;
                     let place = memory.place(owner, target);
                     let buffers = [
                         (indices.address, bin.lanes),
@@ -360,7 +364,7 @@ impl Kept {
                         (place, elements),
                     ];
                     run_now(
-                        &*self.code,
+                        &*self.codes[owner],
                         ParamBlock::new(&self.kernel, bin.lanes, &buffers),
                         bin.lanes,
                     )?;
@@ -378,7 +382,6 @@ impl Kept {
     fn read(
         &self,
         memory: &PartMemory,
-        device: &dyn Memory,
         params: &ParamBlock,
         part: usize,
         lanes: std::ops::Range<u64>,
@@ -388,7 +391,7 @@ impl Kept {
         let read = |buffer: BufferIndex, width: usize, to: &mut Vec<u8>| {
             to.resize(n * width, 0);
             let place = memory.place(part, Stage::address(params, buffer.index()));
-            device.read(place + lanes.start * width as u64, to)
+            memory.of(part).read(place + lanes.start * width as u64, to)
         };
         read(self.index.0, self.index.1.bytes(), &mut packet.indices)?;
         read(self.value, self.step.dtype.bytes(), &mut packet.values)?;

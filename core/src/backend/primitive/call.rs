@@ -8,7 +8,7 @@ use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
 
 /// An array in a device's memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct MemoryArray {
     /// Address of the first element.
     pub address: u64,
@@ -26,7 +26,7 @@ impl MemoryArray {
 }
 
 /// One launch of a primitive. Operands of size 1 stand for all lanes where the primitive takes several.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct PrimitiveCall {
     /// What to do.
     pub primitive: Primitive,

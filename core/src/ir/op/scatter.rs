@@ -6,7 +6,7 @@ use crate::dtype::DType;
 macro_rules! scatter_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $class:ident, $combine:expr;)*) => {
         /// How a scatter combines with the value already there.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         #[repr(u8)]
         pub enum ScatterOp { $($(#[doc = $doc])+ $name,)* }
 
@@ -56,7 +56,9 @@ scatter_ops! {
 
 /// In which order the lanes of a scatter write where that shows: floats added to one element, or several values
 /// for one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
 #[repr(u8)]
 pub enum ScatterMode {
     /// As it is fastest: in lane order on the CPU, in any order on a GPU.

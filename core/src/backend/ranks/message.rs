@@ -1,0 +1,161 @@
+//! What a leader asks of ranks, and what they answer.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::primitive::PrimitiveCall;
+use crate::backend::reduce::Subtree;
+use crate::backend::{CodeStatistics, Failures, Origin, Ran};
+use crate::error::Error;
+use crate::ir::kernel::{Kernel, LiteralMode};
+
+/// What both sides must be: other versions number operations otherwise.
+pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("CARGO_PKG_NAME"));
+
+/// What a rank is asked. Addresses are those of its own memory.
+#[derive(Serialize, Deserialize, Debug)]
+pub(super) enum Request {
+    /// Says who asks.
+    Hello {
+        version: String,
+        rank: usize,
+    },
+    /// A block of zeroed memory.
+    Alloc {
+        bytes: usize,
+    },
+    /// Gives a block back; not answered.
+    Free {
+        address: u64,
+        bytes: usize,
+    },
+    Fill {
+        address: u64,
+        pattern: u64,
+        width: usize,
+        n: u64,
+    },
+    Copy {
+        target: u64,
+        source: u64,
+        bytes: usize,
+    },
+    /// The bytes come behind it.
+    Write {
+        address: u64,
+    },
+    /// The bytes come behind the answer.
+    Read {
+        address: u64,
+        bytes: usize,
+    },
+    Capacity,
+    /// Compiles a kernel, which has this number from then on.
+    Lower {
+        number: u64,
+        kernel: Box<Kernel>,
+        mode: LiteralMode,
+    },
+    /// Forgets a kernel; not answered.
+    Forget {
+        number: u64,
+    },
+    Launch {
+        number: u64,
+        words: Vec<u64>,
+        n: u64,
+    },
+    RunRange {
+        number: u64,
+        words: Vec<u64>,
+        lanes: Range<u64>,
+    },
+    Primitive {
+        call: PrimitiveCall,
+    },
+}
+
+impl Request {
+    pub(super) fn is_answered(&self) -> bool {
+        !matches!(self, Self::Free { .. } | Self::Forget { .. })
+    }
+}
+
+/// What a rank answers.
+#[derive(Serialize, Deserialize, Debug)]
+pub(super) enum Reply {
+    Hello { version: String, device: String, process: u32 },
+    Done,
+    Address(Option<u64>),
+    Capacity(u64),
+    Code(Code),
+    Launched(Failures),
+    Ran { failures: Failures, covers: Vec<Vec<Subtree>> },
+    Failed(Failure),
+}
+
+/// What a leader is told of compiled code.
+#[derive(Serialize, Deserialize, Debug, Clone, Copy)]
+pub(super) struct Code {
+    pub(super) runs_ranges: bool,
+    bytes: usize,
+    registers: usize,
+    spills: usize,
+    compiled: Option<Duration>,
+    /// Of a lane, about.
+    pub(super) nanoseconds: f64,
+}
+
+impl Code {
+    pub(super) fn of(code: CodeStatistics, runs_ranges: bool, nanoseconds: f64) -> Self {
+        let compiled = if let Origin::Driver(time) = code.origin { Some(time) } else { None };
+        let CodeStatistics { bytes, registers, spills, .. } = code;
+        Self { runs_ranges, bytes, registers, spills, compiled, nanoseconds }
+    }
+
+    pub(super) fn statistics(self) -> CodeStatistics {
+        let Self { bytes, registers, spills, .. } = self;
+        let origin = self.compiled.map_or(Origin::Own, Origin::Driver);
+        CodeStatistics { bytes, registers, spills, origin }
+    }
+}
+
+/// Why a rank could not.
+#[derive(Serialize, Deserialize, Debug)]
+pub(super) enum Failure {
+    Interrupted,
+    Memory { requested: String, used: String, limit: String },
+    Other(String),
+}
+
+impl Failure {
+    pub(super) fn of(error: Error) -> Self {
+        match error {
+            Error::Interrupted => Self::Interrupted,
+            Error::OutOfMemory { requested, used, limit, .. } => {
+                Self::Memory { requested, used, limit }
+            }
+            other => Self::Other(other.to_string()),
+        }
+    }
+
+    /// As an error of the leader's, which names the rank.
+    pub(super) fn at(self, rank: &str) -> Error {
+        match self {
+            Self::Interrupted => Error::Interrupted,
+            Self::Memory { requested, used, limit } => {
+                let limit = format!("{limit} of {rank}");
+                Error::OutOfMemory { requested, used, limit, largest: String::new() }
+            }
+            Self::Other(reason) => Error::NoDevice { name: rank.into(), reason },
+        }
+    }
+}
+
+impl From<Ran> for Reply {
+    fn from(Ran { failures, covers }: Ran) -> Self {
+        Self::Ran { failures, covers }
+    }
+}

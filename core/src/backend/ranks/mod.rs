@@ -1,0 +1,19 @@
+//! Ranks: parts of a device in other processes (S31).
+//!
+//! One process leads: it has the session, records, plans and launches. The others hold memory and kernels, and do what they
+//! are asked (`worker.rs`); to the leader each is a device (`remote.rs`), and all of them are parts of one (`parts`). What
+//! they say to each other are messages (`message.rs`) over any connection that keeps their order (`channel.rs`).
+
+mod channel;
+mod message;
+#[cfg(unix)]
+mod mpi;
+#[cfg(unix)]
+mod processes;
+mod remote;
+mod worker;
+
+#[cfg(unix)]
+pub use mpi::{Launched, greet, serve_launched};
+#[cfg(unix)]
+pub use processes::{serve_leader, start};

@@ -1,0 +1,128 @@
+//! Ranks as processes of this machine, each on one end of a socket.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::channel::{Channel, Stream};
+use super::remote::{Process, Remote};
+use super::worker::serve;
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+
+/// How long a process may take to be gone whose connection broke.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// A process that is killed when it is let go.
+struct Own(Mutex<Child>);
+
+impl Own {
+    fn with<R>(&self, act: impl FnOnce(&mut Child) -> R) -> R {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Process for Own {
+    fn interrupt(&self) {
+        let pid = self.with(|child| i32::try_from(child.id()).ok().and_then(Pid::from_raw));
+        // One that has just ended needs no telling.
+        pid.map(|pid| kill_process(pid, Signal::INT).ok());
+    }
+
+    fn end(&self) -> String {
+        let since = Instant::now();
+        while since.elapsed() < MOMENT {
+            if let Ok(Some(status)) = self.with(Child::try_wait) {
+                return match (status.signal(), status.code()) {
+                    (Some(signal), _) => format!("was killed by signal {signal}"),
+                    (None, code) => format!("ended with exit code {}", code.unwrap_or_default()),
+                };
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        "does not answer any more".into()
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.with(|child| {
+            // It may be at work, which nobody waits for any more.
+            drop(child.kill());
+            drop(child.wait());
+        });
+    }
+}
+
+impl Channel for UnixStream {
+    fn send(&mut self, head: &[u8], bytes: &[u8]) -> io::Result<()> {
+        Stream(self).send(head, bytes)
+    }
+
+    fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        Stream(self).receive(head, bytes)
+    }
+
+    fn is_there(&mut self, moment: Duration) -> io::Result<bool> {
+        let timeout = Timespec::try_from(moment).map_err(io::Error::other)?;
+        let mut events = [PollFd::new(&*self, PollFlags::IN)];
+        match poll(&mut events, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            n => Ok(n? > 0),
+        }
+    }
+}
+
+/// Starts ranks 1 to `n - 1` of so many threads, which come behind the program and its arguments in `command`. They find
+/// their connections as standard input.
+///
+/// # Errors
+/// `NoDevice`: the program cannot be started, or does not answer as a rank of this version.
+pub fn start(command: &[OsString], threads: usize, n: usize) -> Result<Vec<Arc<dyn Backend>>> {
+    let started: Vec<_> =
+        (1..n).map(|rank| spawn(command, threads, rank)).collect::<Result<_>>()?;
+    // All of them start before the first is waited for.
+    let greet = |(rank, (stream, process)): (usize, (UnixStream, Own))| {
+        let remote = Remote::greet(rank, Box::new(stream), Box::new(process))?;
+        Ok(Arc::new(remote) as Arc<dyn Backend>)
+    };
+    (1..).zip(started).map(greet).collect()
+}
+
+fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<(UnixStream, Own)> {
+    let failed = |error: io::Error| Error::NoDevice {
+        name: format!("rank {rank}"),
+        reason: format!("it cannot be started: {error}"),
+    };
+    let [program, arguments @ ..] = command else {
+        let reason = "this program starts none; porcini --ranks N does".into();
+        return Err(Error::NoDevice { name: "ranks".into(), reason });
+    };
+    let (own, other) = UnixStream::pair().map_err(failed)?;
+    let child = Command::new(program)
+        .args(arguments)
+        .arg(threads.to_string())
+        .stdin(Stdio::from(OwnedFd::from(other)))
+        .stdout(Stdio::null())
+        // Ctrl-C is for the leader, which passes it on.
+        .process_group(0)
+        .spawn();
+    Ok((own, Own(Mutex::new(child.map_err(failed)?))))
+}
+
+/// Serves the leader that has started this process, over standard input, until it goes.
+///
+/// # Errors
+/// Standard input is no connection to a leader, or it broke.
+pub fn serve_leader(device: Arc<dyn Backend>) -> io::Result<()> {
+    let stream = io::stdin().as_fd().try_clone_to_owned()?;
+    serve(UnixStream::from(stream), device)
+}

@@ -1,0 +1,300 @@
+//! A rank as its leader has it: a device whose memory and processor are in another process.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::channel::{Channel, receive, send};
+use super::message::{Code, Reply, Request, VERSION};
+use crate::backend::primitive::{PrimitiveCall, Room};
+use crate::backend::{
+    Backend, Begun, Capacity, CodeStatistics, Executable, Launched, Memory, Ran, RunsRanges,
+};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
+
+/// Time between two looks at the interrupt flag while a rank works.
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// After which a rank that still works is told again to stop.
+const AGAIN: Duration = Duration::from_millis(300);
+
+/// What ends a rank, and says how it ended.
+pub(super) trait Process: Send + Sync {
+    /// Asks it to give up what it is doing.
+    fn interrupt(&self);
+
+    /// How it ended, as people read it, once the connection is gone: `killed by signal 9`.
+    fn end(&self) -> String;
+}
+
+/// A connection to a rank.
+struct Link {
+    /// `rank 2`
+    name: String,
+    /// Until it is over.
+    channel: Mutex<Option<Box<dyn Channel>>>,
+    process: Box<dyn Process>,
+    /// Why the connection broke, once it has.
+    lost: OnceLock<Error>,
+    next_kernel: AtomicU64,
+}
+
+/// What is said of a connection that was let go.
+fn over() -> io::Error {
+    io::ErrorKind::NotConnected.into()
+}
+
+/// A rank.
+pub(super) struct Remote {
+    link: Arc<Link>,
+    device: String,
+}
+
+/// A request that is not answered yet.
+struct Asked<'l> {
+    link: &'l Link,
+    channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
+}
+
+impl Link {
+    /// What is told of a connection that broke.
+    fn lost(&self, error: &io::Error) -> Error {
+        if let Some(known) = self.lost.get() {
+            return known.clone();
+        }
+        let ended = match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::OutOfMemory => error.to_string(),
+            _ => self.process.end(),
+        };
+        let reason = format!("it {ended}");
+        let device = self.name.clone();
+        let error = Error::DeviceFailed { device, what: "working", reason, lost: true };
+        self.lost.get_or_init(|| error).clone()
+    }
+
+    fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
+        let mut channel = self.lock();
+        let open = channel.as_deref_mut().ok_or_else(over);
+        let sent = open.and_then(|channel| send(channel, request, bytes));
+        sent.map_err(|error| self.lost(&error))?;
+        Ok(Asked { link: self, channel })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn call(&self, request: &Request, bytes: &[u8]) -> Result<Reply> {
+        self.ask(request, bytes)?.wait(&mut Vec::new())
+    }
+
+    /// Sends what is not answered.
+    fn tell(&self, request: &Request) {
+        // Of a rank that is gone nothing is left to free.
+        drop(self.ask(request, &[]));
+    }
+
+    fn unexpected(&self, reply: &Reply) -> Error {
+        Error::NoDevice { name: self.name.clone(), reason: format!("it answered {reply:?}") }
+    }
+}
+
+impl Asked<'_> {
+    /// Waits for the answer; `bytes` get what comes behind it.
+    fn wait(mut self, bytes: &mut Vec<u8>) -> Result<Reply> {
+        let Some(channel) = self.channel.as_deref_mut() else {
+            return Err(self.link.lost(&over()));
+        };
+        let mut told: Option<Instant> = None;
+        loop {
+            match channel.is_there(MOMENT) {
+                Err(error) => return Err(self.link.lost(&error)),
+                Ok(true) => break,
+                // It may have been told before it began.
+                Ok(false) if told.is_none_or(|told| told.elapsed() > AGAIN) => {
+                    if interrupt::is_requested() {
+                        self.link.process.interrupt();
+                        told = Some(Instant::now());
+                    }
+                }
+                Ok(false) => {}
+            }
+        }
+        match receive(channel, bytes) {
+            Ok(Reply::Failed(failure)) => Err(failure.at(&self.link.name)),
+            Ok(reply) => Ok(reply),
+            Err(error) => Err(self.link.lost(&error)),
+        }
+    }
+}
+
+impl Remote {
+    /// Greets a rank.
+    ///
+    /// # Errors
+    /// It does not answer, or is of another version.
+    pub(super) fn greet(
+        rank: usize,
+        channel: Box<dyn Channel>,
+        process: Box<dyn Process>,
+    ) -> Result<Self> {
+        let link = Arc::new(Link {
+            name: format!("rank {rank}"),
+            channel: Mutex::new(Some(channel)),
+            process,
+            lost: OnceLock::new(),
+            next_kernel: AtomicU64::new(0),
+        });
+        let hello = Request::Hello { version: VERSION.into(), rank };
+        match link.call(&hello, &[])? {
+            Reply::Hello { device, .. } => Ok(Self { link, device }),
+            other => Err(link.unexpected(&other)),
+        }
+    }
+
+    fn done(&self, request: &Request, bytes: &[u8]) -> Result<()> {
+        match self.link.call(request, bytes)? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+}
+
+impl Backend for Remote {
+    fn name(&self) -> String {
+        self.device.clone()
+    }
+
+    fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
+        let number = self.link.next_kernel.fetch_add(1, Ordering::Relaxed);
+        let request = Request::Lower { number, kernel: Box::new(kernel.clone()), mode };
+        match self.link.call(&request, &[])? {
+            Reply::Code(code) => Ok(Arc::new(RemoteCode { link: self.link.clone(), number, code })),
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+
+    fn run_primitive(&self, call: &PrimitiveCall, _: Room<'_>) -> Result<()> {
+        self.done(&Request::Primitive { call: call.clone() }, &[])
+    }
+
+    fn memory(&self) -> &dyn Memory {
+        self
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.link.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    fn leave(&self) {
+        *self.link.lock() = None;
+    }
+
+    fn is_lost(&self) -> bool {
+        self.link.lost.get().is_some()
+    }
+}
+
+impl Memory for Remote {
+    fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        match self.link.call(&Request::Alloc { bytes }, &[]) {
+            Ok(Reply::Address(address)) => address,
+            _ => None,
+        }
+    }
+
+    fn free_raw(&self, address: u64, bytes: usize) {
+        self.link.tell(&Request::Free { address, bytes });
+    }
+
+    fn fill(&self, address: u64, pattern: u64, width: usize, n: u64) -> Result<()> {
+        self.done(&Request::Fill { address, pattern, width, n }, &[])
+    }
+
+    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
+        self.done(&Request::Copy { target, source, bytes }, &[])
+    }
+
+    fn write(&self, address: u64, source: &[u8]) -> Result<()> {
+        self.done(&Request::Write { address }, source)
+    }
+
+    fn read(&self, address: u64, target: &mut [u8]) -> Result<()> {
+        let mut bytes = Vec::new();
+        let asked = self.link.ask(&Request::Read { address, bytes: target.len() }, &[])?;
+        match asked.wait(&mut bytes)? {
+            Reply::Done if bytes.len() == target.len() => {
+                target.copy_from_slice(&bytes);
+                Ok(())
+            }
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+
+    fn capacity(&self) -> Capacity {
+        let bytes = match self.link.call(&Request::Capacity, &[]) {
+            Ok(Reply::Capacity(bytes)) => bytes,
+            _ => 0,
+        };
+        Capacity { bytes, whose: "a rank" }
+    }
+}
+
+/// A kernel that a rank has compiled.
+struct RemoteCode {
+    link: Arc<Link>,
+    number: u64,
+    code: Code,
+}
+
+impl Drop for RemoteCode {
+    fn drop(&mut self) {
+        self.link.tell(&Request::Forget { number: self.number });
+    }
+}
+
+impl Executable for RemoteCode {
+    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
+        self.begin(params, n)()
+    }
+
+    fn begin(&self, params: ParamBlock, n: u64) -> Begun<'_, Launched> {
+        let request = Request::Launch { number: self.number, words: params.words().to_vec(), n };
+        let asked = self.link.ask(&request, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Launched(failures) => Ok(Launched::Done { failures, alone: None }),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+
+    fn ranges(&self) -> Option<&dyn RunsRanges> {
+        self.code.runs_ranges.then_some(self)
+    }
+
+    fn nanoseconds(&self, n: u64) -> f64 {
+        n as f64 * self.code.nanoseconds
+    }
+
+    fn statistics(&self) -> CodeStatistics {
+        self.code.statistics()
+    }
+}
+
+impl RunsRanges for RemoteCode {
+    fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran> {
+        self.begin_range(params, lanes)()
+    }
+
+    fn begin_range(&self, params: ParamBlock, lanes: Range<u64>) -> Begun<'_, Ran> {
+        let (number, words) = (self.number, params.words().to_vec());
+        let asked = self.link.ask(&Request::RunRange { number, words, lanes }, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Ran { failures, covers } => Ok(Ran { failures, covers }),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+}
