@@ -11,7 +11,7 @@ pub use crate::backend::isa::Isa;
 pub use crate::backend::{Capacity, DeviceChoice, gives_executable_memory, prepare};
 
 #[cfg(unix)]
-pub use crate::backend::ranks::Launched;
+pub use crate::backend::ranks::{Launched, libraries as mpi_libraries};
 
 use crate::backend::Memory;
 use crate::backend::host::{self, HostMemory};

@@ -67,6 +67,9 @@ enum Command {
         /// A kernel for notebooks that are not trusted, as `run --sandbox`
         #[arg(long, value_name = "FOLDER", require_equals = true, conflicts_with = "rust")]
         sandbox: Option<Option<PathBuf>>,
+        /// A kernel of so many processes in all, as `run --device ranks:N`
+        #[arg(long, value_name = "N", conflicts_with_all = ["rust", "sandbox"], value_parser = clap::value_parser!(u16).range(1..))]
+        ranks: Option<u16>,
         /// Settings of the kernel, as `run` takes them
         #[arg(last = true, value_name = "SETTINGS", conflicts_with = "rust")]
         settings: Vec<String>,
@@ -162,7 +165,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             serve(&connection_file, options)?;
             Ok(String::new())
         }
-        Command::Install { place, display_name, rust, core, sandbox, mut settings } => {
+        Command::Install { place, display_name, rust, core, sandbox, ranks, mut settings } => {
             let (mut name, mut shown) = match &sandbox {
                 _ if rust => (RUST_NAME.to_string(), "Rust with Porcini".to_string()),
                 Some(_) => (SANDBOX_NAME.into(), "Porcini, in a sandbox".into()),
@@ -177,6 +180,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
                     install::check_sandbox(&place.destination(), &name, &setting)?;
                 }
                 settings.insert(0, setting);
+            }
+            if let Some(ranks) = ranks {
+                (name, shown) =
+                    (format!("{NAME}-ranks-{ranks}"), format!("Porcini ({ranks} ranks)"));
+                settings.splice(0..0, ["--device".into(), format!("ranks:{ranks}")]);
             }
             let spec = Spec {
                 name: place.name.clone().unwrap_or(name),

@@ -23,6 +23,7 @@ pub(crate) fn run(host: std::rc::Rc<dyn porcini_script::Host>, options: &Options
     let mut findings = vec![finding("version", env!("CARGO_PKG_VERSION"))];
     findings.extend(devices(host.clone(), options));
     findings.extend(gpu::findings(&*host));
+    findings.push(ranks());
     findings.push(terminal());
     findings.extend(files());
     let mut code = 0;
@@ -71,6 +72,24 @@ fn code(is_given: bool) -> Finding {
     let found = "the system refuses executable memory; kernels are interpreted, which is slower";
     let advice = "allow it: systemd has MemoryDenyWriteExecute, SELinux deny_execmem, containers a seccomp profile";
     Finding { what: "code".into(), found: found.into(), advice: Some(advice.into()) }
+}
+
+/// What launchers of MPI would find.
+fn ranks() -> Finding {
+    let libraries = device::mpi_libraries();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there =
+        |name: &&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let launchers: Vec<&str> = ["mpirun", "mpiexec", "srun"].into_iter().filter(is_there).collect();
+    let or_none = |names: Vec<&str>| match names.is_empty() {
+        true => "none".to_string(),
+        false => names.join(", "),
+    };
+    let (launchers, libraries) = (or_none(launchers), or_none(libraries));
+    finding(
+        "ranks",
+        format!("launchers {launchers}; libraries of MPI {libraries}; --ranks N needs neither"),
+    )
 }
 
 fn terminal() -> Finding {

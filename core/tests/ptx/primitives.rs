@@ -477,12 +477,15 @@ fn true_lanes_are_found_in_order() {
 #[test]
 fn sorts_mean_what_the_host_does() {
     let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7200));
+    // By turns one order or the other, or both.
+    let (n_orders, mut first) = (if super::is_full() { 2 } else { 1 }, 0);
     for dtype in DType::ALL {
         for [rows, extent] in
             [[1, 1], [1, 33], [1, 1025], [1, 5000], [300, 3], [9, 300], [2, 4096], [2, 4100]]
         {
             let lanes = edges(dtype, rows * extent, &mut random);
-            for order in ORDERS {
+            first += 1;
+            for order in ORDERS.into_iter().cycle().skip(first % 2).take(n_orders) {
                 let sorting = Sorting { order, extent: extent as u64 };
                 for primitive in [Primitive::Sort(sorting), Primitive::SortIndex(sorting)] {
                     check((&mut model, &host), primitive, (dtype, &lanes), &mut random);

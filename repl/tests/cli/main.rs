@@ -6,6 +6,7 @@ mod engines;
 #[allow(unreachable_pub, reason = "it is part of a crate, too")]
 #[path = "../../../tests/src/pace.rs"]
 mod pace;
+mod ranks;
 mod sandbox;
 mod ways;
 
@@ -155,17 +156,6 @@ fn endless_printing_into_an_object_ends() {
     assert_eq!(code, 0);
     assert!((60 << 20..70 << 20).contains(&out.len()), "{}", out.len());
     assert!(out.contains("the rest is not shown"));
-}
-
-#[test]
-fn a_missing_device_says_what_to_do() {
-    let (code, _, err) = run(&["--device", "cuda", "-e", "1"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("--device cpu"), "{err}");
-    let (code, _, err) = run(&["--device", "tpu", "-e", "1"]);
-    assert_eq!(code, 2);
-    assert!(err.contains("auto, cpu, cuda"), "{err}");
-    assert_eq!(run(&["--device", "cpu", "-e", "1"]).0, 0);
 }
 
 #[test]

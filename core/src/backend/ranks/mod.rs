@@ -14,6 +14,6 @@ mod remote;
 mod worker;
 
 #[cfg(unix)]
-pub use mpi::{Launched, greet, serve_launched};
+pub use mpi::{Launched, greet, libraries, serve_launched};
 #[cfg(unix)]
 pub use processes::{serve_leader, start};

@@ -5,7 +5,7 @@
 //! function types serves all three. Only bytes are sent, and nothing blocks: who waits looks at the interrupt flag.
 #![expect(unsafe_code, reason = "MPI is a C library")]
 
-use std::ffi::{OsString, c_int, c_void};
+use std::ffi::{OsStr, OsString, c_int, c_void};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,6 +22,11 @@ use crate::error::{Error, Result};
 const PIECE: usize = 1 << 30;
 /// The tag of our messages.
 const TAG: c_int = 77;
+
+/// What libraries of Open MPI are called, newest first.
+const OPEN_MPI: [&str; 3] = ["libmpi.so.40", "libmpi.so.80", "libmpi.so"];
+/// Those of MPICH and what descends from it, the standard ABI first.
+const MPICH: [&str; 4] = ["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12", "libmpi.so"];
 
 type Handle = usize;
 type Request = usize;
@@ -89,6 +94,21 @@ fn is_standard(library: &Library) -> bool {
         && major >= 1
 }
 
+/// Opens a library, for all that it loads itself to find its symbols.
+fn open(name: impl AsRef<OsStr>) -> Option<Library> {
+    // SAFETY: loading runs the library's initialisers, as linking to it would.
+    unsafe { Library::open(Some(name.as_ref()), RTLD_LAZY | RTLD_GLOBAL) }.ok()
+}
+
+/// The libraries of MPI that this machine has under their usual names.
+pub fn libraries() -> Vec<&'static str> {
+    let mut names: Vec<&str> = OPEN_MPI.into_iter().chain(MPICH).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| open(name).is_some());
+    names
+}
+
 /// A function or an object of MPI. Callers ask for the type that the standard gives to the name, with handles as words.
 fn function<T>(library: &Library, name: &str) -> io::Result<Symbol<T>> {
     // SAFETY: as said; who uses it answers for the use.
@@ -134,15 +154,10 @@ fn refused(reason: String) -> Error {
 impl Mpi {
     /// Opens and starts the library of the launcher: `file`, or one of the usual names.
     fn start(launched: Launched, file: Option<OsString>) -> Result<Arc<Self>> {
-        let usual: &[&str] = match launched.is_open_mpi {
-            true => &["libmpi.so.40", "libmpi.so.80", "libmpi.so"],
-            false => &["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12", "libmpi.so"],
-        };
+        let usual = if launched.is_open_mpi { &OPEN_MPI[..] } else { &MPICH };
         let names =
             file.map_or_else(|| usual.iter().map(OsString::from).collect(), |file| vec![file]);
-        // SAFETY: loading runs the library's initialisers, as linking to it would.
-        let open = |name: &OsString| unsafe { Library::open(Some(name), RTLD_LAZY | RTLD_GLOBAL) };
-        let library = names.iter().find_map(|name| open(name).ok()).ok_or_else(|| {
+        let library = names.iter().find_map(open).ok_or_else(|| {
             let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
             refused(format!(
                 "{} processes were launched, and there is no library of MPI ({}); PORCINI_MPI=FILE names it",

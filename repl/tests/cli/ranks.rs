@@ -1,0 +1,54 @@
+//! Devices by name: one of many parts, one of many processes, none.
+
+use std::io::Read as _;
+use std::process::Command;
+use std::time::Duration;
+
+use super::{finished, porcini, run};
+
+/// The same lines from one process, from several parts of it, and from several processes.
+#[test]
+fn parts_and_ranks_print_what_one_process_prints() {
+    let script = "let x = sin(FloatC::arange(300007)); let n = 300007; let i = UInt32C::arange(n); \
+        let bins = FloatC::zero(100); scatter_add(bins, x, i % 100); \
+        print(x, hsum(x), hsum(gather(x, (i + 1) % n) * x), psum(x)[n - 1], bins, compress(x, x > 0.5), sort(x)[..9])";
+    let want = run(&["-e", script]);
+    assert_eq!((want.0, want.2.as_str()), (0, ""), "{want:?}");
+    for many in [["--device", "cpu:3"], ["--ranks", "2"], ["--device", "ranks:3"]] {
+        assert_eq!(run(&[many[0], many[1], "-e", script]), want, "{many:?}");
+    }
+    let (code, _, error) = run(&["--ranks", "2", "-e", "FloatC([1, 2]) + FloatC([1, 2, 3])"]);
+    assert!(code == 1 && error.contains("sizes"), "{error}");
+}
+
+/// Nobody else can be served, and nobody waits for it.
+#[test]
+fn a_rank_without_a_leader_says_so() {
+    let (code, output, error) = run(&["rank", "1"]);
+    assert_eq!((code, output.as_str()), (2, ""));
+    assert!(error.contains("a rank is started by porcini --ranks N"), "{error}");
+}
+
+#[test]
+fn ctrl_c_reaches_ranks() {
+    let script = "print(1); hsum(sin(FloatC::arange(100000000000)))";
+    let mut child = porcini(&["--ranks", "2", "-e", script]).spawn().unwrap();
+    let mut line = [0; 2];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    let (code, _, error) = finished(&child.wait_with_output().unwrap());
+    assert!(code == 130 && error.contains("interrupted"), "{code}: {error}");
+}
+
+#[test]
+fn a_missing_device_says_what_to_do() {
+    let (code, _, err) = run(&["--device", "cuda", "-e", "1"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--device cpu"), "{err}");
+    let (code, _, err) = run(&["--device", "tpu", "-e", "1"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("auto, cpu, cpu:N (N parts), ranks:N, cuda"), "{err}");
+    assert_eq!(run(&["--device", "cpu", "-e", "1"]).0, 0);
+}
