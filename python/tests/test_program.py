@@ -354,6 +354,22 @@ def test_others_run_while_it_computes():
     assert turns > 100
 
 
+def test_others_get_all_of_an_array_that_parts_share():
+    text = """
+import numpy as np, porcini as pc
+pc.init(device="cpu:3")
+x = pc.sin(pc.Float(pc.arange(pc.UInt32, 200_000)))
+pc.eval(x)
+want = np.array(list(x), dtype=np.float32)
+for got in [np.from_dlpack(x), np.from_dlpack(x, copy=True), np.asarray(x)]:
+    assert (got == want).all()
+print(pc.device())
+"""
+    out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
+    assert out.startswith("cpu:3 ("), out
+
+
+
 def test_import_is_short_and_starts_no_session():
     text = (
         "import sys; before = {*sys.modules}; import porcini as pc; "

@@ -18,6 +18,7 @@ mod source;
 mod tasks;
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser as _;
 use porcini_core::interrupt::{self, Cause};
@@ -29,6 +30,9 @@ use crate::signals::Ending;
 #[global_allocator]
 static HEAP: Heap = Heap;
 
+/// Whether this process serves another one.
+static IS_RANK: AtomicBool = AtomicBool::new(false);
+
 fn main() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -38,6 +42,7 @@ fn main() -> ExitCode {
             return u8::try_from(answer.exit_code()).unwrap_or(exit_code::WRONG_USAGE).into();
         }
     };
+    IS_RANK.store(matches!(arguments.task, Some(cli::Task::Rank { .. })), Ordering::Relaxed);
     print::paint_when_asked();
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
@@ -53,7 +58,8 @@ fn on_interrupt() {
     if foreground::takes_interrupt() {
         return;
     }
-    if interrupt::cause() == Some(Cause::Asked) {
+    // A rank is asked again by its leader.
+    if interrupt::cause() == Some(Cause::Asked) && !IS_RANK.load(Ordering::Relaxed) {
         print::warn("a second Ctrl-C before the first was answered: variables are lost");
         std::process::exit(i32::from(exit_code::INTERRUPTED));
     }

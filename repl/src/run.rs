@@ -37,6 +37,15 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     };
     let launched = Launched::of(|name| std::env::var(name).ok());
     let follows = launched.filter(|launched| launched.rank > 0);
+    let takes_part = matches!(options.device, DeviceChoice::Launched(..));
+    if launched.is_some() && arguments.task.is_none() && !takes_part {
+        if follows.is_none() {
+            print::failure(
+                "under a launcher all processes are the device: without --device, --ranks, and device in config.toml",
+            );
+        }
+        return WRONG_USAGE;
+    }
     if let Some(task) = &arguments.task {
         // One of several says it.
         return if follows.is_some() { OK } else { tasks::run(task, &options) };

@@ -317,7 +317,10 @@ impl Array {
     /// # Errors
     /// As [`Session::eval`].
     pub fn address(&self) -> Result<u64> {
-        Ok(self.buffer()?.address())
+        let buffer = self.buffer()?;
+        let device = self.session().device()?;
+        device.backend.memory().bring_here(buffer.address(), buffer.bytes() as u64)?;
+        Ok(buffer.address())
     }
 
     /// All lanes; `T` must be the lane type.

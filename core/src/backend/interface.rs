@@ -526,6 +526,13 @@ pub trait Memory: Send + Sync {
     fn borrow_block(&self, _address: u64, _bytes: usize) {}
     /// Waits until nothing reads a block of others any more, and forgets it.
     fn return_block(&self, _address: u64) {}
+    /// Has all bytes from an address on where the address says, for those who read memory themselves.
+    ///
+    /// # Errors
+    /// `Interrupted`, `OutOfMemory`, a failure of the device.
+    fn bring_here(&self, _address: u64, _bytes: u64) -> Result<()> {
+        Ok(())
+    }
     /// What the device could still hand out, besides what it has.
     fn capacity(&self) -> Capacity;
     /// Whether addresses are pointers of this process.

@@ -14,7 +14,7 @@ use super::{Backend, Outside, cuda, interp};
 use crate::error::{Error, Result};
 
 /// Parts that a processor has at most.
-const MOST_PARTS: u16 = 1024;
+const MOST_PARTS: u16 = 64;
 
 /// Which device a session should use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -113,8 +113,9 @@ impl Array {
     /// # Errors
     /// As [`Array::address`].
     pub fn lend(&self) -> Result<Lent> {
-        let buffer = self.buffer()?;
-        Ok(Lent { buffer, backend: self.session().device()?.backend.clone() })
+        let (buffer, backend) = (self.buffer()?, self.session().device()?.backend.clone());
+        backend.memory().bring_here(buffer.address(), buffer.bytes() as u64)?;
+        Ok(Lent { buffer, backend })
     }
 }
 

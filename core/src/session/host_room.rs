@@ -21,7 +21,7 @@ impl Session {
         if let Some(limit) = self.runtime().memory_limit() {
             let device = self.runtime().opened();
             // What a GPU holds takes nothing from the host.
-            let host = device.filter(|device| device.backend.memory().is_host());
+            let host = device.filter(|device| device.backend.gpu().is_none());
             let used = host.map_or(0, |device| device.memory.info().used);
             if used.saturating_add(bytes) > limit.bytes {
                 return Err(self.host_exhausted(bytes, limit.to_string()));

@@ -144,8 +144,10 @@ impl Stage {
         for part in parts.clone() {
             self.bring(part, params, &(0..n), true)?;
         }
-        let begin = |part: usize| self.codes[part].begin(self.at(part, params), n);
-        let launched = all(parts.clone().map(begin))?;
+        // Memory is not asked for anything while a part is at work.
+        let own: Vec<ParamBlock> = parts.clone().map(|part| self.at(part, params)).collect();
+        let begin = |(part, own): (usize, ParamBlock)| self.codes[part].begin(own, n);
+        let launched = all(parts.clone().zip(own).map(begin))?;
         self.wrote(parts, params, n);
         let first = launched.into_iter().next();
         Ok(first.expect("internal error: a launch on no part"))
@@ -160,12 +162,14 @@ impl Stage {
         for part in parts.clone().filter(own) {
             self.bring(part, params, &partition.lanes(part), false)?;
         }
-        let begin = |part: usize| {
+        let at = |part: usize| (part, self.at(part, params));
+        let blocks: Vec<(usize, ParamBlock)> = parts.clone().filter(own).map(at).collect();
+        let begin = |(part, block): (usize, ParamBlock)| {
             let code = self.codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");
-            code.begin_range(self.at(part, params), partition.lanes(part))
+            code.begin_range(block, partition.lanes(part))
         };
-        let ran = all(parts.clone().filter(own).map(begin))?;
+        let ran = all(blocks.into_iter().map(begin))?;
         for (buffer, used) in self.uses.iter().enumerate().filter(|(_, used)| used.stored) {
             memory.wrote_lanes(Self::address(params, buffer), used.width, n, partition.all());
         }

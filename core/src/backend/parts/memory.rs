@@ -138,7 +138,8 @@ impl PartMemory {
     pub(super) fn bring(&self, part: usize, address: u64, bytes: Range<u64>) -> Result<u64> {
         let mut blocks = self.lock();
         let (block, offset) = Self::find(&mut blocks, address);
-        let range = offset + bytes.start..(offset + bytes.end).min(block.bytes);
+        let end = offset.saturating_add(bytes.end).min(block.bytes);
+        let range = offset + bytes.start..end;
         self.complete(block, part, &range)
     }
 
@@ -361,6 +362,10 @@ impl Memory for PartMemory {
             target[within(&span)].fill(0);
         }
         Ok(())
+    }
+
+    fn bring_here(&self, address: u64, bytes: u64) -> Result<()> {
+        self.bring(0, address, 0..bytes).map(drop)
     }
 
     fn capacity(&self) -> Capacity {

@@ -7,6 +7,7 @@
 
 use std::ffi::{OsStr, OsString, c_int, c_void};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,9 @@ const TAG: c_int = 77;
 const OPEN_MPI: [&str; 3] = ["libmpi.so.40", "libmpi.so.80", "libmpi.so"];
 /// Those of MPICH and what descends from it, the standard ABI first.
 const MPICH: [&str; 4] = ["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12", "libmpi.so"];
+
+/// Whether a library was started, which it can be once.
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
 
 type Handle = usize;
 type Request = usize;
@@ -52,6 +56,11 @@ impl Launched {
         };
         both("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true)
             .or_else(|| both("PMI_RANK", "PMI_SIZE", false))
+            // Slurm's own names, where it speaks PMIx.
+            .or_else(|| {
+                number("PMIX_RANK")?;
+                both("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true)
+            })
     }
 }
 
@@ -154,6 +163,9 @@ fn refused(reason: String) -> Error {
 impl Mpi {
     /// Opens and starts the library of the launcher: `file`, or one of the usual names.
     fn start(launched: Launched, file: Option<OsString>) -> Result<Arc<Self>> {
+        if IS_STARTED.swap(true, Ordering::Relaxed) {
+            return Err(refused("the processes of a launcher cannot be started anew".into()));
+        }
         let usual = if launched.is_open_mpi { &OPEN_MPI[..] } else { &MPICH };
         let names =
             file.map_or_else(|| usual.iter().map(OsString::from).collect(), |file| vec![file]);
@@ -403,12 +415,15 @@ impl Process for Other {
 /// `NoDevice`: there is no library of MPI, or it is not the launcher's.
 pub fn greet(launched: Launched, file: Option<OsString>) -> Result<Vec<Arc<dyn Backend>>> {
     let mpi = Mpi::start(launched, file)?;
-    let greet = |rank| {
-        let peer = Peer::new(&mpi, rank, true).map_err(|error| refused(error.to_string()))?;
+    // Whatever becomes of one, all are told when it is over.
+    let peers = (1..mpi.size).map(|rank| Peer::new(&mpi, rank, true));
+    let peers =
+        peers.collect::<io::Result<Vec<_>>>().map_err(|error| refused(error.to_string()))?;
+    let greet = |(rank, peer): (usize, Peer)| {
         let remote = Remote::greet(rank, Box::new(peer), Box::new(Other))?;
         Ok(Arc::new(remote) as Arc<dyn Backend>)
     };
-    (1..mpi.size).map(greet).collect()
+    (1..).zip(peers).map(greet).collect()
 }
 
 /// Serves rank 0 until it goes.

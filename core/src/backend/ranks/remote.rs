@@ -58,6 +58,8 @@ pub(super) struct Remote {
 struct Asked<'l> {
     link: &'l Link,
     channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
+    /// Whether the answer has come, or none does.
+    is_over: bool,
 }
 
 impl Link {
@@ -81,7 +83,7 @@ impl Link {
         let open = channel.as_deref_mut().ok_or_else(over);
         let sent = open.and_then(|channel| send(channel, request, bytes));
         sent.map_err(|error| self.lost(&error))?;
-        Ok(Asked { link: self, channel })
+        Ok(Asked { link: self, channel, is_over: !request.is_answered() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
@@ -106,28 +108,35 @@ impl Link {
 impl Asked<'_> {
     /// Waits for the answer; `bytes` get what comes behind it.
     fn wait(mut self, bytes: &mut Vec<u8>) -> Result<Reply> {
-        let Some(channel) = self.channel.as_deref_mut() else {
-            return Err(self.link.lost(&over()));
-        };
-        let mut told: Option<Instant> = None;
-        loop {
-            match channel.is_there(MOMENT) {
-                Err(error) => return Err(self.link.lost(&error)),
-                Ok(true) => break,
-                // It may have been told before it began.
-                Ok(false) if told.is_none_or(|told| told.elapsed() > AGAIN) => {
-                    if interrupt::is_requested() {
-                        self.link.process.interrupt();
-                        told = Some(Instant::now());
-                    }
-                }
-                Ok(false) => {}
-            }
-        }
-        match receive(channel, bytes) {
+        let received = self.receive(bytes);
+        self.is_over = received.is_ok();
+        match received {
             Ok(Reply::Failed(failure)) => Err(failure.at(&self.link.name)),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.link.lost(&error)),
+        }
+    }
+
+    fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Reply> {
+        let channel = self.channel.as_deref_mut().ok_or_else(over)?;
+        let mut told: Option<Instant> = None;
+        while !channel.is_there(MOMENT)? {
+            // It may have been told before it began.
+            let is_due = told.is_none_or(|told| told.elapsed() > AGAIN);
+            if is_due && interrupt::is_requested() {
+                self.link.process.interrupt();
+                told = Some(Instant::now());
+            }
+        }
+        receive(channel, bytes)
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        // Nobody would know the next answer from this one's.
+        if !self.is_over {
+            *self.channel = None;
         }
     }
 }
