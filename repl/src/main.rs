@@ -18,7 +18,6 @@ mod source;
 mod tasks;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser as _;
 use porcini_core::interrupt::{self, Cause};
@@ -30,9 +29,6 @@ use crate::signals::Ending;
 #[global_allocator]
 static HEAP: Heap = Heap;
 
-/// Whether this process serves another one.
-static IS_RANK: AtomicBool = AtomicBool::new(false);
-
 fn main() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
@@ -42,8 +38,12 @@ fn main() -> ExitCode {
             return u8::try_from(answer.exit_code()).unwrap_or(exit_code::WRONG_USAGE).into();
         }
     };
-    IS_RANK.store(matches!(arguments.task, Some(cli::Task::Rank { .. })), Ordering::Relaxed);
     print::paint_when_asked();
+    let on_interrupt = match arguments.task {
+        // Its leader asks as often as it likes.
+        Some(cli::Task::Rank { .. }) => interrupt::request,
+        _ => on_interrupt,
+    };
     if let Err(error) = ctrlc::set_handler(on_interrupt) {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }
@@ -58,8 +58,7 @@ fn on_interrupt() {
     if foreground::takes_interrupt() {
         return;
     }
-    // A rank is asked again by its leader.
-    if interrupt::cause() == Some(Cause::Asked) && !IS_RANK.load(Ordering::Relaxed) {
+    if interrupt::cause() == Some(Cause::Asked) {
         print::warn("a second Ctrl-C before the first was answered: variables are lost");
         std::process::exit(i32::from(exit_code::INTERRUPTED));
     }

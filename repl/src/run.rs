@@ -28,17 +28,18 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
         Colour::Always => print::set_colours(true),
         Colour::Never => print::set_colours(false),
     }
-    let options = match options(&arguments, &settings) {
+    // Tasks are done by one process.
+    let launched = Launched::of(|name| std::env::var(name).ok());
+    let shared = launched.filter(|_| arguments.task.is_none());
+    let options = match options(&arguments, &settings, shared) {
         Ok(options) => options,
         Err(message) => {
             print::failure(&message);
             return WRONG_USAGE;
         }
     };
-    let launched = Launched::of(|name| std::env::var(name).ok());
     let follows = launched.filter(|launched| launched.rank > 0);
-    let takes_part = matches!(options.device, DeviceChoice::Launched(..));
-    if launched.is_some() && arguments.task.is_none() && !takes_part {
+    if shared.is_some() && !matches!(options.device, DeviceChoice::Launched(..)) {
         if follows.is_none() {
             print::failure(
                 "under a launcher all processes are the device: without --device, --ranks, and device in config.toml",
@@ -116,17 +117,19 @@ fn follow(launched: Launched, source: &Source, options: &Options) -> u8 {
 }
 
 /// How the interpreter is set up: by the command line, else the environment, else the settings.
-fn options(arguments: &Arguments, settings: &Settings) -> Result<Options, String> {
+/// `launched` are processes that share the work.
+fn options(
+    arguments: &Arguments,
+    settings: &Settings,
+    launched: Option<Launched>,
+) -> Result<Options, String> {
     let asked = arguments.ranks.map(DeviceChoice::ranks).or(arguments.device);
     let device = match (asked, &settings.device) {
         (Some(device), _) => device,
         (None, Some(name)) => {
             name.parse().map_err(|error| format!("config.toml: device = \"{name}\": {error}"))?
         }
-        // Tasks are done by one process.
-        (None, None) => Launched::of(|name| std::env::var(name).ok())
-            .filter(|_| arguments.task.is_none())
-            .map_or(DeviceChoice::Auto, DeviceChoice::launched),
+        (None, None) => launched.map_or(DeviceChoice::Auto, DeviceChoice::launched),
     };
     let log_level = arguments.log_level.or(settings.log_level).unwrap_or(0);
     if log_level > porcini_core::log::MAX_LEVEL {
