@@ -93,7 +93,7 @@ enum Command {
 /// How a kernel runs.
 #[derive(Args, Debug)]
 pub(crate) struct Settings {
-    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs)
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads that run kernels [default: one per processor]

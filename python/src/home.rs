@@ -52,7 +52,7 @@ fn say(line: &str) {
 /// Chooses the device and its bounds. Only before anything was computed; without it the best device that answers is
 /// taken, with all processors.
 ///
-/// device: "auto", "cpu", "cpu:4" (four parts), "cuda" or "cuda:1"; memory_limit: bytes, or a text such as "4G".
+/// device: "auto", "cpu", "cpu:4" (four parts), "cuda", "cuda:1" or "cuda:*" (all GPUs); memory_limit: bytes, or a text such as "4G".
 #[pyfunction]
 #[pyo3(signature = (device=None, threads=None, memory_limit=None, log_level=None))]
 fn init(

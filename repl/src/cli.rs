@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) no_init: bool,
 
-    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N [default: auto]
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs) [default: auto]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
 

@@ -31,6 +31,12 @@ fn session(parts: u16) -> Session {
 
 fn difference(program: &Program, n: usize, session: &dyn Fn() -> Session) -> Option<String> {
     let alone = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
+    let session = || {
+        let session = session();
+        // A GPU writes duplicates in the order of lanes where it is asked to.
+        session.set_flag("lane_order", true).unwrap();
+        session
+    };
     let run = |session: &Session| run(program, session, n, Mode::Lazy).map_err(|e| e.to_string());
     let (want, got) = (run(&alone), run(&session()));
     let (want, got) = match (want, got) {
@@ -81,6 +87,20 @@ fn check_on(runtime: &Arc<Runtime>, name: &str) {
         let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
         let n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
         check(&generate(9_000_000 + seed, values), n, &session, &format!("{name}: seed {seed}"));
+    }
+}
+
+/// Parts of one GPU are opened one by one, as several GPUs are: each has streams and memory of its own.
+#[test]
+fn programs_agree_over_gpus() {
+    if porcini_tests::gpu::open().is_none() {
+        return;
+    }
+    let several = std::env::var("PORCINI_GPUS").unwrap_or_else(|_| "0,0 0,0,0".into());
+    for gpus in several.split(' ') {
+        let choice = DeviceChoice::Gpus(gpus.parse().unwrap(), 1);
+        let runtime = Runtime::new(choice, 1, None).unwrap();
+        check_on(&runtime, &choice.to_string());
     }
 }
 
@@ -188,6 +208,8 @@ fn programs_of_edge_values_agree_over_parts() {
 /// Sums, whose bits show in which order lanes were added, also of so many lanes that threads claim several chunks at once.
 #[test]
 fn sums_are_those_of_one_part() {
+    let gpus = porcini_tests::gpu::open().map(|_| "0,0,0".parse().unwrap());
+    let gpus = gpus.map(|gpus| Runtime::new(DeviceChoice::Gpus(gpus, 1), 1, None).unwrap());
     let sums = |session: &Session, n: i64| -> Result<Vec<u8>> {
         let lane = session.arange(DType::U32, 0.into(), n.into(), 1.into())?;
         let x = lane.cast(DType::F32)?.sin()?;
@@ -205,6 +227,10 @@ fn sums_are_those_of_one_part() {
         let want = sums(&alone, n).unwrap();
         for parts in PARTS {
             assert_eq!(sums(&session(parts), n).unwrap(), want, "{n} lanes, {parts} parts");
+        }
+        if let Some(runtime) = &gpus {
+            let session = Session::builder().runtime(runtime.clone()).build().unwrap();
+            assert_eq!(sums(&session, n).unwrap(), want, "{n} lanes, GPUs");
         }
     }
 }

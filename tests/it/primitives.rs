@@ -7,7 +7,7 @@ use porcini_core::ir::primitive::Order;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Error, Scalar, Session};
 use porcini_tests::data::{self, Values};
-use porcini_tests::golden::configurations;
+use porcini_tests::golden::{configurations, is_gpu};
 use porcini_tests::oracle::{self, Value, visible, whole_arrays};
 
 /// Around vectors, runs, chunks and pieces of the host's primitives.
@@ -539,10 +539,7 @@ fn tensor_cores_round_as_stated() {
                         Err(error) => panic!("{error}"),
                     };
                     assert_eq!(exact.len(), rough.len());
-                    assert!(
-                        exact == rough || matches!(device, DeviceChoice::Cuda(_)),
-                        "{device:?}"
-                    );
+                    assert!(exact == rough || is_gpu(device), "{device:?}");
                     for (exact, rough) in exact.iter().zip(&rough) {
                         assert!((exact - rough).abs() <= error, "{dtype}: {rough}, not {exact}");
                     }

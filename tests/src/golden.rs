@@ -57,11 +57,19 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let is_full = std::env::var_os("PORCINI_FULL").is_some();
     let threads: &[usize] = if is_full { &[1, 2, 8] } else { &[1, 8] };
     let compilers = compilers.flat_map(|choice| threads.iter().map(move |&n| (choice, n)));
+    // Parts of one GPU are opened one by one, as several GPUs are.
+    let twice = "0,0".parse().expect("numbers of GPUs");
     let numbers: &[u16] = if is_full { &[2, 3, 7, 17] } else { &[3] };
     // Every array of more lanes than a chunk is split.
     let parts = numbers.iter().map(|&number| (DeviceChoice::Parts(number, 1), 2));
-    let gpus = crate::gpu::open().map(|_| (DeviceChoice::Cuda(0), 1));
-    interpreters.chain(compilers).chain(parts).chain(gpus).collect()
+    let gpus = [DeviceChoice::Cuda(0), DeviceChoice::Gpus(twice, 1)].map(|choice| (choice, 1));
+    let gpus = crate::gpu::open().map(|_| gpus);
+    interpreters.chain(compilers).chain(parts).chain(gpus.into_iter().flatten()).collect()
+}
+
+/// Whether a device is one of GPUs.
+pub const fn is_gpu(device: DeviceChoice) -> bool {
+    matches!(device, DeviceChoice::Cuda(_) | DeviceChoice::Gpus(..))
 }
 
 /// An interpreter for tests.
@@ -82,7 +90,7 @@ pub fn interpreter(
     };
     let interpreter = Interpreter::new(host, &options);
     let interpreter = interpreter.expect("internal error: the configuration is not available");
-    if matches!(device, DeviceChoice::Cuda(_)) {
+    if is_gpu(device) {
         // Sessions show what scatters do in lane order, which a GPU does when asked; `redact` hides it.
         drop(interpreter.session().set_flag("lane_order", true));
     }
@@ -326,7 +334,7 @@ pub fn check(path: &Path) -> Vec<String> {
         let mut failures = Vec::new();
         for (i, configuration) in configurations().into_iter().enumerate() {
             let mut shown = session.run(configuration);
-            if let DeviceChoice::Parts(..) = configuration.0 {
+            if let DeviceChoice::Parts(..) | DeviceChoice::Gpus(..) = configuration.0 {
                 session.hide_parts(&mut shown);
             }
             if i == 0 && is_updating() {
@@ -514,11 +522,12 @@ fn redact(text: &str) -> String {
 
 /// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`, `cuda:0 (NVIDIA H200, compute …)`
 fn redact_device(text: &str) -> String {
-    let names = ["cpu (", "cuda:0 (", "cpu:2 (", "cpu:3 (", "cpu:7 (", "cpu:17 ("];
-    let device = names.iter().find_map(|name| text.find(name)).and_then(|start| {
-        let end = start + text[start..].find(')')?;
-        let known = text[start..end].contains(" thread") || text[start..].starts_with("cuda");
-        known.then_some((start, end))
+    let device = text.match_indices(" (").find_map(|(at, _)| {
+        let start = text[..at].rfind([' ', '"']).map_or(0, |before| before + 1);
+        let end = at + text[at..].find(')')?;
+        let is_gpu = text[start..at].starts_with("cuda:");
+        let is_processor = text[start..at].starts_with("cpu") && text[at..end].contains(" thread");
+        (is_gpu || is_processor).then_some((start, end))
     });
     device.map_or_else(
         || text.to_string(),

@@ -1,5 +1,6 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -79,9 +80,26 @@ pub trait Backend: Send + Sync {
 }
 
 /// A device whose driver has a compiler of its own, and whose failures lose its memory.
-pub trait GpuBackend {
+pub trait GpuBackend: Any {
     /// Its number.
     fn number(&self) -> u32;
+
+    /// Has it and another GPU reach each other's memory, where the host is made so; else copies go over the bus.
+    fn meet(&self, _other: &dyn GpuBackend) {}
+
+    /// Copies from the memory of another GPU of the same kind, behind what both were given; nobody waits for it.
+    ///
+    /// # Errors
+    /// A failure of either; `NoDevice` if it is of another kind.
+    fn bring(
+        &self,
+        _target: u64,
+        _from: &dyn GpuBackend,
+        _source: u64,
+        _bytes: usize,
+    ) -> Result<()> {
+        Err(Error::NoDevice { name: "cuda".into(), reason: "it takes nothing of others".into() })
+    }
 
     /// Waits for all work on it, that of other libraries of this process, too.
     ///

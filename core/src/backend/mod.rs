@@ -5,6 +5,7 @@ mod control_groups;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 pub mod cpu;
 pub mod cuda;
+mod gpus;
 pub mod host;
 mod index;
 mod interface;
@@ -22,6 +23,7 @@ pub mod ranks;
 pub(crate) mod reduce;
 pub mod thread_pool;
 
+pub use gpus::Gpus;
 pub use interface::{
     Alone, Backend, Begun, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
     Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Ran,

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 use super::cpu;
+use super::gpus::Gpus;
 use super::isa::Isa;
-use super::parts::{Parts, WHOLE};
+use super::parts::{Parts, WHOLE, WHOLE_ON_GPUS};
 use super::queue::Queue;
 #[cfg(unix)]
 use super::ranks::{self, Launched};
 use super::thread_pool::Pool;
-use super::{Backend, Outside, cuda, interp};
+use super::{Backend, GpuBackend as _, Outside, cuda, interp};
 use crate::error::{Error, Result};
 
 /// Parts that a processor has at most.
@@ -30,6 +31,8 @@ pub enum DeviceChoice {
     Interp(Isa),
     /// An NVIDIA GPU by number.
     Cuda(u32),
+    /// GPUs of this host as one device, each a part; arrays of fewer lanes than the number are at the first.
+    Gpus(Gpus, u64),
     /// The processor as a device with so many parts; arrays of fewer lanes than the second number are whole at
     /// every part.
     Parts(u16, u64),
@@ -54,11 +57,16 @@ impl DeviceChoice {
         Self::Launched(launched, WHOLE)
     }
 
+    /// GPUs as one device, as `cuda:0-3` means it.
+    pub const fn gpus(gpus: Gpus) -> Self {
+        Self::Gpus(gpus, WHOLE_ON_GPUS)
+    }
+
     /// Whether it is a device of several parts.
     pub(crate) const fn has_parts(self) -> bool {
         match self {
             Self::Auto | Self::Cpu | Self::Compiled(_) | Self::Interp(_) | Self::Cuda(_) => false,
-            Self::Parts(..) | Self::Ranks(..) => true,
+            Self::Gpus(..) | Self::Parts(..) | Self::Ranks(..) => true,
             #[cfg(unix)]
             Self::Launched(..) => true,
         }
@@ -74,9 +82,12 @@ impl std::str::FromStr for DeviceChoice {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || Error::NoDevice {
+        let unknown = || {
+            Error::NoDevice {
             name: name.into(),
-            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda and cuda:N".into(),
+            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N, cuda:0-3 and cuda:*"
+                .into(),
+        }
         };
         match name {
             "auto" => Ok(Self::Auto),
@@ -93,8 +104,9 @@ impl std::str::FromStr for DeviceChoice {
                 }
             }
             _ => {
-                let number = name.strip_prefix("cuda:").ok_or_else(unknown)?;
-                number.parse().map(Self::Cuda).map_err(|_| unknown())
+                let numbers = name.strip_prefix("cuda:").ok_or_else(unknown)?;
+                let one = numbers.parse().map(Self::Cuda);
+                one.or_else(|_| numbers.parse().map(Self::gpus).map_err(|()| unknown()))
             }
         }
     }
@@ -108,6 +120,7 @@ impl std::fmt::Display for DeviceChoice {
             Self::Compiled(isa) => write!(f, "cpu ({isa})"),
             Self::Interp(isa) => write!(f, "cpu (interp, {isa})"),
             Self::Cuda(number) => write!(f, "cuda:{number}"),
+            Self::Gpus(gpus, _) => write!(f, "cuda:{gpus}"),
             Self::Parts(parts, _) => write!(f, "cpu:{parts}"),
             Self::Ranks(ranks, _) => write!(f, "ranks:{ranks}"),
             #[cfg(unix)]
@@ -124,7 +137,8 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
     match choice {
         DeviceChoice::Auto => Ok(cuda::is_likely() && cuda::is_installed()),
         DeviceChoice::Cuda(number) if !cuda::is_installed() => Err(cuda::not_installed(number)),
-        DeviceChoice::Cuda(_) => Ok(true),
+        DeviceChoice::Gpus(..) if !cuda::is_installed() => Err(cuda::not_installed(0)),
+        DeviceChoice::Cuda(_) | DeviceChoice::Gpus(..) => Ok(true),
         DeviceChoice::Cpu | DeviceChoice::Compiled(_) => Ok(false),
         DeviceChoice::Interp(_) | DeviceChoice::Parts(..) => Ok(false),
         DeviceChoice::Ranks(..) => Ok(true),
@@ -179,7 +193,25 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
             reason: "this processor lacks the instructions".into(),
         }),
         DeviceChoice::Cuda(number) => Ok(Arc::new(cuda::Cuda::open(number, outside)?)),
+        DeviceChoice::Gpus(gpus, whole) => open_gpus(gpus, whole, outside),
     }
+}
+
+/// GPUs as one device; of one nothing is asked that costs anything.
+fn open_gpus(gpus: Gpus, whole: u64, outside: &Outside) -> Result<Arc<dyn Backend>> {
+    let opened = |number| cuda::Cuda::open(number, outside).map(Arc::new);
+    let first = opened(gpus.numbers(1)[0])?;
+    let numbers = gpus.numbers(cuda::n_gpus());
+    if numbers.len() == 1 {
+        return Ok(first);
+    }
+    let others = numbers[1..].iter().copied().map(opened);
+    let opened = std::iter::once(Ok(first)).chain(others).collect::<Result<Vec<_>>>()?;
+    for (i, gpu) in opened.iter().enumerate() {
+        opened[..i].iter().for_each(|other| gpu.meet(&**other));
+    }
+    let devices = opened.into_iter().map(|gpu| gpu as Arc<dyn Backend>).collect();
+    Ok(Arc::new(Parts::over(&format!("cuda:{gpus}"), devices, whole)))
 }
 
 /// Makes ready, on a thread, what the first kernel of a process needs beside its own code: the tables of the assembler, which

@@ -218,6 +218,24 @@ pub(super) fn cover(
     cover
 }
 
+/// The largest subtrees that cover some of `n_chunks` chunks, as levels and chunks: complete, or what there is of the last.
+pub(super) fn subtrees(chunks: Range<u64>, n_chunks: u64) -> Vec<(u32, Range<u64>)> {
+    let (mut start, mut subtrees) = (chunks.start, Vec::new());
+    while start < chunks.end {
+        let left = chunks.end - start;
+        // Of what ends where all do, the last subtree may lack chunks.
+        let level = match left.is_power_of_two() || chunks.end < n_chunks {
+            true => left.ilog2(),
+            false => left.ilog2() + 1,
+        };
+        let level = if start == 0 { level } else { level.min(start.trailing_zeros()) };
+        let end = chunks.end.min(start + (1 << level));
+        subtrees.push((level, start..end));
+        start = end;
+    }
+    subtrees
+}
+
 /// The result of all chunks from those of parts, which cover them in order.
 pub(super) fn finish_covers(
     op: ReduceOp,
@@ -312,6 +330,18 @@ mod tests {
                         cover(op, dtype, (ends[0]..ends[1]).map(chunk))
                     })
                     .collect();
+                for ends in borders.windows(2) {
+                    let mut next = ends[0];
+                    let subtrees = subtrees(ends[0]..ends[1], n);
+                    assert!(subtrees.len() <= 2 * (n.ilog2() as usize + 1));
+                    for (level, own) in subtrees {
+                        let (length, size) = (own.end - own.start, 1 << level);
+                        assert!(own.start == next && own.start.is_multiple_of(size));
+                        assert!(length == size || length < size && own.end == n);
+                        next = own.end;
+                    }
+                    assert_eq!(next, ends[1]);
+                }
                 for part in &covers {
                     assert!(part.len() <= 2 * (n.ilog2() as usize + 1), "{n} chunks, {borders:?}");
                 }

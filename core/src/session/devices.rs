@@ -61,7 +61,7 @@ impl Session {
     /// The session of the family that works on a GPU, if one does.
     pub fn on_gpu(&self, number: u32) -> Option<Self> {
         self.find_in_family(|session| {
-            let works = session.runs_on(DeviceChoice::Cuda(number)).unwrap_or(false);
+            let works = session.gpu().is_ok_and(|gpu| gpu == Some(number));
             works.then(|| session.clone())
         })
     }
@@ -78,7 +78,12 @@ impl Session {
         let gpu = self.gpu()?;
         Ok(match device {
             DeviceChoice::Auto => true,
-            DeviceChoice::Cuda(number) => gpu == Some(number),
+            DeviceChoice::Cuda(number) => {
+                gpu == Some(number) && !self.runtime().choice().has_parts()
+            }
+            DeviceChoice::Gpus(gpus, _) => {
+                matches!(self.runtime().choice(), DeviceChoice::Gpus(own, _) if own == gpus)
+            }
             DeviceChoice::Parts(parts, _) => {
                 matches!(self.runtime().choice(), DeviceChoice::Parts(own, _) if own == parts)
             }

@@ -69,10 +69,23 @@ fn survey_findings(survey: Survey) -> Vec<Finding> {
             Err(found) => Finding { what, found, advice: Some("nvidia-smi tells more".into()) },
         });
     }
-    if findings.len() == 1 {
-        findings.push(finding("", "no GPU; kernels run on the processor"));
+    match findings.len() {
+        1 => findings.push(finding("", "no GPU; kernels run on the processor")),
+        2 => {}
+        _ => findings.push(together(survey.apart)),
     }
     findings
+}
+
+/// Several GPUs as one device.
+fn together(apart: Option<[usize; 2]>) -> Finding {
+    let how = match apart {
+        None => "all reach each other's memory".into(),
+        Some([one, other]) => {
+            format!("cuda:{one} and cuda:{other} copy over the bus, which is slow")
+        }
+    };
+    finding("cuda:*", format!("all GPUs as one device; {how}"))
 }
 
 fn described(what: String, gpu: &GpuInfo) -> Finding {
@@ -169,17 +182,20 @@ mod tests {
             Ok(GpuInfo { name: name.into(), compute_capability, memory })
         };
         let gpus = vec![gpu("H200", 90, 141 << 30), gpu("P4", 61, 8 << 30), Err("silent".into())];
-        let told = survey_findings(Survey { driver: "580.1 (CUDA 13.0)".into(), gpus });
+        let apart = Some([0, 1]);
+        let told = survey_findings(Survey { driver: "580.1 (CUDA 13.0)".into(), gpus, apart });
         let lines = told.iter().map(|it| format!("{} {}", it.what, it.found)).collect::<Vec<_>>();
         let want = [
             "cuda driver 580.1 (CUDA 13.0)",
             "cuda:0 H200, compute capability 9.0, 141 GiB",
             "cuda:1 P4, compute capability 6.1, 8 GiB",
             "cuda:2 silent",
+            "cuda:* all GPUs as one device; cuda:0 and cuda:1 copy over the bus, which is slow",
         ];
         assert_eq!(lines, want);
         let advised = told.iter().map(|it| it.advice.is_some()).collect::<Vec<_>>();
-        assert_eq!(advised, [false, false, true, true]);
-        assert_eq!(survey_findings(Survey { driver: String::new(), gpus: Vec::new() }).len(), 2);
+        assert_eq!(advised, [false, false, true, true, false]);
+        let none = Survey { driver: String::new(), gpus: Vec::new(), apart: None };
+        assert_eq!(survey_findings(none).len(), 2);
     }
 }

@@ -80,6 +80,21 @@ impl Driver {
         })
     }
 
+    /// Whether two GPUs reach each other's memory by themselves.
+    ///
+    /// # Errors
+    /// One does not answer.
+    pub(super) fn reach_each_other(&self, [one, other]: [i32; 2]) -> Result<bool, String> {
+        let [one, other] = [self.device(one)?, self.device(other)?];
+        let reaches = |from, to| {
+            let mut reaches = 0;
+            // SAFETY: writes one number.
+            let known = unsafe { sys::cuDeviceCanAccessPeer(&raw mut reaches, from, to) };
+            known == sys::CUresult::CUDA_SUCCESS && reaches == 1
+        };
+        Ok(reaches(one, other) && reaches(other, one))
+    }
+
     /// The driver's handle of a GPU.
     ///
     /// # Errors

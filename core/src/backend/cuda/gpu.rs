@@ -6,6 +6,7 @@
 
 pub(super) mod foreign;
 mod launcher;
+mod peers;
 mod signal;
 mod streams;
 

@@ -1,16 +1,18 @@
 //! Compiled kernels, and how they are launched.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
 use super::entries::Entries;
-use super::errors::{ErrorWords, OfMembers, Words, index_types};
 use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
 use super::halves::{Halves, Known, Table, VALUES};
 use super::order::{N_COMPUTE, Use};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Step};
-use crate::backend::{CodeStatistics, Executable, Launched};
+use super::ranges::Cover;
+use super::reports::{OfMembers, ReportWords, Words, index_types};
+use crate::backend::{CodeStatistics, Executable, Launched, RunsRanges};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -44,12 +46,12 @@ pub(super) struct Shared {
     pub(super) gpu: Arc<Gpu>,
     pub(super) compiler: Arc<Compiler>,
     /// What combines what the chunks of reductions leave, by its text.
-    folds: Entries<String>,
+    pub(super) folds: Entries<String>,
     /// Steps of primitives.
     pub(super) steps: Arc<Entries<Step>>,
     /// Nonzero when loops should leave.
     abort: Signal,
-    errors: ErrorWords,
+    pub(super) reports: ReportWords,
     /// Memory that passes values between the parts of long kernels, which are all in the first stream.
     between: Mutex<Scratch>,
     /// Of each stream: its launches follow each other.
@@ -89,7 +91,7 @@ impl Shared {
             steps: Arc::new(Entries::new(gpu.clone(), compiler.clone())),
             compiler,
             abort,
-            errors: ErrorWords::new(gpu.clone()),
+            reports: ReportWords::new(gpu.clone()),
             between: Mutex::default(),
             rooms: Default::default(),
             gpu,
@@ -98,7 +100,7 @@ impl Shared {
 
     /// Allocates scratch for `n_chunks × n_results` partial results and calls `work` with its address. Nobody
     /// else gets them until `work` returns, so launches of several threads do not come between those of one.
-    fn with_tree(
+    pub(super) fn with_tree(
         &self,
         stream: Stream,
         n_chunks: u64,
@@ -191,13 +193,15 @@ fn taken<T>(room: Mutex<T>) -> T {
 
 /// A kernel that the driver has compiled and loaded.
 pub(super) struct Loaded {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     module: Module,
     entry: Function,
     /// Words of the addresses of its buffers, and whether these are written.
-    buffers: Vec<(usize, bool)>,
+    pub(super) buffers: Vec<(usize, bool)>,
     /// Combines what the chunks of reductions leave.
     fold: Option<Fold>,
+    /// The same where there are only some of the chunks.
+    pub(super) cover: Option<Cover>,
     /// Adds into few elements.
     private: Option<Private>,
     /// A function of one half float.
@@ -207,18 +211,23 @@ pub(super) struct Loaded {
     /// Types of the checked indices.
     index_types: Vec<DType>,
     /// Whether there are loops, which an interrupt ends.
-    has_loops: bool,
+    pub(super) has_loops: bool,
     /// Whether it runs the members of a batch.
     is_batch: bool,
     statistics: CodeStatistics,
 }
 
-/// What combines what chunks leave.
+/// What combines what the chunks of a launch leave.
 struct Fold {
-    entry: Function,
-    kernel: Kernel,
+    entry: FoldEntry,
     /// Words of the addresses of its results in the parameter block of the reductions.
     results: Vec<usize>,
+}
+
+/// An entry that combines what chunks leave.
+pub(super) struct FoldEntry {
+    entry: Function,
+    kernel: Kernel,
 }
 
 /// An entry whose blocks add into elements of their own.
@@ -262,6 +271,7 @@ impl Loaded {
             entry,
             buffers: address_words(kernel),
             fold: fold?,
+            cover: Cover::of(kernel),
             private,
             halves: Halves::of(kernel, gpu),
             sharing,
@@ -278,17 +288,17 @@ impl Loaded {
         })
     }
 
-    /// Runs the pieces of a launch.
-    fn start(
+    /// Runs lanes of a launch in pieces.
+    pub(super) fn start(
         &self,
         stream: Stream,
         params: &mut ParamBlock,
-        n: u64,
+        lanes: Range<u64>,
         errors: Option<&Words>,
     ) -> Result<()> {
-        for piece in 0..n.div_ceil(PIECE) {
-            let start = piece * PIECE;
-            let length = PIECE.min(n - start);
+        for piece in 0..(lanes.end - lanes.start).div_ceil(PIECE) {
+            let start = lanes.start + piece * PIECE;
+            let length = PIECE.min(lanes.end - start);
             if let Some(halves) = &self.halves
                 && halves.run(&self.shared, stream, params, (start, length), |params| {
                     self.run_piece(stream, params, (0, VALUES))
@@ -338,29 +348,40 @@ impl Loaded {
         n: u64,
     ) -> Result<Option<Words>> {
         let shared = &self.shared;
-        params.set(WORD_ABORT, shared.abort.address);
-        let errors = match self.index_types.len() {
-            0 => None,
-            _ => {
-                let pieces = exactly::<usize>(n.div_ceil(PIECE));
-                Some(shared.errors.take(&self.index_types, pieces, PIECE)?)
-            }
-        };
+        let errors = self.prepare(&mut params, &(0..n))?;
         if let Some(fold) = &self.fold {
             let n_chunks = n.div_ceil(CHUNK);
             params.set(WORD_CHUNKS, n_chunks);
             shared.with_tree(stream, n_chunks, fold.results.len(), |words| {
                 params.set(WORD_SCRATCH, words);
-                self.start(stream, &mut params, n, errors.as_ref())?;
-                if n_chunks > 1 { fold.launch(shared, stream, &params, n_chunks) } else { Ok(()) }
+                self.start(stream, &mut params, 0..n, errors.as_ref())?;
+                if n_chunks == 1 {
+                    return Ok(());
+                }
+                let results = fold.results.iter().map(|&word| params.words()[word]);
+                fold.entry.launch(shared, stream, (words, 0), n_chunks, results)
             })?;
         } else {
-            self.start(stream, &mut params, n, errors.as_ref())?;
+            self.start(stream, &mut params, 0..n, errors.as_ref())?;
         }
         if self.has_loops {
             shared.wait_for_loops(stream)?;
         }
         Ok(errors)
+    }
+
+    /// Sets what lanes of a launch report to; the words of their errors, if there may be some.
+    pub(super) fn prepare(
+        &self,
+        params: &mut ParamBlock,
+        lanes: &Range<u64>,
+    ) -> Result<Option<Words>> {
+        params.set(WORD_ABORT, self.shared.abort.address);
+        if self.index_types.is_empty() {
+            return Ok(None);
+        }
+        let pieces = exactly::<usize>((lanes.end - lanes.start).div_ceil(PIECE));
+        self.shared.reports.take(&self.index_types, lanes.start, pieces, PIECE).map(Some)
     }
 }
 
@@ -409,12 +430,16 @@ impl Executable for Loaded {
             self.shared.launch_members(turn.stream, self.entry, grid, &words, each)?;
             return Ok(Launched::Done { failures: Vec::new(), alone: None });
         }
-        let errors = self.shared.errors.take(&self.index_types, members.len(), PIECE)?;
+        let errors = self.shared.reports.take(&self.index_types, 0, members.len(), PIECE)?;
         for (member, words) in words.chunks_mut(each).enumerate() {
             words[WORD_ERRORS] = errors.address(member);
         }
         self.shared.launch_members(turn.stream, self.entry, grid, &words, each)?;
         Ok(Launched::Running(Box::new(OfMembers(errors.of(turn.end())))))
+    }
+
+    fn ranges(&self) -> Option<&dyn RunsRanges> {
+        Some(self)
     }
 
     fn statistics(&self) -> CodeStatistics {
@@ -470,7 +495,7 @@ impl Shared {
     }
 
     /// Waits for a kernel with loops, which may never end; an interrupt makes them leave.
-    fn wait_for_loops(&self, stream: Stream) -> Result<()> {
+    pub(super) fn wait_for_loops(&self, stream: Stream) -> Result<()> {
         match self.gpu.wait_for(stream, interrupt::is_requested) {
             Err(Error::Interrupted) => {}
             done => return done,
@@ -495,30 +520,38 @@ impl Fold {
         if results.is_empty() {
             return None;
         }
-        let fold = ptx::fold_of(kernel);
+        let entry = FoldEntry::new(shared, ptx::fold_of(kernel));
+        Some(entry.map(|entry| Self { entry, results }))
+    }
+}
+
+impl FoldEntry {
+    /// # Errors
+    /// What the driver says.
+    pub(super) fn new(shared: &Shared, fold: Kernel) -> Result<Self> {
         let text = shared.compiler.fold(&fold);
-        let entry = shared.folds.get(text.clone(), ptx::FOLD_ENTRY, |_| text);
-        Some(entry.map(|entry| Self { entry, kernel: fold, results }))
+        let entry = shared.folds.get(text.clone(), ptx::FOLD_ENTRY, |_| text)?;
+        Ok(Self { entry, kernel: fold })
     }
 
-    /// Reduces the tree above `n_chunks` chunks, whose results are in scratch memory.
-    fn launch(
+    /// Reduces the tree above `n_chunks` chunks, whose results are at an address, so many bytes behind the counters.
+    pub(super) fn launch(
         &self,
         shared: &Shared,
         stream: Stream,
-        params: &ParamBlock,
+        (words, before): (u64, u64),
         n_chunks: u64,
+        results: impl Iterator<Item = u64>,
     ) -> Result<()> {
         let threads = n_chunks.div_ceil(FOLDED) * LANES_PER_WARP;
         let blocks = threads.div_ceil(FOLD_THREADS.into());
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, FOLD_THREADS);
-        let words = params.words();
-        let results: Vec<(u64, u64)> = self.results.iter().map(|&word| (words[word], 1)).collect();
+        let results: Vec<(u64, u64)> = results.map(|address| (address, 1)).collect();
         let mut fold = ParamBlock::new(&self.kernel, n_chunks, &results);
-        for word in [WORD_SCRATCH, WORD_CHUNKS] {
-            fold.set(word, words[word]);
-        }
+        fold.set(WORD_SCRATCH, words);
+        fold.set(WORD_CHUNKS, n_chunks);
+        fold.set(WORD_LANE_BASE, before);
         shared.launch(stream, self.entry, grid, fold.words())
     }
 }

@@ -13,7 +13,8 @@
 //! | `toolkit.rs` | programs that show machine code, and where libraries are |
 //! | `headers.rs` | CUDA's headers: ours, and where others come from |
 //! | `halves.rs` | functions of one half float, by a table |
-//! | `errors.rs` | the words in which running kernels report indices out of bounds |
+//! | `reports.rs` | the words in which running kernels report, as indices out of bounds |
+//! | `ranges.rs` | some lanes of a launch, whose others run elsewhere |
 //! | `memory.rs` | the memory of a GPU |
 //! | `staging.rs` | pinned memory through which arrays come and go |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
@@ -32,7 +33,6 @@ mod cut;
 pub mod disk_cache;
 mod driver_library;
 mod entries;
-mod errors;
 mod gpu;
 mod halves;
 mod headers;
@@ -45,9 +45,12 @@ mod order;
 mod parts;
 mod primitive;
 mod ptx;
+mod ranges;
+mod reports;
 mod staging;
 mod toolkit;
 
+use std::any::Any;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,7 +73,8 @@ pub use self::ptx::{
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Executable, GpuBackend, LoadedModule, Memory, Outside};
-use crate::error::Result;
+use crate::convert::exactly;
+use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode};
 pub use driver_library::not_installed;
 
@@ -93,6 +97,13 @@ pub struct Survey {
     pub driver: String,
     /// For each number the GPU, or why it does not answer.
     pub gpus: Vec<std::result::Result<GpuInfo, String>>,
+    /// The first two, by number, that do not reach each other's memory by themselves.
+    pub apart: Option<[usize; 2]>,
+}
+
+/// How many GPUs the driver has; none if it does not start.
+pub fn n_gpus() -> u32 {
+    Driver::start().map_or(0, |driver| u32::try_from(driver.n_gpus).unwrap_or(0))
 }
 
 /// Asks the driver, which must be there ([`is_installed`]), without opening a GPU.
@@ -102,7 +113,10 @@ pub struct Survey {
 pub fn survey() -> std::result::Result<Survey, String> {
     let driver = Driver::start()?;
     let gpus = (0..driver.n_gpus).map(|number| driver.gpu(number)).collect();
-    Ok(Survey { driver: driver.version, gpus })
+    let pairs = (0..driver.n_gpus).flat_map(|other| (0..other).map(move |one| [one, other]));
+    let mut apart = pairs.filter(|&pair| driver.reach_each_other(pair) == Ok(false));
+    let apart = apart.next().map(|pair| pair.map(exactly::<usize>));
+    Ok(Survey { driver: driver.version, gpus, apart })
 }
 
 /// An NVIDIA GPU.
@@ -206,6 +220,23 @@ impl GpuBackend for Cuda {
 
     fn number(&self) -> u32 {
         self.gpu.number
+    }
+
+    fn meet(&self, other: &dyn GpuBackend) {
+        let other: &dyn Any = other;
+        if let Some(other) = other.downcast_ref::<Self>() {
+            self.gpu.reach(&other.gpu);
+            other.gpu.reach(&self.gpu);
+        }
+    }
+
+    fn bring(&self, target: u64, from: &dyn GpuBackend, source: u64, bytes: usize) -> Result<()> {
+        let from: &dyn Any = from;
+        let from = from.downcast_ref::<Self>().ok_or_else(|| Error::NoDevice {
+            name: self.gpu.short_name(),
+            reason: "it takes nothing of GPUs that are not NVIDIA's".into(),
+        })?;
+        self.gpu.bring(target, &from.gpu, source, bytes)
     }
 
     fn wait_for_everyone(&self) -> Result<()> {

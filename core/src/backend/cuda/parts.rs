@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cut::{Cut, Part, Source};
-use super::errors::Words;
 use super::launch::{Loaded, Shared, address_words, uses};
+use super::reports::Words;
 use crate::backend::{CodeStatistics, Executable, Failures, Launched, Running};
 use crate::convert::exactly;
 use crate::dtype::DType;

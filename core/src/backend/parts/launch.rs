@@ -72,13 +72,13 @@ impl Stage {
     }
 
     /// The parameters as a part has them.
-    fn at(&self, part: usize, params: &ParamBlock) -> ParamBlock {
+    fn at(&self, part: usize, params: &ParamBlock) -> Result<ParamBlock> {
         let mut own = params.clone();
         for buffer in 0..self.uses.len() {
-            let place = self.shared.memory.place(part, Self::address(params, buffer));
+            let place = self.shared.memory.place(part, Self::address(params, buffer))?;
             own.set(HEADER_WORDS + buffer, place);
         }
-        own
+        Ok(own)
     }
 
     /// Makes a part have what its lanes read, and the targets of scatters.
@@ -139,13 +139,17 @@ impl Stage {
         }
     }
 
+    /// The parameters as a part has them that runs all lanes, with what these read.
+    fn whole_at(&self, part: usize, params: &ParamBlock, n: u64) -> Result<ParamBlock> {
+        self.bring(part, params, &(0..n), true)?;
+        self.at(part, params)
+    }
+
     /// Each of some parts runs all lanes.
     fn run_whole(&self, parts: Range<usize>, params: &ParamBlock, n: u64) -> Result<Launched> {
-        for part in parts.clone() {
-            self.bring(part, params, &(0..n), true)?;
-        }
         // Memory is not asked for anything while a part is at work.
-        let own: Vec<ParamBlock> = parts.clone().map(|part| self.at(part, params)).collect();
+        let own = parts.clone().map(|part| self.whole_at(part, params, n));
+        let own = own.collect::<Result<Vec<ParamBlock>>>()?;
         let begin = |(part, own): (usize, ParamBlock)| self.codes[part].begin(own, n);
         let launched = all(parts.clone().zip(own).map(begin))?;
         self.wrote(parts, params, n);
@@ -162,8 +166,9 @@ impl Stage {
         for part in parts.clone().filter(own) {
             self.bring(part, params, &partition.lanes(part), false)?;
         }
-        let at = |part: usize| (part, self.at(part, params));
-        let blocks: Vec<(usize, ParamBlock)> = parts.clone().filter(own).map(at).collect();
+        let at = |part: usize| Ok((part, self.at(part, params)?));
+        let blocks = parts.clone().filter(own).map(at);
+        let blocks = blocks.collect::<Result<Vec<(usize, ParamBlock)>>>()?;
         let begin = |(part, block): (usize, ParamBlock)| {
             let code = self.codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");
@@ -178,10 +183,10 @@ impl Stage {
             let result = reduce::finish_covers(kind.op, kind.dtype, covers);
             let bytes = reduce::stored_bytes(kind.dtype, kind.stored, result);
             let address = Self::address(params, kind.buffer.index());
-            for part in parts.clone() {
-                memory.of(part).write(memory.place(part, address), &bytes)?;
+            for part in self.shared.for_small() {
+                memory.of(part).write(memory.place(part, address)?, &bytes)?;
             }
-            memory.wrote(parts.clone(), address, bytes.len() as u64);
+            memory.wrote(self.shared.for_small(), address, bytes.len() as u64);
         }
         Ok(lowest(&ran))
     }
@@ -192,8 +197,7 @@ impl Stage {
         let lacks = |(buffer, used): (usize, &Use)| {
             let reads = used.lanes || used.scattered || !used.gathers.is_empty();
             let address = Self::address(params, buffer);
-            let parts = 0..memory.parts();
-            let parts = if reads { parts } else { 0..0 };
+            let parts = if reads { self.shared.for_small() } else { 0..0 };
             parts.map(|part| memory.lacks(part, address)).max().unwrap_or(0)
         };
         self.uses.iter().enumerate().map(lacks).sum::<u64>() <= WORTH_ALL
@@ -260,7 +264,7 @@ impl Executable for Loaded {
         let Stage { shared, codes, .. } = &self.stage;
         let is_small = n < shared.whole;
         if is_small && self.stage.is_light(&params) {
-            return self.stage.run_whole(0..shared.memory.parts(), &params, n);
+            return self.stage.run_whole(shared.for_small(), &params, n);
         }
         if !is_small && codes.iter().all(|code| code.ranges().is_some()) {
             let failures = match &self.scatters {
@@ -272,6 +276,19 @@ impl Executable for Loaded {
             }
         }
         self.stage.run_whole(0..1, &params, n)
+    }
+
+    fn launch_all(&self, members: Arc<Vec<ParamBlock>>, n: u64) -> Result<Launched> {
+        let stage = &self.stage;
+        // Where one part runs what is small, it runs all members together.
+        if n >= stage.shared.whole || stage.shared.for_small() != (0..1) {
+            return self.launch_each(&members, n);
+        }
+        let own = members.iter().map(|params| stage.whole_at(0, params, n));
+        let own = own.collect::<Result<Vec<ParamBlock>>>()?;
+        let launched = stage.codes[0].launch_all(Arc::new(own), n)?;
+        members.iter().for_each(|params| stage.wrote(0..1, params, n));
+        Ok(launched)
     }
 
     fn nanoseconds(&self, n: u64) -> f64 {

@@ -1,7 +1,7 @@
 //! The memory of parts: a block has a place at each of them, and what each part has of it is known.
 //!
-//! A place is as long as all of the block, so lane numbers and indices mean the same at every part; what a part never
-//! touches the system does not give it. A part *has* bytes if its own are those of the block. What it lacks is brought
+//! A place is as long as all of the block, so lane numbers and indices mean the same at every part; it is made when a part
+//! first needs the block, and of memory of the host what a part never touches the system does not give it. A part *has* bytes if its own are those of the block. What it lacks is brought
 //! from one that has it, and then both have it, until the block is written.
 
 use std::collections::BTreeMap;
@@ -23,8 +23,8 @@ const SMALL: u64 = 1 << 20;
 /// A block.
 struct Block {
     bytes: u64,
-    /// Its address at each part; the first is the one that the session knows.
-    places: Vec<u64>,
+    /// Its address at each part that has needed it; the first is the one that the session knows.
+    places: Vec<Option<u64>>,
     /// What each part has.
     has: Vec<Spans>,
     /// Elements that were set to one value, which each part can write by itself.
@@ -56,6 +56,19 @@ pub(super) struct Place {
 type Found<'a> = (&'a mut Block, u64);
 
 impl Block {
+    /// Its address at a part, made if it is not there.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn place(&mut self, part: usize, memory: &dyn Memory) -> Result<u64> {
+        if let Some(place) = self.places[part] {
+            return Ok(place);
+        }
+        let place = memory.alloc_raw(exactly(self.bytes)).ok_or_else(|| exhausted(self.bytes))?;
+        self.places[part] = Some(place);
+        Ok(place)
+    }
+
     /// Every part has the range no longer, but for those that say so afterwards.
     fn forget(&mut self, range: &Range<u64>) {
         self.has.iter_mut().for_each(|has| has.remove(range));
@@ -95,7 +108,11 @@ impl PartMemory {
     /// # Errors
     /// `Interrupted`, `OutOfMemory`, a failure of a part.
     pub(super) fn transfer(&self, from: Place, to: Place, bytes: u64) -> Result<()> {
-        if Arc::ptr_eq(&self.devices[from.part], &self.devices[to.part]) {
+        let [source, target] = [from, to].map(|place| &self.devices[place.part]);
+        if let (Some(source), Some(target)) = (source.gpu(), target.gpu()) {
+            return target.bring(to.address, source, from.address, exactly(bytes));
+        }
+        if Arc::ptr_eq(source, target) {
             return in_pieces(bytes, |first, n| {
                 let n = exactly::<usize>(n);
                 self.of(to.part).copy(to.address + first, from.address + first, n)
@@ -125,10 +142,22 @@ impl PartMemory {
     }
 
     /// Where a part has what the session knows by an address.
-    pub(super) fn place(&self, part: usize, address: u64) -> u64 {
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    pub(super) fn place(&self, part: usize, address: u64) -> Result<u64> {
         let mut blocks = self.lock();
         let (block, offset) = Self::find(&mut blocks, address);
-        block.places[part] + offset
+        Ok(block.place(part, self.of(part))? + offset)
+    }
+
+    /// The memories of the parts that have a place for what the session knows by an address, and where.
+    fn places(&self, address: u64) -> Vec<(&dyn Memory, u64)> {
+        let mut blocks = self.lock();
+        let (block, offset) = Self::find(&mut blocks, address);
+        let there =
+            |(part, place): (usize, &Option<u64>)| Some((self.of(part), (*place)? + offset));
+        block.places.iter().enumerate().filter_map(there).collect()
     }
 
     /// Makes a part have bytes from an address on; how many were moved.
@@ -170,16 +199,18 @@ impl PartMemory {
         }
         let mut wanted = Spans::default();
         missing.into_iter().for_each(|span| wanted.add(span));
-        if wanted.bytes() >= SMALL {
+        // A GPU has given what there is to give when the place was made.
+        if wanted.bytes() >= SMALL && self.devices[part].gpu().is_none() {
             let left = self.of(part).capacity().bytes;
             if left < wanted.bytes() {
                 return Err(exhausted(wanted.bytes()));
             }
         }
         let memory = self.of(part);
+        let start = block.place(part, memory)?;
         for fill in block.fills.clone() {
             for span in wanted.within(&fill.span) {
-                let place = block.places[part] + span.start;
+                let place = start + span.start;
                 let n = (span.end - span.start) / fill.width as u64;
                 in_pieces(n, |first, n| {
                     memory.fill(place + first * fill.width as u64, fill.pattern, fill.width, n)
@@ -190,11 +221,14 @@ impl PartMemory {
         }
         let mut moved = 0;
         for other in (0..self.parts()).filter(|&other| other != part) {
+            // Who has some of it has a place.
+            let Some(source) = block.places[other] else { continue };
             for span in
                 wanted.iter().flat_map(|span| block.has[other].within(&span)).collect::<Vec<_>>()
             {
-                let place = |part| Place { part, address: block.places[part] + span.start };
-                self.transfer(place(other), place(part), span.end - span.start)?;
+                let from = Place { part: other, address: source + span.start };
+                let to = Place { part, address: start + span.start };
+                self.transfer(from, to, span.end - span.start)?;
                 moved += span.end - span.start;
                 wanted.remove(&span);
                 block.has[part].add(span);
@@ -249,33 +283,37 @@ impl PartMemory {
         block.has.iter().map(of).collect()
     }
 
-    /// Gives places back.
-    fn free_places(&self, places: impl Iterator<Item = u64>, bytes: usize) {
-        let devices = self.devices.iter();
-        devices.zip(places).for_each(|(device, place)| device.memory().free_raw(place, bytes));
+    /// A new block with a place at the first part.
+    fn add(&self, address: u64, bytes: usize) -> MutexGuard<'_, BTreeMap<u64, Block>> {
+        let mut places = vec![None; self.parts()];
+        places[0] = Some(address);
+        let has = vec![Spans::default(); self.parts()];
+        let block = Block { bytes: bytes as u64, places, has, fills: Vec::new() };
+        let mut blocks = self.lock();
+        blocks.insert(address, block);
+        blocks
+    }
+
+    /// Forgets a block, and gives its places back from a part on.
+    fn remove(&self, address: u64, first: usize) {
+        let Some(block) = self.lock().remove(&address) else { return };
+        for (device, place) in self.devices.iter().zip(block.places).skip(first) {
+            place
+                .into_iter()
+                .for_each(|place| device.memory().free_raw(place, exactly(block.bytes)));
+        }
     }
 }
 
 impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
-        let mut places = Vec::with_capacity(self.parts());
-        for device in &self.devices {
-            let Some(place) = device.memory().alloc_raw(bytes) else {
-                self.free_places(places.into_iter(), bytes);
-                return None;
-            };
-            places.push(place);
-        }
-        let address = places[0];
-        let has = vec![Spans::default(); self.parts()];
-        let block = Block { bytes: bytes as u64, places, has, fills: Vec::new() };
-        self.lock().insert(address, block);
+        let address = self.of(0).alloc_raw(bytes)?;
+        drop(self.add(address, bytes));
         Some(address)
     }
 
-    fn free_raw(&self, address: u64, bytes: usize) {
-        let block = self.lock().remove(&address);
-        self.free_places(block.into_iter().flat_map(|block| block.places), bytes);
+    fn free_raw(&self, address: u64, _: usize) {
+        self.remove(address, 0);
     }
 
     fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
@@ -299,7 +337,7 @@ impl Memory for PartMemory {
         let (from, offset) = Self::find(&mut blocks, source);
         let range = offset..offset + bytes as u64;
         let has: Vec<Vec<Range<u64>>> = from.has.iter().map(|has| has.within(&range)).collect();
-        let places: Vec<u64> = from.places.clone();
+        let places = from.places.clone();
         let fills = from.fills.clone();
         let (to, start) = Self::find(&mut blocks, target);
         let there = |span: &Range<u64>| span.start - offset + start..span.end - offset + start;
@@ -307,8 +345,10 @@ impl Memory for PartMemory {
         for (part, spans) in has.into_iter().enumerate() {
             for span in spans {
                 let target = there(&span);
-                let [to_place, from_place] =
-                    [to.places[part] + target.start, places[part] + span.start];
+                // Who has some of it has a place.
+                let Some(place) = places[part] else { continue };
+                let to_place = to.place(part, self.of(part))? + target.start;
+                let from_place = place + span.start;
                 let n = exactly::<usize>(span.end - span.start);
                 self.of(part).copy(to_place, from_place, n)?;
                 to.has[part].add(target);
@@ -325,7 +365,7 @@ impl Memory for PartMemory {
 
     fn write(&self, target: u64, source: &[u8]) -> Result<()> {
         let bytes = source.len() as u64;
-        self.of(0).write(self.place(0, target), source)?;
+        self.of(0).write(self.place(0, target)?, source)?;
         self.wrote(0..1, target, bytes);
         Ok(())
     }
@@ -350,10 +390,11 @@ impl Memory for PartMemory {
             }
         }
         for part in 0..self.parts() {
+            let Some(place) = block.places[part] else { continue };
             for span in
                 wanted.iter().flat_map(|span| block.has[part].within(&span)).collect::<Vec<_>>()
             {
-                self.of(part).read(block.places[part] + span.start, &mut target[within(&span)])?;
+                self.of(part).read(place + span.start, &mut target[within(&span)])?;
                 wanted.remove(&span);
             }
         }
@@ -362,6 +403,26 @@ impl Memory for PartMemory {
             target[within(&span)].fill(0);
         }
         Ok(())
+    }
+
+    fn is_ready(&self, address: u64) -> bool {
+        self.places(address).into_iter().all(|(memory, place)| memory.is_ready(place))
+    }
+
+    fn wait(&self, address: u64) -> Result<()> {
+        self.places(address).into_iter().try_for_each(|(memory, place)| memory.wait(place))
+    }
+
+    fn borrow_block(&self, address: u64, bytes: usize) {
+        self.of(0).borrow_block(address, bytes);
+        let mut blocks = self.add(address, bytes);
+        let (block, _) = Self::find(&mut blocks, address);
+        block.has[0].add(0..bytes as u64);
+    }
+
+    fn return_block(&self, address: u64) {
+        self.remove(address, 1);
+        self.of(0).return_block(address);
     }
 
     fn bring_here(&self, address: u64, bytes: u64) -> Result<()> {

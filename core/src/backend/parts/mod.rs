@@ -4,6 +4,7 @@
 //! of the whole launch, parts begin at borders of the tree of reductions, and what a part reads of others is brought to
 //! it before (`memory.rs`), found from the expressions of indices (`windows.rs`): so the bits are those of one part.
 
+mod gpus;
 mod launch;
 mod memory;
 mod partition;
@@ -16,15 +17,16 @@ mod working;
 
 use std::sync::Arc;
 
-use self::memory::PartMemory;
-use self::shared::{Exchanged, Shared};
+use self::shared::Shared;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, Memory};
+use super::{Backend, Executable, GpuBackend, Memory};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
 /// Lanes from which on arrays are split; shorter ones are whole at every part.
 pub(super) const WHOLE: u64 = 1 << 16;
+/// The same of GPUs, which run so many lanes at once; shorter ones are at the first.
+pub(super) const WHOLE_ON_GPUS: u64 = 1 << 21;
 
 /// One device of several, or of parts of the memory and the time of one.
 pub struct Parts {
@@ -41,18 +43,20 @@ impl Parts {
     /// Devices as parts of one that users call so; the first is here.
     pub fn over(name: &str, devices: Vec<Arc<dyn Backend>>, whole: u64) -> Self {
         // The first word is what users call it.
-        let name = devices[0].name().replacen("cpu", name, 1);
-        let memory = PartMemory::new(devices.clone());
-        Self {
-            name,
-            shared: Arc::new(Shared { devices, memory, whole, exchanged: Exchanged::default() }),
-        }
+        let first = devices[0].name();
+        let own = first.split(' ').next().unwrap_or_default();
+        let name = first.replacen(own, name, 1);
+        Self { name, shared: Arc::new(Shared::new(devices, whole)) }
     }
 }
 
 impl Backend for Parts {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    fn gpu(&self) -> Option<&dyn GpuBackend> {
+        self.shared.are_gpus().then_some(self)
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {

@@ -90,9 +90,11 @@ impl Rows {
 pub(super) fn run(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
     let is_small = arrays(call).all(|array| array.size < shared.whole);
     match Rows::of(call) {
-        _ if is_small => run_whole(shared, call, 0..shared.memory.parts(), room),
+        _ if is_small => run_whole(shared, call, shared.for_small(), room),
         Some(rows) if rows.n > 1 => run_rows(shared, call, &rows, room),
-        _ if call.primitive == Primitive::TrueLanes => find_true_lanes(shared, call, room),
+        _ if call.primitive == Primitive::TrueLanes && !shared.are_gpus() => {
+            find_true_lanes(shared, call, room)
+        }
         _ => run_whole(shared, call, 0..1, room),
     }
 }
@@ -118,9 +120,11 @@ fn run_whole(
             shared.exchanged.add(memory.bring(part, array.address, 0..array.bytes())?);
         }
         let mut own = call.clone();
-        let operands = own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag);
-        operands.for_each(|array| array.address = memory.place(part, array.address));
-        shared.devices[part].run_primitive(&own, room)?;
+        for array in own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag) {
+            array.address = memory.place(part, array.address)?;
+        }
+        let device = &shared.devices[part];
+        shared.with_room(part, room, |room| device.run_primitive(&own, room))?;
     }
     for result in results(call) {
         memory.wrote(parts.clone(), result.address, result.bytes());
@@ -141,17 +145,21 @@ fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) 
         let own = |array: &MemoryArray, row: Option<u64>| {
             let lanes = row.map_or(0..array.size, |row| own_rows.start * row..own_rows.end * row);
             let width = array.dtype.bytes() as u64;
-            let address = memory.place(part, array.address) + lanes.start * width;
-            (MemoryArray { address, size: lanes.end - lanes.start, ..*array }, lanes.start * width)
+            let address = memory.place(part, array.address)? + lanes.start * width;
+            let own = MemoryArray { address, size: lanes.end - lanes.start, ..*array };
+            Ok((own, lanes.start * width))
         };
         let mut call = call.clone();
         for (array, &row) in call.operands.iter_mut().zip(&rows.operands) {
-            let (own, start) = own(array, row);
+            let (own, start) = own(array, row)?;
             shared.exchanged.add(memory.bring(part, array.address, start..start + own.bytes())?);
             *array = own;
         }
-        call.results_mut().for_each(|array| *array = own(array, Some(rows.result)).0);
-        shared.devices[part].run_primitive(&call, room)?;
+        for array in call.results_mut() {
+            *array = own(array, Some(rows.result))?.0;
+        }
+        let device = &shared.devices[part];
+        shared.with_room(part, room, |room| device.run_primitive(&call, room))?;
     }
     for result in results(call) {
         let lanes = (0..parts).map(|part| {
@@ -180,7 +188,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
         }
         let device = memory.of(part);
         shared.exchanged.add(memory.bring(part, mask.address, lanes.clone())?);
-        let address = memory.place(part, mask.address) + lanes.start;
+        let address = memory.place(part, mask.address)? + lanes.start;
         let mut n_true = 0;
         in_blocks(n, &mut block, 1, |first, block| {
             device.read(address + first, block)?;
@@ -194,7 +202,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
         if n_true > 0 {
             shared.devices[part].run_primitive(&own, room)?;
         }
-        let place = memory.place(part, result.address) + n_before * width;
+        let place = memory.place(part, result.address)? + n_before * width;
         in_blocks(n_true, &mut block, width, |first, block| {
             device.read(numbers.address + first * width, block)?;
             for number in block.chunks_exact_mut(exactly::<usize>(width)) {

@@ -128,6 +128,10 @@ impl Scatters {
         if self.may_copy(params, n) {
             return self.run_copies(stage, params, n).map(Some);
         }
+        if self.shared.are_gpus() {
+            // Lanes would go over the host.
+            return Ok(None);
+        }
         if self.routed.get().is_none() {
             let routed = Routed::of(&self.shared, stage.kernel(), self.mode)?;
             // Another thread's is as good.
@@ -165,7 +169,7 @@ impl Scatters {
             memory.changed(0..1, address);
             let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
-                let place = memory.place(part, address);
+                let place = memory.place(part, address)?;
                 let elements = params.words()[step.length];
                 memory.of(part).fill(place, bits, step.dtype.bytes(), elements)?;
             }
@@ -183,10 +187,10 @@ impl Scatters {
             let [sums, brought] =
                 [Working::of(memory.of(0), bytes)?, Working::of(memory.of(0), bytes)?];
             for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
-                let place = |part| Place { part, address: memory.place(part, address) };
+                let place = |part| Ok(Place { part, address: memory.place(part, address)? });
                 let here = Place { part: 0, address: brought.address };
-                memory.transfer(place(part), here, bytes as u64)?;
-                let first = place(0).address;
+                memory.transfer(place(part)?, here, bytes as u64)?;
+                let first = place(0)?.address;
                 let buffers = [first, brought.address, sums.address];
                 let buffers = buffers.map(|address| (address, elements));
                 run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
@@ -357,7 +361,7 @@ impl Kept {
                     let (indices, values) = &packets[owner];
                     memory.of(owner).write(indices.address, &bin.indices)?;
                     memory.of(owner).write(values.address, &bin.values)?;
-                    let place = memory.place(owner, target);
+                    let place = memory.place(owner, target)?;
                     let buffers = [
                         (indices.address, bin.lanes),
                         (values.address, bin.lanes),
@@ -390,7 +394,7 @@ impl Kept {
         let n = exactly::<usize>(lanes.end - lanes.start);
         let read = |buffer: BufferIndex, width: usize, to: &mut Vec<u8>| {
             to.resize(n * width, 0);
-            let place = memory.place(part, Stage::address(params, buffer.index()));
+            let place = memory.place(part, Stage::address(params, buffer.index()))?;
             memory.of(part).read(place + lanes.start * width as u64, to)
         };
         read(self.index.0, self.index.1.bytes(), &mut packet.indices)?;

@@ -210,7 +210,7 @@ impl Gpu {
     }
 
     /// Marks what a stream was given so far.
-    fn mark(&self, number: usize) -> Result<()> {
+    pub(super) fn mark(&self, number: usize) -> Result<()> {
         self.enter()?;
         let Streams { handles, events, .. } = &self.streams;
         // SAFETY: both handles are ours.
@@ -220,9 +220,14 @@ impl Gpu {
 
     /// Has a stream wait for the last mark of another.
     fn wait_for_mark(&self, number: usize, other: usize) -> Result<()> {
-        let Streams { handles, events, .. } = &self.streams;
-        // SAFETY: both handles are ours.
-        let waits = unsafe { sys::cuStreamWaitEvent(handles[number], events[other], 0) };
+        self.wait_for_mark_of(self, number, other)
+    }
+
+    /// Has a stream wait for the last mark of one of another GPU.
+    pub(super) fn wait_for_mark_of(&self, gpu: &Self, number: usize, other: usize) -> Result<()> {
+        let (stream, event) = (self.streams.handles[number], gpu.streams.events[other]);
+        // SAFETY: the handles belong to GPUs that live.
+        let waits = unsafe { sys::cuStreamWaitEvent(stream, event, 0) };
         self.check("ordering work", waits)
     }
 
@@ -276,6 +281,14 @@ impl Gpu {
             self.streams.order().is_done(ticket);
         }
         Ok(())
+    }
+
+    /// Waits for work.
+    ///
+    /// # Errors
+    /// `Interrupted`, and the work goes on; a failure of it.
+    pub(in super::super) fn wait_for_ticket(&self, ticket: Ticket) -> Result<()> {
+        self.wait_for_all(std::iter::once(ticket))
     }
 
     /// Waits until what was given so far has written a block.

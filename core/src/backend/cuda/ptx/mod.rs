@@ -73,6 +73,7 @@ pub(super) use self::primitive::TRAP_ENTRY;
 pub use self::primitive::{Step, lower_step, lower_trap};
 pub use self::private::private_target;
 pub use self::product::{Parts as ProductParts, Product as ProductCode, Size as ProductSize};
+pub(super) use self::reduce::cover_of;
 pub use self::reduce::{FOLDED, fold_of, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{BATCH, CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};

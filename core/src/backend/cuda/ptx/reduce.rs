@@ -18,8 +18,11 @@
 //! launched behind it, reduces the tree above, whose nodes have [`FOLDED`] children: a warp combines the words of
 //! a node, neighbours first, leaves the result among the words of the next level, which follow, and counts
 //! itself at the counter of the node there. The last warp to count goes on with that node. Counters
-//! lie before the scratch words, the first next to them, and are 0 between launches. Which warp goes on
+//! lie before the scratch words of the launch, the first next to them, and are 0 between launches. Which warp goes on
 //! differs from run to run, what it computes does not.
+//!
+//! Of a launch that runs some chunks of more, the fold combines those of a subtree at a time ([`cover_of`]), whose words
+//! begin as many bytes behind the counters as its lane base says.
 //!
 //! Chunks do not count themselves: that is a wait of a microsecond for each, a tenth of what a sum takes.
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -167,7 +170,8 @@ impl Lowering<'_> {
     fn reduce_tree(&mut self) {
         let reductions: Vec<Reduction> = self.kernel.reductions().collect();
         let n = 8 * reductions.len() as u64;
-        let [words, count] = [WORD_SCRATCH, WORD_CHUNKS].map(|it| self.word(it));
+        let [words, count, before] =
+            [WORD_SCRATCH, WORD_CHUNKS, WORD_LANE_BASE].map(|it| self.word(it));
         let w = &mut self.writer;
         let [thread, node] = ["thread", "node"].map(|name| w.special(name));
         let first = w.enter_warp(thread, node, FOLDED, count);
@@ -176,7 +180,8 @@ impl Lowering<'_> {
         let [follows, done] = [(); 2].map(|()| w.temporary(Class::Pred));
         let (level, told, result) = (w.new_label(), w.new_label(), w.new_label());
         ptx!(w, "setp.ne.u64 {follows}, {thread}, 0");
-        ptx!(w, "sub.u64 {counters}, {words}, 4");
+        ptx!(w, "sub.u64 {counters}, {words}, {before}");
+        ptx!(w, "sub.u64 {counters}, {counters}, 4");
         w.put_label(level);
         ptx!(w, "shl.b64 {first}, {node}, {}", FOLDED.ilog2());
         ptx!(w, "mad.lo.u64 {first}, {thread}, {WORDS}, {first}");
@@ -256,7 +261,22 @@ pub fn fold_of(kernel: &Kernel) -> Kernel {
         let Code::Reduce { op, .. } = inst.code else { return None };
         Some((op, kernel.dtype(inst.arg(0)), inst.dtype))
     });
-    let reductions: Vec<(ReduceOp, DType, DType)> = reductions.collect();
+    fold(kernel, &reductions.collect::<Vec<_>>())
+}
+
+/// The same for some of the chunks, whose results go on as they are: f16 rounds where all have come together.
+pub(in super::super) fn cover_of(kernel: &Kernel) -> Kernel {
+    let legal = legalise(kernel);
+    let reductions = legal.writes().filter_map(|(_, inst)| {
+        let Code::Reduce { op, .. } = inst.code else { return None };
+        let lane = legal.dtype(inst.arg(0));
+        Some((op, lane, result_type(op, lane)))
+    });
+    fold(kernel, &reductions.collect::<Vec<_>>())
+}
+
+/// A fold of reductions, each of a type of lanes, stored as another.
+fn fold(kernel: &Kernel, reductions: &[(ReduceOp, DType, DType)]) -> Kernel {
     let inst = |code, dtype, arg| Inst { code, dtype, args: [arg, None, None], serial: 0 };
     let lanes = reductions.iter().map(|&(_, lane, _)| inst(Code::Constant(0), lane, None));
     let write = |(number, &(op, _, stored)): (u32, &(ReduceOp, DType, DType))| {
@@ -270,7 +290,7 @@ pub fn fold_of(kernel: &Kernel) -> Kernel {
         anywhere: false,
     };
     Kernel {
-        insts: lanes.chain((0..).zip(&reductions).map(write)).collect(),
+        insts: lanes.chain((0..).zip(reductions).map(write)).collect(),
         n_uniform: 0,
         first_write: reductions.len(),
         buffers: reductions.iter().map(buffer).collect(),

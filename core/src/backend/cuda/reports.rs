@@ -1,5 +1,5 @@
-//! The words in which running kernels report indices out of bounds: host memory that the GPU writes, so
-//! that nothing has to be copied where nothing failed.
+//! The words in which running kernels report: indices out of bounds, and what parts of a launch reduced. They are host
+//! memory that the GPU writes, so nothing has to be copied, least of all where nothing failed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ use crate::ir::kernel::{Kernel, NO_ERROR};
 const SLAB: usize = 1 << 14;
 
 /// Hands out words for launches.
-pub(super) struct ErrorWords {
+pub(super) struct ReportWords {
     gpu: Arc<Gpu>,
     /// The words handed out last, and how many of them.
     slab: Mutex<Option<(Arc<Mapped>, usize)>>,
@@ -28,20 +28,34 @@ pub(super) struct Words {
     /// Type of the index of each access.
     accesses: Vec<DType>,
     pieces: usize,
-    /// Lanes of a piece.
+    /// The first lane, and lanes of a piece.
+    first_lane: u64,
     piece: u64,
     /// The launch, once it was given to a stream.
     launch: Option<Ticket>,
 }
 
-impl ErrorWords {
+impl ReportWords {
     pub(super) fn new(gpu: Arc<Gpu>) -> Self {
         Self { gpu, slab: Mutex::default() }
     }
 
-    /// Words for a launch in pieces, all without an error.
-    pub(super) fn take(&self, accesses: &[DType], pieces: usize, piece: u64) -> Result<Words> {
+    /// Words for a launch in pieces from a lane on, all without an error.
+    pub(super) fn take(
+        &self,
+        accesses: &[DType],
+        first_lane: u64,
+        pieces: usize,
+        piece: u64,
+    ) -> Result<Words> {
         let n = accesses.len() * pieces * WORDS_PER_ACCESS;
+        let (slab, first) = self.take_words(n, NO_ERROR)?;
+        let accesses = accesses.to_vec();
+        Ok(Words { slab, first, accesses, pieces, first_lane, piece, launch: None })
+    }
+
+    /// So many words of a value, which nobody else has: those from a number on.
+    pub(super) fn take_words(&self, n: usize, value: u64) -> Result<(Arc<Mapped>, usize)> {
         let mut slab = self.slab.lock().unwrap_or_else(PoisonError::into_inner);
         let room = slab.as_ref().is_some_and(|(words, used)| used + n <= words.len());
         if !room {
@@ -50,9 +64,8 @@ impl ErrorWords {
         let (words, used) = slab.as_mut().expect("internal error: a slab was just made");
         let first = *used;
         *used += n;
-        (first..first + n).for_each(|word| words.set(word, NO_ERROR));
-        let (slab, accesses, launch) = (words.clone(), accesses.to_vec(), None);
-        Ok(Words { slab, first, accesses, pieces, piece, launch })
+        (first..first + n).for_each(|word| words.set(word, value));
+        Ok((words.clone(), first))
     }
 }
 
@@ -90,8 +103,9 @@ impl Words {
 impl Running for Words {
     fn failures(&self) -> Failures {
         let failure = |access| {
-            (0..self.pieces)
-                .find_map(|piece| self.failure(piece, access, piece as u64 * self.piece))
+            (0..self.pieces).find_map(|piece| {
+                self.failure(piece, access, self.first_lane + piece as u64 * self.piece)
+            })
         };
         (0..self.accesses.len()).map(failure).collect()
     }
