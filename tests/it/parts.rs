@@ -101,6 +101,12 @@ fn programs_agree_over_gpus() {
         let choice = DeviceChoice::Gpus(gpus.parse().unwrap(), 1);
         let runtime = Runtime::new(choice, 1, None).unwrap();
         check_on(&runtime, &choice.to_string());
+        // Of long arrays each GPU has memory for its lanes only.
+        let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
+        for seed in 0..number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 10 {
+            let program = generate(9_500_000 + seed, Values::Bounded);
+            check(&program, 4 * LARGE[1], &session, &format!("{choice}: seed {seed}"));
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 43] = [
+const UNSAFE: [(&str, &str); 45] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -24,8 +24,10 @@ const UNSAFE: [(&str, &str); 43] = [
     ("core/src/backend/interp/memory_steps.rs", "lanes and buffers by pointer"),
     ("core/src/backend/interp/steps.rs", "lanes by pointer, instruction sets"),
     ("core/src/backend/cuda/gpu/foreign.rs", "a C library"),
+    ("core/src/backend/cuda/gpu/link.rs", "a C library"),
     ("core/src/backend/cuda/gpu/peers.rs", "a C library"),
     ("core/src/backend/cuda/gpu/signal.rs", "a C library"),
+    ("core/src/backend/cuda/gpu/sparse.rs", "a C library"),
     ("core/src/backend/cuda/gpu/streams.rs", "a C library"),
     ("core/src/backend/cuda/nvrtc.rs", "a C library"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),

@@ -508,6 +508,17 @@ pub trait Memory: Send + Sync {
     fn alloc_raw(&self, bytes: usize) -> Option<u64>;
     /// Gives a block back.
     fn free_raw(&self, address: u64, bytes: usize);
+    /// A block whose bytes have memory when [`Memory::back`] has been asked for them, or `None` if the device refuses.
+    fn reserve_raw(&self, bytes: usize) -> Option<u64> {
+        self.alloc_raw(bytes)
+    }
+    /// Has bytes of a block that was reserved be there, zeroed if nobody asked before; whether there is so much memory.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn back(&self, _block: u64, _bytes: Range<u64>) -> Result<bool> {
+        Ok(true)
+    }
     /// Writes `n` elements of `bytes` bytes each, all with the low bits of `pattern`.
     ///
     /// # Errors

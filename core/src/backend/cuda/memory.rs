@@ -1,5 +1,6 @@
 //! The memory of a GPU.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gpu::{Gpu, Stream};
@@ -46,7 +47,19 @@ impl Memory for GpuMemory {
 
     fn free_raw(&self, address: u64, _bytes: usize) {
         self.gpu.remove_block(address);
-        self.gpu.free(address);
+        if !self.gpu.release(address) {
+            self.gpu.free(address);
+        }
+    }
+
+    fn reserve_raw(&self, bytes: usize) -> Option<u64> {
+        let Some(address) = self.gpu.reserve(bytes) else { return self.alloc_raw(bytes) };
+        self.gpu.add_block(address, bytes);
+        Some(address)
+    }
+
+    fn back(&self, block: u64, bytes: Range<u64>) -> Result<bool> {
+        self.gpu.back(block, bytes)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a pattern")]

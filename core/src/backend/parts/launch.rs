@@ -19,6 +19,9 @@ use crate::ir::legal::legalise;
 /// Bytes that all parts get of what a small launch reads; where it reads more, one part runs it.
 const WORTH_ALL: u64 = 1 << 20;
 
+/// Lanes come in as many at least: by the index of some behind the last a GPU may read, too, what is in bounds.
+const BEYOND: u64 = 256;
+
 /// What a kernel does with a buffer.
 #[derive(Clone, Debug, Default)]
 struct Use {
@@ -71,11 +74,18 @@ impl Stage {
         params.words()[HEADER_WORDS + buffer]
     }
 
-    /// The parameters as a part has them.
-    fn at(&self, part: usize, params: &ParamBlock) -> Result<ParamBlock> {
+    /// The parameters as a part has them that runs these lanes, with memory for what they write.
+    fn at(&self, part: usize, params: &ParamBlock, lanes: &Range<u64>) -> Result<ParamBlock> {
         let mut own = params.clone();
-        for buffer in 0..self.uses.len() {
-            let place = self.shared.memory.place(part, Self::address(params, buffer))?;
+        for (buffer, used) in self.uses.iter().enumerate() {
+            let width = used.width as u64;
+            let bytes = match used {
+                Use { scattered: true, .. } => 0..u64::MAX,
+                Use { stored: true, .. } => lanes.start * width..lanes.end * width,
+                Use { reduced: true, .. } => 0..width,
+                _ => 0..0,
+            };
+            let place = self.shared.memory.place(part, Self::address(params, buffer), bytes)?;
             own.set(HEADER_WORDS + buffer, place);
         }
         Ok(own)
@@ -112,8 +122,10 @@ impl Stage {
                 // What is not known to be shorter ends where its block does.
                 let length = self.kernel.length_word(BufferIndex(exactly(buffer)));
                 let length = length.map_or(u64::MAX / width, |word| params.words()[word]);
-                let values =
-                    values.get_or_insert_with(|| Values::of(&self.kernel, params.words(), lanes));
+                let values = values.get_or_insert_with(|| {
+                    let beyond = lanes.start..lanes.end.next_multiple_of(BEYOND);
+                    Values::of(&self.kernel, params.words(), &beyond)
+                });
                 for elements in values.elements(index, length) {
                     bring(elements)?;
                 }
@@ -142,7 +154,7 @@ impl Stage {
     /// The parameters as a part has them that runs all lanes, with what these read.
     fn whole_at(&self, part: usize, params: &ParamBlock, n: u64) -> Result<ParamBlock> {
         self.bring(part, params, &(0..n), true)?;
-        self.at(part, params)
+        self.at(part, params, &(0..n))
     }
 
     /// Each of some parts runs all lanes.
@@ -166,7 +178,7 @@ impl Stage {
         for part in parts.clone().filter(own) {
             self.bring(part, params, &partition.lanes(part), false)?;
         }
-        let at = |part: usize| Ok((part, self.at(part, params)?));
+        let at = |part: usize| Ok((part, self.at(part, params, &partition.lanes(part))?));
         let blocks = parts.clone().filter(own).map(at);
         let blocks = blocks.collect::<Result<Vec<(usize, ParamBlock)>>>()?;
         let begin = |(part, block): (usize, ParamBlock)| {
@@ -184,7 +196,8 @@ impl Stage {
             let bytes = reduce::stored_bytes(kind.dtype, kind.stored, result);
             let address = Self::address(params, kind.buffer.index());
             for part in self.shared.for_small() {
-                memory.of(part).write(memory.place(part, address)?, &bytes)?;
+                let place = memory.place(part, address, 0..bytes.len() as u64)?;
+                memory.of(part).write(place, &bytes)?;
             }
             memory.wrote(self.shared.for_small(), address, bytes.len() as u64);
         }

@@ -56,17 +56,18 @@ pub(super) struct Place {
 type Found<'a> = (&'a mut Block, u64);
 
 impl Block {
-    /// Its address at a part, made if it is not there.
+    /// Its address at a part, where these bytes of it have memory.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    fn place(&mut self, part: usize, memory: &dyn Memory) -> Result<u64> {
-        if let Some(place) = self.places[part] {
-            return Ok(place);
-        }
-        let place = memory.alloc_raw(exactly(self.bytes)).ok_or_else(|| exhausted(self.bytes))?;
+    fn room(&mut self, part: usize, memory: &dyn Memory, bytes: &Range<u64>) -> Result<u64> {
+        let place = match self.places[part] {
+            Some(place) => place,
+            None => memory.reserve_raw(exactly(self.bytes)).ok_or_else(|| exhausted(self.bytes))?,
+        };
         self.places[part] = Some(place);
-        Ok(place)
+        let is_there = memory.back(place, bytes.start..bytes.end.min(self.bytes))?;
+        if is_there { Ok(place) } else { Err(exhausted(bytes.end - bytes.start)) }
     }
 
     /// Every part has the range no longer, but for those that say so afterwards.
@@ -141,14 +142,15 @@ impl PartMemory {
         (block, offset)
     }
 
-    /// Where a part has what the session knows by an address.
+    /// Where a part has what the session knows by an address, with memory for these bytes from there on.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(super) fn place(&self, part: usize, address: u64) -> Result<u64> {
+    pub(super) fn place(&self, part: usize, address: u64, bytes: Range<u64>) -> Result<u64> {
         let mut blocks = self.lock();
         let (block, offset) = Self::find(&mut blocks, address);
-        Ok(block.place(part, self.of(part))? + offset)
+        let bytes = offset.saturating_add(bytes.start)..offset.saturating_add(bytes.end);
+        Ok(block.room(part, self.of(part), &bytes)? + offset)
     }
 
     /// The memories of the parts that have a place for what the session knows by an address, and where.
@@ -207,7 +209,7 @@ impl PartMemory {
             }
         }
         let memory = self.of(part);
-        let start = block.place(part, memory)?;
+        let start = block.room(part, memory, range)?;
         for fill in block.fills.clone() {
             for span in wanted.within(&fill.span) {
                 let place = start + span.start;
@@ -307,7 +309,7 @@ impl PartMemory {
 
 impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
-        let address = self.of(0).alloc_raw(bytes)?;
+        let address = self.of(0).reserve_raw(bytes)?;
         drop(self.add(address, bytes));
         Some(address)
     }
@@ -347,7 +349,7 @@ impl Memory for PartMemory {
                 let target = there(&span);
                 // Who has some of it has a place.
                 let Some(place) = places[part] else { continue };
-                let to_place = to.place(part, self.of(part))? + target.start;
+                let to_place = to.room(part, self.of(part), &target)? + target.start;
                 let from_place = place + span.start;
                 let n = exactly::<usize>(span.end - span.start);
                 self.of(part).copy(to_place, from_place, n)?;
@@ -365,7 +367,7 @@ impl Memory for PartMemory {
 
     fn write(&self, target: u64, source: &[u8]) -> Result<()> {
         let bytes = source.len() as u64;
-        self.of(0).write(self.place(0, target)?, source)?;
+        self.of(0).write(self.place(0, target, 0..bytes)?, source)?;
         self.wrote(0..1, target, bytes);
         Ok(())
     }
@@ -430,7 +432,18 @@ impl Memory for PartMemory {
     }
 
     fn capacity(&self) -> Capacity {
-        self.of(0).capacity()
+        // Those of a GPU, of which each has some of an array.
+        let mut seen = Vec::new();
+        let mut sum = self.of(0).capacity();
+        for device in &self.devices {
+            let Some(gpu) = device.gpu() else { break };
+            if !seen.is_empty() && !seen.contains(&gpu.number()) {
+                sum.bytes = sum.bytes.saturating_add(device.memory().capacity().bytes);
+                sum.whose = "the GPUs";
+            }
+            seen.push(gpu.number());
+        }
+        sum
     }
 }
 

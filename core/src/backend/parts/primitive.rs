@@ -121,7 +121,7 @@ fn run_whole(
         }
         let mut own = call.clone();
         for array in own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag) {
-            array.address = memory.place(part, array.address)?;
+            array.address = memory.place(part, array.address, 0..array.bytes())?;
         }
         let device = &shared.devices[part];
         shared.with_room(part, room, |room| device.run_primitive(&own, room))?;
@@ -145,9 +145,10 @@ fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) 
         let own = |array: &MemoryArray, row: Option<u64>| {
             let lanes = row.map_or(0..array.size, |row| own_rows.start * row..own_rows.end * row);
             let width = array.dtype.bytes() as u64;
-            let address = memory.place(part, array.address)? + lanes.start * width;
+            let bytes = lanes.start * width..lanes.end * width;
+            let address = memory.place(part, array.address, bytes.clone())? + bytes.start;
             let own = MemoryArray { address, size: lanes.end - lanes.start, ..*array };
-            Ok((own, lanes.start * width))
+            Ok((own, bytes.start))
         };
         let mut call = call.clone();
         for (array, &row) in call.operands.iter_mut().zip(&rows.operands) {
@@ -188,7 +189,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
         }
         let device = memory.of(part);
         shared.exchanged.add(memory.bring(part, mask.address, lanes.clone())?);
-        let address = memory.place(part, mask.address)? + lanes.start;
+        let address = memory.place(part, mask.address, 0..0)? + lanes.start;
         let mut n_true = 0;
         in_blocks(n, &mut block, 1, |first, block| {
             device.read(address + first, block)?;
@@ -202,7 +203,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
         if n_true > 0 {
             shared.devices[part].run_primitive(&own, room)?;
         }
-        let place = memory.place(part, result.address)? + n_before * width;
+        let place = memory.place(part, result.address, 0..0)? + n_before * width;
         in_blocks(n_true, &mut block, width, |first, block| {
             device.read(numbers.address + first * width, block)?;
             for number in block.chunks_exact_mut(exactly::<usize>(width)) {

@@ -169,8 +169,9 @@ impl Scatters {
             memory.changed(0..1, address);
             let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
-                let place = memory.place(part, address)?;
                 let elements = params.words()[step.length];
+                let bytes = elements * step.dtype.bytes() as u64;
+                let place = memory.place(part, address, 0..bytes)?;
                 memory.of(part).fill(place, bits, step.dtype.bytes(), elements)?;
             }
         }
@@ -187,7 +188,10 @@ impl Scatters {
             let [sums, brought] =
                 [Working::of(memory.of(0), bytes)?, Working::of(memory.of(0), bytes)?];
             for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
-                let place = |part| Ok(Place { part, address: memory.place(part, address)? });
+                let place = |part| {
+                    let address = memory.place(part, address, 0..bytes as u64)?;
+                    Ok(Place { part, address })
+                };
                 let here = Place { part: 0, address: brought.address };
                 memory.transfer(place(part)?, here, bytes as u64)?;
                 let first = place(0)?.address;
@@ -361,7 +365,7 @@ impl Kept {
                     let (indices, values) = &packets[owner];
                     memory.of(owner).write(indices.address, &bin.indices)?;
                     memory.of(owner).write(values.address, &bin.values)?;
-                    let place = memory.place(owner, target)?;
+                    let place = memory.place(owner, target, 0..0)?;
                     let buffers = [
                         (indices.address, bin.lanes),
                         (values.address, bin.lanes),
@@ -394,7 +398,7 @@ impl Kept {
         let n = exactly::<usize>(lanes.end - lanes.start);
         let read = |buffer: BufferIndex, width: usize, to: &mut Vec<u8>| {
             to.resize(n * width, 0);
-            let place = memory.place(part, Stage::address(params, buffer.index()))?;
+            let place = memory.place(part, Stage::address(params, buffer.index()), 0..0)?;
             memory.of(part).read(place + lanes.start * width as u64, to)
         };
         read(self.index.0, self.index.1.bytes(), &mut packet.indices)?;

@@ -1,7 +1,7 @@
 //! Copies between the GPUs of a host: over the links between them where there are some, else over the bus.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::sys;
 
 use super::Gpu;
 use crate::backend::cuda::order::Use;
@@ -10,14 +10,17 @@ use crate::error::Result;
 impl Gpu {
     /// Has it reach the memory of another GPU by itself, where the host is made so.
     pub(in super::super) fn reach(&self, other: &Self) {
+        let is_own = self.device == other.device;
         let mut reaches = 0;
-        // SAFETY: writes one number.
-        let known =
-            unsafe { sys::cuDeviceCanAccessPeer(&raw mut reaches, self.device, other.device) };
-        if known == CUresult::CUDA_SUCCESS && reaches == 1 && self.enter().is_ok() {
+        // SAFETY: writes one number; where it fails that stays 0.
+        let _ = unsafe { sys::cuDeviceCanAccessPeer(&raw mut reaches, self.device, other.device) };
+        if !is_own && reaches == 1 && self.enter().is_ok() {
             // SAFETY: the other's context is held as long as it lives, and ours is current. What is refused, or was
             // allowed before, changes nothing.
             let _ = unsafe { sys::cuCtxEnablePeerAccess(other.context, 0) };
+        }
+        if !is_own {
+            other.sparse.meets(self.device, reaches == 1);
         }
     }
 
