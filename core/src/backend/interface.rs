@@ -59,6 +59,11 @@ pub trait Backend: Send + Sync {
     /// Lets go of what others wait for, before the process ends: of the device nothing is asked any more.
     fn leave(&self) {}
 
+    /// How many parts it has, each with memory of its own.
+    fn parts(&self) -> usize {
+        1
+    }
+
     /// Bytes that its parts have brought each other since this was last asked.
     fn take_exchanged(&self) -> u64 {
         0

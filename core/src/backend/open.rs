@@ -62,16 +62,6 @@ impl DeviceChoice {
         Self::Gpus(gpus, WHOLE_ON_GPUS)
     }
 
-    /// Whether it is a device of several parts.
-    pub(crate) const fn has_parts(self) -> bool {
-        match self {
-            Self::Auto | Self::Cpu | Self::Compiled(_) | Self::Interp(_) | Self::Cuda(_) => false,
-            Self::Gpus(..) | Self::Parts(..) | Self::Ranks(..) => true,
-            #[cfg(unix)]
-            Self::Launched(..) => true,
-        }
-    }
-
     /// Ranks on this machine, as `ranks:N` means it.
     pub const fn ranks(ranks: u16) -> Self {
         Self::Ranks(ranks, WHOLE)

@@ -75,12 +75,10 @@ impl Session {
     }
 
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
-        let gpu = self.gpu()?;
+        let (gpu, has_parts) = (self.gpu()?, self.device()?.backend.parts() > 1);
         Ok(match device {
             DeviceChoice::Auto => true,
-            DeviceChoice::Cuda(number) => {
-                gpu == Some(number) && !self.runtime().choice().has_parts()
-            }
+            DeviceChoice::Cuda(number) => gpu == Some(number) && !has_parts,
             DeviceChoice::Gpus(gpus, _) => {
                 matches!(self.runtime().choice(), DeviceChoice::Gpus(own, _) if own == gpus)
             }
@@ -93,7 +91,7 @@ impl Session {
                 matches!(self.runtime().choice(), DeviceChoice::Ranks(own, _) if own == ranks)
             }
             DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
-                gpu.is_none() && !self.runtime().choice().has_parts()
+                gpu.is_none() && !has_parts
             }
         })
     }

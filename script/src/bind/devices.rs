@@ -72,6 +72,7 @@ fn choice(session: &Session, name: &Dynamic) -> Result<DeviceChoice> {
         ));
     };
     let is_whole = session.family().iter().any(|session| session.device_name() == text);
-    let end = text.find([' ', ',']).filter(|_| is_whole).unwrap_or(text.len());
-    text[..end].parse::<DeviceChoice>().or_fault()
+    let end = text.find(' ').filter(|_| is_whole).unwrap_or(text.len());
+    // `cuda:0, opened when a value is needed`
+    text[..end].trim_end_matches(',').parse::<DeviceChoice>().or_fault()
 }

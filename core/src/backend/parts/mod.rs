@@ -2,8 +2,10 @@
 //!
 //! One session records, plans and reads; what it launches goes to all parts with the same kernel. Lane numbers are those
 //! of the whole launch, parts begin at borders of the tree of reductions, and what a part reads of others is brought to
-//! it before (`memory.rs`), found from the expressions of indices (`windows.rs`): so the bits are those of one part.
+//! it before (`memory.rs`), found from the expressions of indices (`windows.rs`) or the indices
+//! themselves (`extremes.rs`): so the bits are those of one part.
 
+mod extremes;
 mod gpus;
 mod launch;
 mod memory;
@@ -12,6 +14,7 @@ mod primitive;
 mod scatter;
 mod shared;
 mod spans;
+mod stage;
 mod windows;
 mod working;
 
@@ -69,6 +72,10 @@ impl Backend for Parts {
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
         primitive::run(&self.shared, call, room)
+    }
+
+    fn parts(&self) -> usize {
+        self.shared.devices.len()
     }
 
     fn take_exchanged(&self) -> u64 {

@@ -6,10 +6,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::launch::{Stage, lower};
 use super::memory::{PartMemory, Place};
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
+use super::stage::{Stage, lower};
 use super::working::Working;
 use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;

@@ -50,7 +50,7 @@ impl Shared {
         0..if self.are_gpus() { 1 } else { self.devices.len() }
     }
 
-    /// Calls `work` with working memory of a part; `room` is what the session hands out.
+    /// Calls `work` with working memory of a part; `room` is what the session hands out, at the first one.
     ///
     /// # Errors
     /// Those of `work`.
@@ -62,7 +62,11 @@ impl Shared {
     ) -> Result<()> {
         match self.rooms.get(part).filter(|_| part > 0) {
             Some(own) => work(&|bytes| own.alloc(bytes).map_err(|_| exhausted(bytes))),
-            None => work(room),
+            None => work(&|bytes| {
+                let own = room(bytes)?;
+                self.memory.place(0, own.address(), 0..bytes)?;
+                Ok(own)
+            }),
         }
     }
 

@@ -17,23 +17,44 @@ const MOST: usize = 4;
 type Set = SmallVec<[(i128, i128); MOST + 1]>;
 
 /// What integers and truth values of a kernel may be for some of its lanes.
-pub(super) struct Values(Vec<Option<Set>>);
+pub(super) struct Values {
+    sets: Vec<Option<Set>>,
+    /// What lanes load, if that is known.
+    loaded: Option<Set>,
+}
 
 impl Values {
     /// Of a launch with these literals, by their words.
     pub(super) fn of(kernel: &Kernel, words: &[u64], lanes: &Range<u64>) -> Self {
-        let mut values = Self(Vec::with_capacity(kernel.insts.len()));
-        for inst in &kernel.insts {
-            let value = values.value(kernel, words, lanes, inst);
-            values.0.push(value.and_then(|set| fitted(set, inst.dtype)));
+        Self::of_loaded(kernel, words, lanes, None)
+    }
+
+    /// Of lanes behind a launch: these load zeros.
+    pub(super) fn of_zeros(kernel: &Kernel, words: &[u64], lanes: &Range<u64>) -> Self {
+        Self::of_loaded(kernel, words, lanes, Some(smallvec![(0, 0)]))
+    }
+
+    fn of_loaded(kernel: &Kernel, words: &[u64], lanes: &Range<u64>, loaded: Option<Set>) -> Self {
+        let mut values = Self { sets: Vec::with_capacity(kernel.insts.len()), loaded };
+        for (position, inst) in kernel.insts.iter().enumerate() {
+            let value = match inst.code {
+                Code::Load(_) if position >= kernel.n_uniform => values.loaded.clone(),
+                _ => values.value(kernel, words, lanes, inst),
+            };
+            values.sets.push(value.and_then(|set| fitted(set, inst.dtype)));
         }
         values
+    }
+
+    /// Whether an index is known to be one of some elements.
+    pub(super) fn knows(&self, index: Reg) -> bool {
+        self.sets[index.index()].is_some()
     }
 
     /// The elements below `length` that an index may name.
     pub(super) fn elements(&self, index: Reg, length: u64) -> Vec<Range<u64>> {
         let any: Set = smallvec![(0, i128::from(u64::MAX))];
-        let set = self.0[index.index()].as_ref().unwrap_or(&any);
+        let set = self.sets[index.index()].as_ref().unwrap_or(&any);
         let clamp = |value: i128| u64::try_from(value.max(0)).unwrap_or(u64::MAX).min(length);
         let ranges = set.iter().map(|&(least, most)| clamp(least)..clamp(most.saturating_add(1)));
         ranges.filter(|range| !range.is_empty()).collect()
@@ -62,7 +83,7 @@ impl Values {
     }
 
     fn result(&self, op: Op, kernel: &Kernel, inst: &Inst) -> Option<Set> {
-        let arg = |position: usize| self.0[inst.arg(position).index()].as_ref();
+        let arg = |position: usize| self.sets[inst.arg(position).index()].as_ref();
         let each = |combine: &dyn Fn((i128, i128), (i128, i128)) -> Option<Set>| {
             let mut result = Set::new();
             for &a in arg(0)? {

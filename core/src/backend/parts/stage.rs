@@ -1,0 +1,370 @@
+//! A kernel over parts: each has what its lanes read brought to it and runs them, and what they reduced comes together.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::extremes::Extremes;
+use super::partition::Partition;
+use super::shared::{Codes, Shared};
+use super::windows::Values;
+use crate::backend::reduce;
+use crate::backend::{Begun, Executable, Failures, Launched, OutOfBounds, Ran};
+use crate::convert::exactly;
+use crate::dtype::Scalar;
+use crate::error::Result;
+use crate::ir::kernel::{
+    BufferIndex, BufferParam, Code, HEADER_WORDS, Kernel, LiteralMode, ParamBlock, Reduction, Reg,
+};
+use crate::ir::legal::legalise;
+
+/// Bytes that all parts get of what a small launch reads; where it reads more, one part runs it.
+const WORTH_ALL: u64 = 1 << 20;
+
+/// Bytes that may be brought to a part before it pays to look at indices.
+const WORTH_A_LOOK: u64 = 1 << 20;
+
+/// Elements that each part reads by an index.
+pub(super) struct Found {
+    pub(super) index: Reg,
+    pub(super) elements: Vec<Range<u64>>,
+}
+
+/// Lanes come in as many at least: by the index of some behind the last a GPU may read, too, what is in bounds.
+const BEYOND: u64 = 256;
+
+/// What a kernel does with a buffer.
+#[derive(Clone, Debug, Default)]
+struct Use {
+    /// Bytes of an element.
+    width: usize,
+    /// Each lane reads its own element.
+    lanes: bool,
+    /// All lanes read the first element.
+    first: bool,
+    /// Lanes read elements by these indices.
+    gathers: Vec<Reg>,
+    /// Each lane writes its own element.
+    stored: bool,
+    /// The first element takes a reduction.
+    reduced: bool,
+    /// Lanes write elements by index.
+    scattered: bool,
+}
+
+/// A kernel, and what it does with buffers.
+pub(super) struct Stage {
+    shared: Arc<Shared>,
+    codes: Codes,
+    kernel: Kernel,
+    /// As the device computes them.
+    reductions: Vec<Reduction>,
+    uses: Vec<Use>,
+    mode: LiteralMode,
+    /// Finds between which elements lanes read, by indices of which nothing is known; made when it may pay.
+    extremes: OnceLock<Option<Box<Extremes>>>,
+}
+
+impl Stage {
+    /// # Errors
+    /// What the device says.
+    pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
+        let codes = shared.lower(kernel, mode)?;
+        Ok(Self {
+            shared: shared.clone(),
+            codes,
+            reductions: legalise(kernel).reductions().collect(),
+            uses: uses(kernel),
+            kernel: kernel.clone(),
+            mode,
+            extremes: OnceLock::new(),
+        })
+    }
+
+    pub(super) fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The code of the first part.
+    pub(super) fn code(&self) -> &dyn Executable {
+        &*self.codes[0]
+    }
+
+    /// Whether every part can run some of the lanes.
+    pub(super) fn runs_ranges(&self) -> bool {
+        self.codes.iter().all(|code| code.ranges().is_some())
+    }
+
+    /// The address that the session has given for a buffer.
+    pub(super) fn address(params: &ParamBlock, buffer: usize) -> u64 {
+        params.words()[HEADER_WORDS + buffer]
+    }
+
+    /// The parameters as a part has them that runs these lanes, with memory for what they write.
+    fn at(&self, part: usize, params: &ParamBlock, lanes: &Range<u64>) -> Result<ParamBlock> {
+        let mut own = params.clone();
+        for (buffer, used) in self.uses.iter().enumerate() {
+            let width = used.width as u64;
+            let bytes = match used {
+                Use { scattered: true, .. } => 0..u64::MAX,
+                Use { stored: true, .. } => lanes.start * width..lanes.end * width,
+                Use { reduced: true, .. } => 0..width,
+                _ => 0..0,
+            };
+            let place = self.shared.memory.place(part, Self::address(params, buffer), bytes)?;
+            own.set(HEADER_WORDS + buffer, place);
+        }
+        Ok(own)
+    }
+
+    /// The elements of a buffer, as far as they are counted: others end where its block does.
+    fn elements(&self, params: &ParamBlock, buffer: usize) -> u64 {
+        let length = self.kernel.length_word(BufferIndex(exactly(buffer)));
+        let most = u64::MAX / self.uses[buffer].width as u64;
+        length.map_or(most, |word| params.words()[word].min(most))
+    }
+
+    /// What indices of some lanes may be.
+    fn values(&self, params: &ParamBlock, lanes: &Range<u64>) -> Values {
+        let beyond = lanes.start..lanes.end.next_multiple_of(BEYOND);
+        Values::of(&self.kernel, params.words(), &beyond)
+    }
+
+    /// Makes a part have what its lanes read, and the targets of scatters; `found` are the elements that it reads by
+    /// indices, where these were looked at.
+    fn bring(
+        &self,
+        part: usize,
+        params: &ParamBlock,
+        lanes: &Range<u64>,
+        is_whole: bool,
+        found: &[Found],
+    ) -> Result<()> {
+        let memory = &self.shared.memory;
+        let mut values = None;
+        for (buffer, used) in self.uses.iter().enumerate() {
+            let address = Self::address(params, buffer);
+            let width = used.width as u64;
+            let bring = |elements: Range<u64>| {
+                let bytes = elements.start * width..elements.end * width;
+                self.shared.exchanged.add(memory.bring(part, address, bytes)?);
+                Ok(())
+            };
+            if used.lanes {
+                bring(lanes.clone())?;
+            }
+            if used.first {
+                bring(0..1)?;
+            }
+            if used.scattered && is_whole {
+                self.shared.exchanged.add(memory.bring_all(part, address)?);
+            }
+            for &index in &used.gathers {
+                let length = self.elements(params, buffer);
+                if is_whole && self.codes[part].ranges().is_none() {
+                    // The host beside a GPU reads all of it.
+                    bring(0..length)?;
+                    continue;
+                }
+                if let Some(found) = found.iter().find(|found| found.index == index) {
+                    let elements = &found.elements[part];
+                    bring(elements.start.min(length)..elements.end.min(length))?;
+                    let behind = lanes.end..lanes.end.next_multiple_of(BEYOND);
+                    if self.shared.are_gpus() && !behind.is_empty() {
+                        let values = Values::of_zeros(&self.kernel, params.words(), &behind);
+                        values.elements(index, length).into_iter().try_for_each(bring)?;
+                    }
+                    continue;
+                }
+                let values = values.get_or_insert_with(|| self.values(params, lanes));
+                for elements in values.elements(index, length) {
+                    bring(elements)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of what parts have written, each all lanes.
+    fn wrote(&self, parts: Range<usize>, params: &ParamBlock, n: u64) {
+        let memory = &self.shared.memory;
+        for (buffer, used) in self.uses.iter().enumerate() {
+            let address = Self::address(params, buffer);
+            if used.stored {
+                memory.wrote(parts.clone(), address, n * used.width as u64);
+            }
+            if used.reduced {
+                memory.wrote(parts.clone(), address, used.width as u64);
+            }
+            if used.scattered {
+                memory.changed(parts.clone(), address);
+            }
+        }
+    }
+
+    /// The parameters as a part has them that runs all lanes, with what these read.
+    fn whole_at(&self, part: usize, params: &ParamBlock, n: u64) -> Result<ParamBlock> {
+        self.bring(part, params, &(0..n), true, &[])?;
+        self.at(part, params, &(0..n))
+    }
+
+    /// Each of some parts runs all lanes.
+    pub(super) fn run_whole(
+        &self,
+        parts: Range<usize>,
+        params: &ParamBlock,
+        n: u64,
+    ) -> Result<Launched> {
+        // Memory is not asked for anything while a part is at work.
+        let own = parts.clone().map(|part| self.whole_at(part, params, n));
+        let own = own.collect::<Result<Vec<ParamBlock>>>()?;
+        let begin = |(part, own): (usize, ParamBlock)| self.codes[part].begin(own, n);
+        let launched = all(parts.clone().zip(own).map(begin))?;
+        self.wrote(parts, params, n);
+        let first = launched.into_iter().next();
+        Ok(first.expect("internal error: a launch on no part"))
+    }
+
+    /// The first part runs all lanes of several launches together.
+    pub(super) fn run_members(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
+        let own = members.iter().map(|params| self.whole_at(0, params, n));
+        let own = own.collect::<Result<Vec<ParamBlock>>>()?;
+        let launched = self.codes[0].launch_all(Arc::new(own), n)?;
+        members.iter().for_each(|params| self.wrote(0..1, params, n));
+        Ok(launched)
+    }
+
+    /// For each index of which nothing is known, and by which parts would have much brought to them, what they read.
+    fn look(&self, params: &ParamBlock, n: u64, partition: Partition) -> Result<Vec<Found>> {
+        let memory = &self.shared.memory;
+        let most = |buffer: usize| {
+            let address = Self::address(params, buffer);
+            (0..memory.parts()).map(|part| memory.lacks(part, address)).max().unwrap_or(0)
+        };
+        let gathered = self.uses.iter().enumerate().filter(|(_, used)| !used.gathers.is_empty());
+        let much = gathered.filter(|&(buffer, _)| most(buffer) > WORTH_A_LOOK);
+        let indices = much.flat_map(|(_, used)| used.gathers.iter().copied());
+        let values = self.values(params, &(0..n));
+        let indices: Vec<Reg> = indices.filter(|&index| !values.knows(index)).collect();
+        if indices.is_empty() {
+            return Ok(Vec::new());
+        }
+        if self.extremes.get().is_none() {
+            let extremes = Extremes::of(&self.shared, &self.kernel, self.mode)?.map(Box::new);
+            // Another thread's is as good.
+            drop(self.extremes.set(extremes));
+        }
+        match self.extremes.get() {
+            Some(Some(extremes)) => extremes.find(params, partition, &indices),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// What some lanes made of a reduction.
+    pub(super) fn reduced(&self, ran: &Ran, reduction: usize) -> Scalar {
+        let kind = &self.reductions[reduction];
+        let covers = ran.covers[reduction].iter().copied();
+        kind.dtype.decode(reduce::finish_covers(kind.op, kind.dtype, covers))
+    }
+
+    /// Each part runs its lanes; the lowest lanes that were out of bounds. What is scattered each writes at its own place.
+    pub(super) fn run_parts(&self, params: &ParamBlock, n: u64) -> Result<Failures> {
+        let memory = &self.shared.memory;
+        let partition = Partition::new(n, memory.parts());
+        let found = self.look(params, n, partition)?;
+        let ran = self.run_lanes(params, partition, &found)?;
+        for (buffer, used) in self.uses.iter().enumerate().filter(|(_, used)| used.stored) {
+            memory.wrote_lanes(Self::address(params, buffer), used.width, n, partition.all());
+        }
+        for (number, kind) in self.reductions.iter().enumerate() {
+            let covers = ran.iter().flat_map(|ran| ran.covers[number].iter().copied());
+            let result = reduce::finish_covers(kind.op, kind.dtype, covers);
+            let bytes = reduce::stored_bytes(kind.dtype, kind.stored, result);
+            let address = Self::address(params, kind.buffer.index());
+            for part in self.shared.for_small() {
+                let place = memory.place(part, address, 0..bytes.len() as u64)?;
+                memory.of(part).write(place, &bytes)?;
+            }
+            memory.wrote(self.shared.for_small(), address, bytes.len() as u64);
+        }
+        Ok(lowest(&ran))
+    }
+
+    /// Each part runs its lanes; of parts without lanes nothing came.
+    pub(super) fn run_lanes(
+        &self,
+        params: &ParamBlock,
+        partition: Partition,
+        found: &[Found],
+    ) -> Result<Vec<Ran>> {
+        let mut blocks = Vec::new();
+        for (part, lanes) in partition.all().enumerate() {
+            if lanes.is_empty() {
+                continue;
+            }
+            self.bring(part, params, &lanes, false, found)?;
+            // Memory is not asked for anything while a part is at work.
+            blocks.push((self.at(part, params, &lanes)?, part, lanes));
+        }
+        let begin = |(block, part, lanes): (ParamBlock, usize, Range<u64>)| {
+            let code = self.codes[part].ranges();
+            let code = code.expect("internal error: a device that runs no ranges");
+            code.begin_range(block, lanes)
+        };
+        all(blocks.into_iter().map(begin))
+    }
+
+    /// Whether all parts may run what is small: they get little for it.
+    pub(super) fn is_light(&self, params: &ParamBlock) -> bool {
+        let memory = &self.shared.memory;
+        let lacks = |(buffer, used): (usize, &Use)| {
+            let reads = used.lanes || used.scattered || !used.gathers.is_empty();
+            let address = Self::address(params, buffer);
+            let parts = if reads { self.shared.for_small() } else { 0..0 };
+            parts.map(|part| memory.lacks(part, address)).max().unwrap_or(0)
+        };
+        self.uses.iter().enumerate().map(lacks).sum::<u64>() <= WORTH_ALL
+    }
+}
+
+/// Begins what others do, and waits for all of it.
+fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
+    let begun: Vec<Begun<'c, T>> = begun.collect();
+    // Whatever fails, all come to their ends.
+    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
+    done.into_iter().collect()
+}
+
+/// For each access the lowest lane that was out of bounds.
+fn lowest(ran: &[Ran]) -> Failures {
+    let mut ran = ran.iter().map(|ran| &ran.failures);
+    let first = ran.next().cloned().unwrap_or_default();
+    ran.fold(first, |all, part| all.iter().zip(part).map(|(&a, &b)| lower(a, b)).collect())
+}
+
+/// What comes first of what was out of bounds.
+pub(super) fn lower(a: Option<OutOfBounds>, b: Option<OutOfBounds>) -> Option<OutOfBounds> {
+    a.into_iter().chain(b).min()
+}
+
+/// What a kernel does with its buffers.
+fn uses(kernel: &Kernel) -> Vec<Use> {
+    let width = |param: &BufferParam| param.dtype.bytes();
+    let mut uses: Vec<Use> =
+        kernel.buffers.iter().map(|param| Use { width: width(param), ..Use::default() }).collect();
+    for (position, inst) in kernel.insts.iter().enumerate() {
+        match inst.code {
+            Code::Load(buffer) if position < kernel.n_uniform => uses[buffer.index()].first = true,
+            Code::Load(buffer) => uses[buffer.index()].lanes = true,
+            Code::Gather { source, .. } => uses[source.index()].gathers.push(inst.arg(0)),
+            Code::Store(buffer) => uses[buffer.index()].stored = true,
+            Code::Reduce { buffer, .. } => uses[buffer.index()].reduced = true,
+            Code::Scatter { target, .. } => uses[target.index()].scattered = true,
+            _ => {}
+        }
+    }
+    uses
+}
