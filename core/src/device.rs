@@ -8,7 +8,9 @@ pub use crate::backend::cuda::{
     GpuInfo, OLDEST_CAPABILITY, Survey, Toolkit, is_installed as has_cuda, survey as survey_cuda,
 };
 pub use crate::backend::isa::Isa;
-pub use crate::backend::{Capacity, DeviceChoice, Gpus, gives_executable_memory, prepare};
+pub use crate::backend::{
+    Capacity, DeviceChoice, Gpus, PartNotes, Slowest, gives_executable_memory, prepare,
+};
 
 #[cfg(unix)]
 pub use crate::backend::ranks::{Launched, libraries as mpi_libraries};

@@ -1,6 +1,7 @@
 //! Evaluation and settings, and what the machine thinks: `eval`, `whos`, `kernel_history`, `ptx`.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::launches::Plan;
@@ -319,13 +320,20 @@ const HISTORY: &[&str] = &[
     "spills",
     "code_bytes",
     "hash",
+    "exchanged",
+    "slowest_part",
+    "slowest_us",
+    "mean_us",
 ];
+/// Those of devices with parts.
+const HISTORY_OF_PARTS: usize = 4;
 
 /// The last 10 000 launches: a list of dicts, which prints as a table. clear=True forgets them afterwards.
 #[pyfunction]
 #[pyo3(signature = (clear=false))]
 fn kernel_history(py: Python<'_>, clear: bool) -> PyResult<Table> {
     let session = home::session(py)?;
+    let has_parts = session.parts() > 1;
     let rows = PyList::empty(py);
     for (i, launch) in session.history().into_iter().enumerate() {
         let dict = PyDict::new(py);
@@ -344,12 +352,21 @@ fn kernel_history(py: Python<'_>, clear: bool) -> PyResult<Table> {
         dict.set_item("spills", launch.code.spills)?;
         dict.set_item("code_bytes", launch.code.bytes)?;
         dict.set_item("hash", format!("{:.8}", launch.hash.to_string()))?;
+        if has_parts {
+            let slowest = launch.parts.slowest;
+            let micros = |time: Duration| time.as_secs_f64() * 1e6;
+            dict.set_item("exchanged", launch.parts.exchanged)?;
+            dict.set_item("slowest_part", slowest.map(|slowest| slowest.part))?;
+            dict.set_item("slowest_us", slowest.map(|slowest| micros(slowest.time)))?;
+            dict.set_item("mean_us", slowest.map(|slowest| micros(slowest.mean)))?;
+        }
         rows.append(dict)?;
     }
     if clear {
         session.clear_history();
     }
-    Ok(Table { columns: HISTORY, rows: rows.unbind(), footer: String::new() })
+    let n_columns = HISTORY.len() - if has_parts { 0 } else { HISTORY_OF_PARTS };
+    Ok(Table { columns: &HISTORY[..n_columns], rows: rows.unbind(), footer: String::new() })
 }
 
 /// Forgets the launches so far.

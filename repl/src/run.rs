@@ -29,7 +29,20 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
         Colour::Never => print::set_colours(false),
     }
     // Tasks are done by one process.
-    let launched = Launched::of(|name| std::env::var(name).ok());
+    let variable = |name: &str| std::env::var(name).ok();
+    let launched = Launched::of(variable);
+    let is_asked =
+        arguments.device.is_some() || arguments.ranks.is_some() || settings.device.is_some();
+    if let Some([number, n]) = Launched::unconnected(variable).filter(|_| !is_asked) {
+        // One of several says it.
+        if number == 0 {
+            print::failure(&format!(
+                "srun has started {n} processes that cannot find each other: write srun --mpi=pmi2 or srun --mpi=pmix \
+                 (srun --mpi=list says which there are), or --device cpu where each is to work for itself"
+            ));
+        }
+        return WRONG_USAGE;
+    }
     let shared = launched.filter(|_| arguments.task.is_none());
     let options = match options(&arguments, &settings, shared) {
         Ok(options) => options,

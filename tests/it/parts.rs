@@ -6,10 +6,12 @@
 use std::ffi::OsString;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use porcini_core::backend::Outside;
 use porcini_core::device::Launched;
-use porcini_core::ir::op::{Op, ReduceOp};
+use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
+use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
 use porcini_tests::data::Values;
 use porcini_tests::generate::generate;
@@ -160,6 +162,71 @@ fn a_session_outlives_its_ranks() {
         assert!(matches!(error, Error::Lost { .. }), "{error}");
         assert_eq!(kept.to_vec::<f32>().unwrap()[19_999], 39_998.0);
     }
+}
+
+/// Whenever a rank ends, each value is right or an error, nobody waits for ever, and the next value is right.
+#[test]
+fn a_rank_may_end_at_any_moment() {
+    let moments = if std::env::var_os("PORCINI_FULL").is_some() { 1000 } else { 40 };
+    let (done, all) = std::sync::mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        let outside = Outside { rank: rank_program(), ..Outside::default() };
+        let runtime = Runtime::with(DeviceChoice::Ranks(2, 1), 1, None, outside).unwrap();
+        let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
+        let alone = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
+        let want: Vec<Vec<u8>> = values(&alone).into_iter().map(Result::unwrap).collect();
+        let mut told = 0;
+        for moment in 0..moments {
+            assert!(values(&session()).into_iter().map(Result::unwrap).eq(want.iter().cloned()));
+            let rank = first_child();
+            let killer = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_micros(moment * 7919 % 12_000));
+                Command::new("kill").args(["-9", &rank]).status().unwrap()
+            });
+            for (got, want) in values(&session()).into_iter().zip(&want) {
+                match got {
+                    Ok(got) => assert!(got == *want, "moment {moment}"),
+                    Err(
+                        Error::DeviceFailed { lost: true, .. }
+                        | Error::Lost { .. }
+                        | Error::Poisoned { .. },
+                    ) => told += 1,
+                    Err(error) => panic!("moment {moment}: {error}"),
+                }
+            }
+            assert!(killer.join().unwrap().success());
+            done.send(moment).unwrap();
+        }
+        told
+    });
+    // The end of the thread ends this, too.
+    while all.recv_timeout(Duration::from_secs(60)).is_ok() {}
+    assert!(worker.is_finished() || all.recv().is_err(), "nobody answers");
+    assert!(worker.join().unwrap() > 0, "no end was seen");
+}
+
+/// Values of launches of all kinds, each of which a rank may not survive.
+fn values(session: &Session) -> [Result<Vec<u8>>; 6] {
+    let lane = || session.arange(DType::U32, 0.into(), 70_000.into(), 1.into());
+    let x = || lane()?.cast(DType::F32)?.sin();
+    let bins = || {
+        let mut bins = session.zeros(DType::F32, 20_000)?;
+        bins.scatter(ScatterOp::Add, &x()?, &lane()?.apply(Op::Rem, &[20_000.into()])?, None)?;
+        Ok(bins)
+    };
+    let moved = || {
+        let x = x()?;
+        x.eval()?;
+        x.gather(&lane()?.reverse()?, None)
+    };
+    let large = || x()?.compress(&x()?.gt(0.5)?);
+    let all = |array: Result<Array>| {
+        let array = array?;
+        array.read_bytes(0..array.size())
+    };
+    let sum = x().and_then(|x| x.reduce(ReduceOp::Sum));
+    let sorted = x().and_then(|x| x.sort(Order::Ascending));
+    [all(x()), all(sum), all(bins()), all(moved()), all(large()), all(sorted)]
 }
 
 /// A process that this thread's ranks are, by what the system lists.

@@ -64,9 +64,15 @@ pub trait Backend: Send + Sync {
         1
     }
 
-    /// Bytes that its parts have brought each other since this was last asked.
-    fn take_exchanged(&self) -> u64 {
-        0
+    /// What its parts have done since this was last asked.
+    fn take_notes(&self) -> PartNotes {
+        PartNotes::default()
+    }
+
+    /// What its parts will bring each other for a launch of a kernel over `n` lanes, if it has parts and arrays lie as
+    /// launches leave them.
+    fn exchange(&self, _kernel: &Kernel, _n: u64, _operands: &[Operand]) -> Option<Exchange> {
+        None
     }
 
     /// Bytes that each of its parts has of those from an address on, if it has parts.
@@ -294,9 +300,49 @@ pub trait RunsRanges: Send + Sync {
 /// What waits for lanes that others run, or runs them; it is to be called whatever else fails.
 pub type Begun<'c, T> = Box<dyn FnOnce() -> Result<T> + 'c>;
 
+/// The array that a buffer of a kernel is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// Its elements.
+    pub elements: u64,
+    /// The element that lane 0 reads.
+    pub first: u64,
+}
+
+/// What the parts of a device will bring each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether it may be less, since indices are not known before.
+    pub is_at_most: bool,
+}
+
+/// What the parts of a device have done for a launch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PartNotes {
+    /// Bytes that they have brought each other.
+    pub exchanged: u64,
+    /// The one that took longest, where that is known.
+    pub slowest: Option<Slowest>,
+}
+
+/// The part that took longest over its lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slowest {
+    /// Its number; 0 is here.
+    pub part: usize,
+    /// How long it took.
+    pub time: Duration,
+    /// How long parts with lanes took in the mean.
+    pub mean: Duration,
+}
+
 /// What came of some lanes of a launch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Ran {
+    /// How long they took, if somebody looked where they ran.
+    pub time: Option<Duration>,
     /// What was out of bounds.
     pub failures: Failures,
     /// For each reduction the subtrees that cover the lanes.

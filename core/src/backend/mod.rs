@@ -25,9 +25,9 @@ pub mod thread_pool;
 
 pub use gpus::Gpus;
 pub use interface::{
-    Alone, Backend, Begun, Capacity, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedEntry, LoadedModule, Memory, Origin, OutOfBounds, Outcome, Pending, Ran,
-    Running, RunsRanges,
+    Alone, Backend, Begun, Capacity, CodeStatistics, Exchange, Executable, Failures, GpuBackend,
+    LaunchShape, Launched, LoadedEntry, LoadedModule, Memory, Operand, Origin, OutOfBounds,
+    Outcome, PartNotes, Pending, Ran, Running, RunsRanges, Slowest,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, open_processor, opens_late, prepare};
 pub use outside::Outside;

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::prototype::Parameter;
 use super::{ModuleKernel, ModuleStats, needs_gpu};
 use crate::array::Array;
-use crate::backend::{CodeStatistics, LaunchShape, LoadedEntry};
+use crate::backend::{CodeStatistics, LaunchShape, LoadedEntry, PartNotes};
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -176,6 +176,7 @@ impl ModuleKernel {
                 run_time: (evaluator.clock)().saturating_sub(begun),
                 waited: Duration::ZERO,
                 worker: 0,
+                parts: PartNotes::default(),
                 pending: None,
                 code,
             });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::CacheResult;
-use crate::backend::{CodeStatistics, Pending};
+use crate::backend::{CodeStatistics, PartNotes, Pending};
 use crate::dtype::DType;
 use crate::ir::kernel::KernelHash;
 
@@ -46,6 +46,8 @@ pub struct LaunchRecord {
     pub run_time: Duration,
     /// Who ran it: 0 is the caller, others are threads besides.
     pub worker: usize,
+    /// What the parts of the device have done for it.
+    pub parts: PartNotes,
     /// The launch, while it is in line.
     pub pending: Option<Arc<Pending>>,
     /// Size and resources of the code.

@@ -34,7 +34,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Alone, Backend, Executable, Launched, Pending};
+use crate::backend::{Alone, Backend, Executable, Launched, PartNotes, Pending};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -263,7 +263,7 @@ impl Evaluator<'_> {
             false => self.run_alone(launch, &*executable, at_once)?,
         };
         let run_time = (self.clock)().saturating_sub(ready);
-        self.say_exchanged();
+        let parts = self.take_notes();
         if let Some(why) = alone {
             self.warn_of_one_thread(launch, why, run_time);
         }
@@ -282,6 +282,7 @@ impl Evaluator<'_> {
             run_time,
             waited: Duration::ZERO,
             worker: 0,
+            parts,
             pending,
             code,
         });
@@ -524,14 +525,13 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Says what parts of the device have brought each other for a launch.
-    fn say_exchanged(&self) {
-        if self.log.enabled(1) {
-            let bytes = self.backend.take_exchanged();
-            if bytes > 0 {
-                self.say(1, || format!("exchange: {}", Bytes(bytes)));
-            }
+    /// What parts of the device have done for a launch; says what they have brought each other.
+    fn take_notes(&self) -> PartNotes {
+        let notes = self.backend.take_notes();
+        if notes.exchanged > 0 {
+            self.say(1, || format!("exchange: {}", Bytes(notes.exchanged)));
         }
+        notes
     }
 
     /// Notes a launch that is no kernel's of ours.

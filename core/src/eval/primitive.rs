@@ -51,7 +51,7 @@ impl Evaluator<'_> {
         let start = (self.clock)();
         self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes))?;
         let run_time = (self.clock)().saturating_sub(start);
-        self.say_exchanged();
+        let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {
             name: name.into(),
             hash: KernelHash(0),
@@ -67,6 +67,7 @@ impl Evaluator<'_> {
             run_time,
             waited: Duration::ZERO,
             worker: 0,
+            parts,
             pending: None,
             code: CodeStatistics::default(),
         });

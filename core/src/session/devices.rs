@@ -74,8 +74,13 @@ impl Session {
         Ok(self.device()?.backend.gpu().map(GpuBackend::number))
     }
 
+    /// How many parts the device has, each with memory of its own; 1 until it is opened.
+    pub fn parts(&self) -> usize {
+        self.runtime().opened().map_or(1, |device| device.backend.parts())
+    }
+
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
-        let (gpu, has_parts) = (self.gpu()?, self.device()?.backend.parts() > 1);
+        let (gpu, has_parts) = (self.gpu()?, self.parts() > 1);
         Ok(match device {
             DeviceChoice::Auto => true,
             DeviceChoice::Cuda(number) => gpu == Some(number) && !has_parts,

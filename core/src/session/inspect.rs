@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::array::Array;
-use crate::backend::{Backend, cuda};
+use crate::backend::{Backend, Exchange, Operand, cuda};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::eval::launches::{Launch, Plan, PrimitiveLaunch, Step};
+use crate::eval::launches::{Binding, Launch, Plan, PrimitiveLaunch, Step};
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::ir::var::{Kind, Serial, Variable};
 use crate::memory::caching_allocator::{Bytes, MemoryInfo};
@@ -187,8 +187,30 @@ impl Session {
         };
         format!(
             "{name} {i}: {times}n={size}, in={inputs}, out={outputs}, ops={n_ops}, {n_uniform} of them \
-             uniform{together}{besides}\n"
+             uniform{together}{besides}{}\n",
+            self.exchange(launch)
         )
+    }
+
+    /// What parts of the device will bring each other for a launch, in words; nothing of other devices.
+    fn exchange(&self, launch: &Launch) -> String {
+        let Some(device) = self.runtime().opened() else { return String::new() };
+        let operands: Vec<Operand> = self.with_table(|table| {
+            let whole = |id| Operand { elements: table.get(id).size, first: 0 };
+            let operand = |binding: &Binding| match *binding {
+                Binding::Run { source, first, .. } => Operand { first, ..whole(source) },
+                Binding::Update { target, .. } => whole(target),
+                Binding::Read(id) | Binding::Write(id) | Binding::Scratch(id) => whole(id),
+            };
+            launch.bindings.iter().map(operand).collect()
+        });
+        match device.backend.exchange(&launch.kernel, launch.size, &operands) {
+            None | Some(Exchange { bytes: 0, .. }) => String::new(),
+            Some(Exchange { bytes, is_at_most }) => {
+                let most = if is_at_most { "at most " } else { "" };
+                format!("; parts exchange {most}{}", Bytes(bytes))
+            }
+        }
     }
 
     /// The machine code of a plan's kernels as the device would compile them first, each instruction

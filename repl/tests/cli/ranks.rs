@@ -29,6 +29,20 @@ fn a_rank_without_a_leader_says_so() {
     assert!(error.contains("a rank is started by porcini --ranks N"), "{error}");
 }
 
+/// Each would print what all of them should print once.
+#[test]
+fn processes_of_slurm_that_do_not_find_each_other_are_refused() {
+    let started = |number: &str, arguments: &[&str]| {
+        let mut command = porcini(arguments);
+        command.env("SLURM_PROCID", number).env("SLURM_STEP_NUM_TASKS", "2");
+        finished(&command.output().unwrap())
+    };
+    let (code, _, error) = started("0", &["-e", "1"]);
+    assert!(code == 2 && error.contains("--mpi=pmi2"), "{code}: {error}");
+    assert_eq!(started("1", &["-e", "1"]), (2, String::new(), String::new()));
+    assert_eq!(started("1", &["--device", "cpu", "-e", "1"]).0, 0);
+}
+
 #[test]
 fn ctrl_c_reaches_ranks() {
     let script = "print(1); hsum(sin(FloatC::arange(100000000000)))";

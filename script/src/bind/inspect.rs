@@ -1,7 +1,9 @@
 //! What the machine thinks: `whos`, history, PTX, IR, plans.
 
 use std::any::TypeId;
+use std::time::Duration;
 
+use porcini_core::device::PartNotes;
 use porcini_core::eval::cache::CacheResult;
 use porcini_core::eval::launches::Plan;
 use porcini_core::inspect::{Rows, Whos, WhosRow};
@@ -177,8 +179,10 @@ fn add_rows(
     Ok(())
 }
 
-/// Columns of what `kernel_history` gives.
-const HISTORY: [&str; 15] = [
+/// Columns of what `kernel_history` gives of devices without parts.
+const HISTORY_ALONE: usize = 15;
+/// Those and, behind them, of devices with parts.
+const HISTORY: [&str; 19] = [
     "number",
     "name",
     "size",
@@ -194,7 +198,24 @@ const HISTORY: [&str; 15] = [
     "spills",
     "code_bytes",
     "hash",
+    "exchanged",
+    "slowest_part",
+    "slowest_us",
+    "mean_us",
 ];
+
+/// Adds what the parts of a device have done for a launch.
+fn add_parts(map: &mut Map, notes: PartNotes) {
+    let micros = |time: Duration| Dynamic::from(time.as_secs_f64() * 1e6);
+    map.insert("exchanged".into(), i64::try_from(notes.exchanged).unwrap_or(i64::MAX).into());
+    let slowest = notes.slowest.map(|slowest| {
+        let part = i64::try_from(slowest.part).unwrap_or(i64::MAX);
+        [part.into(), micros(slowest.time), micros(slowest.mean)]
+    });
+    for (name, value) in HISTORY[HISTORY_ALONE + 1..].iter().zip(slowest.unwrap_or_default()) {
+        map.insert((*name).into(), value);
+    }
+}
 
 fn history(registry: &mut Registry<'_>) {
     registry.doc(
@@ -203,11 +224,13 @@ fn history(registry: &mut Registry<'_>) {
         "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, a primitive's \
          such as sort, or that of a kernel of a CUDA module), size, run_us, waited_us (how long it was in line before), worker (0: who \
          evaluated or waited for it, others are threads besides), compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
-         and the first digits of the hash.\n\n\
+         and the first digits of the hash. Of a device with parts also exchanged (bytes that they brought each other), slowest_part, slowest_us \
+         and mean_us: which part took longest over its lanes, how long, and how long they took in the mean (not of GPUs).\n\n\
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
     registry.any("kernel_history", 0, |context, _, _| {
         let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let has_parts = context.session.parts() > 1;
         let launches = context.session.history().into_iter().enumerate().map(|(i, launch)| {
             let mut map = Map::new();
             map.insert("number".into(), number(i));
@@ -225,9 +248,13 @@ fn history(registry: &mut Registry<'_>) {
             map.insert("code_bytes".into(), number(launch.code.bytes));
             map.insert("registers".into(), number(launch.code.registers));
             map.insert("spills".into(), number(launch.code.spills));
+            if has_parts {
+                add_parts(&mut map, launch.parts);
+            }
             Dynamic::from(map)
         });
-        context.print.borrow().columns.remember(HISTORY);
+        let n_columns = if has_parts { HISTORY.len() } else { HISTORY_ALONE };
+        context.print.borrow().columns.remember(HISTORY[..n_columns].iter().copied());
         Ok(launches.collect::<rhai::Array>())
     });
     registry.doc(
@@ -283,7 +310,8 @@ fn programs(registry: &mut Registry<'_>) {
         "explain",
         "(x)",
         "What evaluating x, an array or a list of them, would launch: one line a kernel, or a batch of what is alike, or why many results \
-         are none, with what it stores besides because somebody holds it; see eval.\n\n\
+         are none, with what it stores besides because somebody holds it, and on a device with parts the bytes that they would bring each other; \
+         see eval.\n\n\
          >> explain(FloatC([1, 2]) + 1)\nkernel 0: n=2, in=1, out=1, ops=2, 1 of them uniform",
     );
     registry.alias("plan", "explain");

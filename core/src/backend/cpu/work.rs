@@ -411,7 +411,7 @@ impl Launch {
             reduce::cover(reduction.op, reduction.dtype, claims)
         });
         let covers = covers.collect();
-        Ok(Ran { failures: self.take_failures(), covers })
+        Ok(Ran { failures: self.take_failures(), covers, time: None })
     }
 
     fn check_complete(&self) -> Result<()> {

@@ -140,7 +140,7 @@ impl Loaded {
         }
         let failures = given.errors.as_ref().map(Running::failures).unwrap_or_default();
         let covers = given.covers.as_ref().map(Covers::read).unwrap_or_default();
-        Ok(Ran { failures, covers })
+        Ok(Ran { failures, covers, time: None })
     }
 }
 

@@ -201,7 +201,7 @@ impl Launch {
             });
             reduce::cover(reduction.op, reduction.dtype, claims)
         });
-        Ok(Ran { failures, covers: covers.collect() })
+        Ok(Ran { failures, covers: covers.collect(), time: None })
     }
 
     fn failures(&self) -> Result<Failures> {

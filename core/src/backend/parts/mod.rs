@@ -6,9 +6,11 @@
 //! themselves (`extremes.rs`): so the bits are those of one part.
 
 mod extremes;
+mod forecast;
 mod gpus;
 mod launch;
 mod memory;
+mod notes;
 mod partition;
 mod primitive;
 mod scatter;
@@ -22,7 +24,7 @@ use std::sync::Arc;
 
 use self::shared::Shared;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, GpuBackend, Memory};
+use super::{Backend, Exchange, Executable, GpuBackend, Memory, Operand, PartNotes};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
@@ -78,8 +80,12 @@ impl Backend for Parts {
         self.shared.devices.len()
     }
 
-    fn take_exchanged(&self) -> u64 {
-        self.shared.exchanged.take()
+    fn take_notes(&self) -> PartNotes {
+        self.shared.notes.take()
+    }
+
+    fn exchange(&self, kernel: &Kernel, n: u64, operands: &[Operand]) -> Option<Exchange> {
+        Some(forecast::forecast(&self.shared, kernel, n, operands))
     }
 
     fn held_by_parts(&self, address: u64, bytes: u64) -> Option<Vec<u64>> {

@@ -117,7 +117,7 @@ fn run_whole(
     let memory = &shared.memory;
     for part in parts.clone() {
         for array in &call.operands {
-            shared.exchanged.add(memory.bring(part, array.address, 0..array.bytes())?);
+            shared.notes.exchanged(memory.bring(part, array.address, 0..array.bytes())?);
         }
         let mut own = call.clone();
         for array in own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag) {
@@ -153,7 +153,11 @@ fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) 
         let mut call = call.clone();
         for (array, &row) in call.operands.iter_mut().zip(&rows.operands) {
             let (own, start) = own(array, row)?;
-            shared.exchanged.add(memory.bring(part, array.address, start..start + own.bytes())?);
+            shared.notes.exchanged(memory.bring(
+                part,
+                array.address,
+                start..start + own.bytes(),
+            )?);
             *array = own;
         }
         for array in call.results_mut() {
@@ -188,7 +192,7 @@ fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Res
             continue;
         }
         let device = memory.of(part);
-        shared.exchanged.add(memory.bring(part, mask.address, lanes.clone())?);
+        shared.notes.exchanged(memory.bring(part, mask.address, lanes.clone())?);
         let address = memory.place(part, mask.address, 0..0)? + lanes.start;
         let mut n_true = 0;
         in_blocks(n, &mut block, 1, |first, block| {

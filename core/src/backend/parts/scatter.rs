@@ -75,7 +75,7 @@ pub(super) struct Scatters {
 }
 
 /// What combines with any number and changes none, where copies may begin with it.
-fn neutral(op: ScatterOp, dtype: DType) -> Option<u64> {
+pub(super) fn neutral(op: ScatterOp, dtype: DType) -> Option<u64> {
     if dtype.is_float() {
         return None;
     }
@@ -159,13 +159,13 @@ impl Scatters {
 
     /// Every part scatters its lanes into a copy.
     fn run_copies(&self, stage: &Stage, params: &ParamBlock, n: u64) -> Result<Failures> {
-        let Shared { memory, exchanged, .. } = &*self.shared;
+        let Shared { memory, notes, .. } = &*self.shared;
         let mut targets: Vec<&Step> = self.steps.iter().collect();
         targets.sort_unstable_by_key(|step| step.target);
         targets.dedup_by_key(|step| step.target);
         for step in &targets {
             let address = Stage::address(params, step.target.index());
-            exchanged.add(memory.bring_all(0, address)?);
+            notes.exchanged(memory.bring_all(0, address)?);
             memory.changed(0..1, address);
             let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
@@ -199,7 +199,7 @@ impl Scatters {
                 let buffers = buffers.map(|address| (address, elements));
                 run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
                 memory.of(0).copy(first, sums.address, bytes)?;
-                exchanged.add(bytes as u64);
+                notes.exchanged(bytes as u64);
             }
         }
         Ok(failures)
@@ -339,7 +339,7 @@ impl Kept {
         for part in 0..memory.parts() {
             let own = owners.lanes(part);
             let bytes = own.start * width as u64..own.end * width as u64;
-            shared.exchanged.add(memory.bring(part, target, bytes)?);
+            shared.notes.exchanged(memory.bring(part, target, bytes)?);
         }
         memory.wrote_lanes(target, width, elements, owners.all());
         let room = |part: usize, width: usize| {
@@ -377,7 +377,7 @@ impl Kept {
                         bin.lanes,
                     )?;
                     if owner != part {
-                        shared.exchanged.add((bin.indices.len() + bin.values.len()) as u64);
+                        shared.notes.exchanged((bin.indices.len() + bin.values.len()) as u64);
                     }
                     bin.clear();
                 }

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::PartMemory;
+use super::notes::Notes;
 use crate::backend::host::exhausted;
 use crate::backend::primitive::Room;
 use crate::backend::{Backend, Executable};
@@ -19,7 +19,7 @@ pub(super) struct Shared {
     pub(super) memory: PartMemory,
     /// Lanes from which on arrays are split.
     pub(super) whole: u64,
-    pub(super) exchanged: Exchanged,
+    pub(super) notes: Notes,
     /// Working memory of each GPU, for primitives; the session has that of the first part.
     rooms: Vec<Arc<Allocator>>,
 }
@@ -33,7 +33,7 @@ impl Shared {
         Self {
             memory: PartMemory::new(devices.clone()),
             whole,
-            exchanged: Exchanged::default(),
+            notes: Notes::default(),
             rooms: gpus.map(|gpu| Allocator::new(gpu.clone(), None)).collect(),
             devices,
         }
@@ -84,20 +84,5 @@ impl Shared {
             codes.push(code);
         }
         Ok(codes)
-    }
-}
-
-/// Bytes that parts have brought each other.
-#[derive(Default)]
-pub(super) struct Exchanged(AtomicU64);
-
-impl Exchanged {
-    pub(super) fn add(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Those so far, which are then forgotten.
-    pub(super) fn take(&self) -> u64 {
-        self.0.swap(0, Ordering::Relaxed)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use super::extremes::Extremes;
 use super::partition::Partition;
@@ -29,20 +30,20 @@ pub(super) struct Found {
     pub(super) elements: Vec<Range<u64>>,
 }
 
-/// Lanes come in as many at least: by the index of some behind the last a GPU may read, too, what is in bounds.
+/// Lanes come in as many: by the index of some behind the last a GPU reads, too, what is in bounds.
 const BEYOND: u64 = 256;
 
 /// What a kernel does with a buffer.
 #[derive(Clone, Debug, Default)]
-struct Use {
+pub(super) struct Use {
     /// Bytes of an element.
-    width: usize,
+    pub(super) width: usize,
     /// Each lane reads its own element.
-    lanes: bool,
+    pub(super) lanes: bool,
     /// All lanes read the first element.
     first: bool,
     /// Lanes read elements by these indices.
-    gathers: Vec<Reg>,
+    pub(super) gathers: Vec<Reg>,
     /// Each lane writes its own element.
     stored: bool,
     /// The first element takes a reduction.
@@ -129,8 +130,11 @@ impl Stage {
 
     /// What indices of some lanes may be.
     fn values(&self, params: &ParamBlock, lanes: &Range<u64>) -> Values {
-        let beyond = lanes.start..lanes.end.next_multiple_of(BEYOND);
-        Values::of(&self.kernel, params.words(), &beyond)
+        let end = match self.shared.are_gpus() {
+            true => lanes.end.next_multiple_of(BEYOND),
+            false => lanes.end,
+        };
+        Values::of(&self.kernel, params.words(), &(lanes.start..end))
     }
 
     /// Makes a part have what its lanes read, and the targets of scatters; `found` are the elements that it reads by
@@ -150,7 +154,7 @@ impl Stage {
             let width = used.width as u64;
             let bring = |elements: Range<u64>| {
                 let bytes = elements.start * width..elements.end * width;
-                self.shared.exchanged.add(memory.bring(part, address, bytes)?);
+                self.shared.notes.exchanged(memory.bring(part, address, bytes)?);
                 Ok(())
             };
             if used.lanes {
@@ -160,7 +164,7 @@ impl Stage {
                 bring(0..1)?;
             }
             if used.scattered && is_whole {
-                self.shared.exchanged.add(memory.bring_all(part, address)?);
+                self.shared.notes.exchanged(memory.bring_all(part, address)?);
             }
             for &index in &used.gathers {
                 let length = self.elements(params, buffer);
@@ -309,12 +313,19 @@ impl Stage {
             // Memory is not asked for anything while a part is at work.
             blocks.push((self.at(part, params, &lanes)?, part, lanes));
         }
+        let parts: Vec<usize> = blocks.iter().map(|&(_, part, _)| part).collect();
         let begin = |(block, part, lanes): (ParamBlock, usize, Range<u64>)| {
             let code = self.codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");
-            code.begin_range(block, lanes)
+            timed(code.begin_range(block, lanes))
         };
-        all(blocks.into_iter().map(begin))
+        let ran = all(blocks.into_iter().map(begin))?;
+        // Of GPUs nobody waits for some, and for others only behind them.
+        if !self.shared.are_gpus() {
+            let times = ran.iter().map(|ran| ran.time.unwrap_or_default());
+            self.shared.notes.took(&parts.into_iter().zip(times).collect::<Vec<_>>());
+        }
+        Ok(ran)
     }
 
     /// Whether all parts may run what is small: they get little for it.
@@ -338,6 +349,16 @@ fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
     done.into_iter().collect()
 }
 
+/// What runs here when it is waited for tells how long it took.
+fn timed(begun: Begun<'_, Ran>) -> Begun<'_, Ran> {
+    Box::new(move || {
+        let since = Instant::now();
+        let ran = begun()?;
+        let time = ran.time.or_else(|| Some(since.elapsed()));
+        Ok(Ran { time, ..ran })
+    })
+}
+
 /// For each access the lowest lane that was out of bounds.
 fn lowest(ran: &[Ran]) -> Failures {
     let mut ran = ran.iter().map(|ran| &ran.failures);
@@ -351,7 +372,7 @@ pub(super) fn lower(a: Option<OutOfBounds>, b: Option<OutOfBounds>) -> Option<Ou
 }
 
 /// What a kernel does with its buffers.
-fn uses(kernel: &Kernel) -> Vec<Use> {
+pub(super) fn uses(kernel: &Kernel) -> Vec<Use> {
     let width = |param: &BufferParam| param.dtype.bytes();
     let mut uses: Vec<Use> =
         kernel.buffers.iter().map(|param| Use { width: width(param), ..Use::default() }).collect();

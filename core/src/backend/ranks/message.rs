@@ -6,7 +6,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::primitive::PrimitiveCall;
-use crate::backend::reduce::Subtree;
 use crate::backend::{CodeStatistics, Failures, Origin, Ran};
 use crate::error::Error;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -92,7 +91,7 @@ pub(super) enum Reply {
     Capacity(u64),
     Code(Code),
     Launched(Failures),
-    Ran { failures: Failures, covers: Vec<Vec<Subtree>> },
+    Ran(Ran),
     Failed(Failure),
 }
 
@@ -151,11 +150,5 @@ impl Failure {
             }
             Self::Other(reason) => Error::NoDevice { name: rank.into(), reason },
         }
-    }
-}
-
-impl From<Ran> for Reply {
-    fn from(Ran { failures, covers }: Ran) -> Self {
-        Self::Ran { failures, covers }
     }
 }

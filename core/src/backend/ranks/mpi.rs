@@ -62,6 +62,15 @@ impl Launched {
                 both("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", true)
             })
     }
+
+    /// By the environment the number of this process and how many Slurm has started, where these have no way to find each
+    /// other: `srun` without `--mpi=pmi2` or `--mpi=pmix`.
+    pub fn unconnected(variable: impl Fn(&str) -> Option<String>) -> Option<[usize; 2]> {
+        let number = |name: &str| variable(name)?.parse::<usize>().ok();
+        let own = [number("SLURM_PROCID")?, number("SLURM_STEP_NUM_TASKS")?];
+        let is_alone = own[1] < 2 || variable("PMI_RANK").is_some();
+        (!is_alone && Self::of(variable).is_none()).then_some(own)
+    }
 }
 
 /// The values that headers would give.
@@ -457,5 +466,21 @@ mod tests {
         for alone in [&[][..], &[("PMI_RANK", "0"), ("PMI_SIZE", "1")], &[("PMI_SIZE", "2")]] {
             assert_eq!(of(alone), None, "{alone:?}");
         }
+    }
+
+    #[test]
+    fn slurm_may_start_processes_that_do_not_find_each_other() {
+        let of = |set: &[(&str, &str)]| {
+            let found = |name: &str| set.iter().find(|(known, _)| *known == name);
+            Launched::unconnected(|name| found(name).map(|(_, value)| (*value).to_string()))
+        };
+        let slurm = [("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "4")];
+        let with = |one| [&slurm[..], &[one]].concat();
+        assert_eq!(of(&slurm), Some([1, 4]));
+        assert_eq!(of(&with(("PMI_RANK", "1"))), None);
+        assert_eq!(of(&with(("PMIX_RANK", "1"))), None);
+        // In a batch script, and of one task.
+        assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None);
+        assert_eq!(of(&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")]), None);
     }
 }

@@ -302,7 +302,7 @@ impl RunsRanges for RemoteCode {
         let (number, words) = (self.number, params.words().to_vec());
         let asked = self.link.ask(&Request::RunRange { number, words, lanes }, &[]);
         Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Ran { failures, covers } => Ok(Ran { failures, covers }),
+            Reply::Ran(ran) => Ok(ran),
             other => Err(self.link.unexpected(&other)),
         })
     }

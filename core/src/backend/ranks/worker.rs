@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::channel::{Channel, receive, send};
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use crate::backend::host::exhausted;
-use crate::backend::{Backend, Executable, Launched};
+use crate::backend::{Backend, Executable, Launched, Ran};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
@@ -95,7 +96,9 @@ impl Worker {
             Request::RunRange { number, words, lanes } => {
                 let code = self.kernel(number)?;
                 let ranges = code.ranges().ok_or_else(|| unknown("code that runs no ranges"))?;
-                return Ok(ranges.run_range(ParamBlock::of_words(words), lanes)?.into());
+                let since = Instant::now();
+                let ran = ranges.run_range(ParamBlock::of_words(words), lanes)?;
+                return Ok(Reply::Ran(Ran { time: Some(since.elapsed()), ..ran }));
             }
             Request::Primitive { call } => {
                 let room = |bytes| self.spare.alloc(bytes).map_err(|_| exhausted(bytes));
