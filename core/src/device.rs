@@ -13,7 +13,7 @@ pub use crate::backend::{
 };
 
 #[cfg(unix)]
-pub use crate::backend::ranks::{Launched, libraries as mpi_libraries};
+pub use crate::backend::ranks::{LEADER, Launched, libraries as mpi_libraries};
 
 use crate::backend::Memory;
 use crate::backend::host::{self, HostMemory};
@@ -26,6 +26,18 @@ use crate::backend::host::{self, HostMemory};
 pub fn serve_rank(threads: usize) -> std::io::Result<()> {
     let device = crate::backend::open_processor(threads);
     crate::backend::ranks::serve_leader(device)
+}
+
+/// Serves the leader whose launcher has started this process: `leader` is what the variable [`LEADER`] says.
+///
+/// # Errors
+/// The text is none of a leader, nobody is there, or the connection broke.
+#[cfg(unix)]
+pub fn serve_distant_rank(leader: &str) -> std::io::Result<()> {
+    // Launchers bind ranks to processors.
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let device = crate::backend::open_processor(threads);
+    crate::backend::ranks::serve_distant(leader, device)
 }
 
 /// Serves rank 0 of the processes that a launcher of MPI has started, until it goes. `library` is that of MPI, by default

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
+#[cfg(unix)]
+use porcini_core::device::{LEADER, serve_distant_rank, serve_rank};
 use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
 
 use crate::doctor;
@@ -70,6 +72,9 @@ enum Command {
         /// A kernel of so many processes in all, as `run --device ranks:N`
         #[arg(long, value_name = "N", conflicts_with_all = ["rust", "sandbox"], value_parser = clap::value_parser!(u16).range(1..))]
         ranks: Option<u16>,
+        /// Has these ranks started by a launcher, as `run --launcher`
+        #[arg(long, value_name = "COMMAND", requires = "ranks")]
+        launcher: Option<String>,
         /// Settings of the kernel, as `run` takes them
         #[arg(last = true, value_name = "SETTINGS", conflicts_with = "rust")]
         settings: Vec<String>,
@@ -99,6 +104,9 @@ pub(crate) struct Settings {
     /// Threads that run kernels [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
     threads: Option<u16>,
+    /// Start the ranks of ranks:N by this: {} is how many, as in 'srun -n {}' [default: processes of this machine]
+    #[arg(long, value_name = "COMMAND")]
+    launcher: Option<String>,
 }
 
 impl Settings {
@@ -106,6 +114,7 @@ impl Settings {
         let mut options = Options {
             device: self.device,
             threads: self.threads.map(usize::from),
+            launcher: self.launcher.clone(),
             sandbox,
             ..Options::default()
         };
@@ -165,7 +174,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             serve(&connection_file, options)?;
             Ok(String::new())
         }
-        Command::Install { place, display_name, rust, core, sandbox, ranks, mut settings } => {
+        Command::Install {
+            place,
+            display_name,
+            rust,
+            core,
+            sandbox,
+            ranks,
+            launcher,
+            mut settings,
+        } => {
             let (mut name, mut shown) = match &sandbox {
                 _ if rust => (RUST_NAME.to_string(), "Rust with Porcini".to_string()),
                 Some(_) => (SANDBOX_NAME.into(), "Porcini, in a sandbox".into()),
@@ -184,6 +202,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             if let Some(ranks) = ranks {
                 (name, shown) =
                     (format!("{NAME}-ranks-{ranks}"), format!("Porcini ({ranks} ranks)"));
+                let launcher = launcher.map(|words| ["--launcher".into(), words]);
+                settings.splice(0..0, launcher.into_iter().flatten());
                 settings.splice(0..0, ["--device".into(), format!("ranks:{ranks}")]);
             }
             let spec = Spec {
@@ -203,7 +223,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
         Command::Rank { threads } => {
             // Ctrl-C is for the leader, which passes it on.
             interrupt_on_signal()?;
-            porcini_core::device::serve_rank(threads).map_err(CommandError::Rank)?;
+            match std::env::var(LEADER) {
+                Ok(leader) => serve_distant_rank(&leader),
+                Err(_) => serve_rank(threads),
+            }
+            .map_err(CommandError::Rank)?;
             Ok(String::new())
         }
         Command::Doctor => {

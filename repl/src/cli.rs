@@ -19,6 +19,7 @@ Examples:
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, neon, or interp (default: the best it has)
   PORCINI_PARTS          parts of the processor, as --device cpu:N (default: 1)
+  PORCINI_LAUNCHER       what starts the ranks of ranks:N, as --launcher (default: nothing, they are processes of this machine)
   PORCINI_MPI            the library of MPI under mpirun or srun (default: the launcher's)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 4G (default: 90 % of what is free)
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
@@ -77,6 +78,10 @@ pub(crate) struct Arguments {
     /// Share the work with so many processes in all, as --device ranks:N
     #[arg(long, value_name = "N", conflicts_with = "device", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) ranks: Option<u16>,
+
+    /// Start the other ranks by this: {} is how many, as in 'srun -n {}' [default: processes of this machine]
+    #[arg(long, value_name = "COMMAND", requires = "ranks")]
+    pub(crate) launcher: Option<String>,
 
     /// Threads that run kernels [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]

@@ -8,7 +8,7 @@ use porcini_core::DeviceChoice;
 use porcini_core::device::Launched;
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
-use crate::cli::{Arguments, Source};
+use crate::cli::{Arguments, Source, Task};
 use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, end, report};
 use crate::host::System;
 use crate::settings::{self, Colour, Settings};
@@ -18,6 +18,9 @@ use crate::{json, print, repl, tasks};
 
 /// Runs a script, a line, standard input, a shell, or a task.
 pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
+    if let Some(Task::Rank { threads }) = arguments.task {
+        return tasks::serve(threads);
+    }
     let (settings, wrong) =
         settings::config_file().map_or_else(Default::default, |file| Settings::read(&file));
     if let Some(wrong) = wrong {
@@ -154,7 +157,9 @@ fn options(
     }
     let threads = threads.map(usize::from);
     let sandbox = arguments.bounds.bounds();
-    let mut options = Options { device, threads, log_level, sandbox, ..Options::default() };
+    let launcher = arguments.launcher.clone();
+    let mut options =
+        Options { device, threads, log_level, sandbox, launcher, ..Options::default() };
     for warning in options.read_environment(|name| std::env::var(name).ok()) {
         print::warn(&warning);
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use clap::CommandFactory as _;
 use clap::builder::Resettable;
+use porcini_core::device::{LEADER, serve_distant_rank, serve_rank};
 use porcini_script::{Cell, Interpreter, Options};
 
 use crate::cli::{self, Arguments, Source, Task};
@@ -34,8 +35,7 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
             print::value(&format!("{}\n{}", text.trim_end(), man_sections(cli::FURTHER)));
             return OK;
         }
-        Task::Rank { threads } => return serve(*threads),
-        Task::Check { .. } | Task::Help { .. } => {}
+        Task::Check { .. } | Task::Help { .. } | Task::Rank { .. } => {}
     }
     let interpreter = match Interpreter::new(host, options) {
         Ok(interpreter) => interpreter,
@@ -60,9 +60,13 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
     }
 }
 
-/// Serves the leader that has started this process.
-fn serve(threads: usize) -> u8 {
-    match porcini_core::device::serve_rank(threads) {
+/// Serves the leader that has started this process, by itself or by a launcher.
+pub(crate) fn serve(threads: usize) -> u8 {
+    let served = match std::env::var(LEADER) {
+        Ok(leader) => serve_distant_rank(&leader),
+        Err(_) => serve_rank(threads),
+    };
+    match served {
         Ok(()) => OK,
         Err(error) => {
             print::failure(&format!("a rank is started by porcini --ranks N: {error}"));

@@ -21,6 +21,8 @@ pub struct Options {
     pub log_level: u8,
     /// Bytes of device memory that may be in use.
     pub memory_limit: Option<u64>,
+    /// What starts the ranks of `ranks:N` elsewhere, as `srun -n {}`; by default they are processes of this machine.
+    pub launcher: Option<String>,
     /// A device shared with other interpreters, in place of the three settings above it.
     pub runtime: Option<Arc<Runtime>>,
     /// A session whose arrays scripts share with somebody else, in place of all these settings.
@@ -30,9 +32,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Heeds the variables `PORCINI_MEMORY_LIMIT`, `PORCINI_PARTS` and `PORCINI_CPU`; what is wrong with them, to be shown.
+    /// Heeds the variables `PORCINI_MEMORY_LIMIT`, `PORCINI_PARTS`, `PORCINI_CPU` and `PORCINI_LAUNCHER`; what is wrong with them, to be shown.
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let mut warnings = Vec::new();
+        if self.launcher.is_none() {
+            self.launcher = variable("PORCINI_LAUNCHER").filter(|words| !words.trim().is_empty());
+        }
         if let Some(text) = variable("PORCINI_MEMORY_LIMIT") {
             self.memory_limit = parse_bytes(&text);
             if self.memory_limit.is_none() {

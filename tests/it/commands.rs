@@ -232,7 +232,7 @@ fn commands_run() {
         assert!(
             prompt
                 .type_in("%device tpu")
-                .contains("the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda and")
+                .contains("the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N")
         );
         assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
         assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");

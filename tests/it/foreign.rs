@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ndarray::{ArcArray, arr2};
 use porcini_core::ir::op::{Op, ScatterOp};
 use porcini_core::ir::primitive::Order;
-use porcini_core::{Array, DType, Element, F16, Session};
+use porcini_core::{Array, DType, DeviceChoice, Element, F16, Session};
 use porcini_tests::golden::configurations;
 
 /// Around vectors of each width, beyond one page, and several chunks.
@@ -93,7 +93,8 @@ fn what_others_own_is_read_where_it_lies() {
 
 #[test]
 fn vectors_and_ndarrays_are_taken_over() {
-    let session = Session::new().unwrap();
+    let on_host = || Session::builder().device(DeviceChoice::Cpu).build().unwrap();
+    let session = on_host();
     let empty = session.wrap(Vec::<f32>::new()).unwrap();
     assert!(empty.is_empty());
     let inline = session.wrap([true, false]).unwrap();
@@ -108,7 +109,7 @@ fn vectors_and_ndarrays_are_taken_over() {
     let turned = session.wrap_ndarray(arr2(&[[1, 2], [3, 4]]).reversed_axes()).unwrap();
     assert_eq!(turned.to_vec::<i32>().unwrap(), [1, 3, 2, 4]);
 
-    let session = Session::new().unwrap();
+    let session = on_host();
     let shared = ArcArray::from_vec(vec![0.5_f64; 1000]);
     let array = session.wrap_ndarray(shared.clone()).unwrap();
     assert_eq!(array.address().unwrap(), shared.as_ptr() as u64);

@@ -57,14 +57,14 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let is_full = std::env::var_os("PORCINI_FULL").is_some();
     let threads: &[usize] = if is_full { &[1, 2, 8] } else { &[1, 8] };
     let compilers = compilers.flat_map(|choice| threads.iter().map(move |&n| (choice, n)));
-    // Parts of one GPU are opened one by one, as several GPUs are.
-    let twice = "0,0".parse().expect("numbers of GPUs");
     let numbers: &[u16] = if is_full { &[2, 3, 7, 17] } else { &[3] };
     // Every array of more lanes than a chunk is split.
     let parts = numbers.iter().map(|&number| (DeviceChoice::Parts(number, 1), 2));
-    let gpus = [DeviceChoice::Cuda(0), DeviceChoice::Gpus(twice, 1)].map(|choice| (choice, 1));
-    let gpus = crate::gpu::open().map(|_| gpus);
-    interpreters.chain(compilers).chain(parts).chain(gpus.into_iter().flatten()).collect()
+    // Parts of one GPU are opened one by one, as several GPUs are.
+    let twice = crate::gpu::open().and_then(|_| "0,0".parse().ok());
+    let gpus = twice.map(|twice| [DeviceChoice::Cuda(0), DeviceChoice::Gpus(twice, 1)]);
+    let gpus = gpus.into_iter().flatten().map(|choice| (choice, 1));
+    interpreters.chain(compilers).chain(parts).chain(gpus).collect()
 }
 
 /// Whether a device is one of GPUs.
@@ -273,6 +273,10 @@ impl Session {
         let cells = self.parts.iter().filter(|part| matches!(part, Part::Cell { .. }));
         for (part, shown) in cells.zip(shown) {
             shown.retain(|line| !line.text.starts_with("exchange: "));
+            for line in &mut *shown {
+                let end = line.text.find("; parts exchange ").unwrap_or(line.text.len());
+                line.text.truncate(end);
+            }
             // Tables with a column more.
             if shown.iter().any(|line| line.text.ends_with("Label   Parts")) {
                 *shown = part.expected().to_vec();

@@ -160,10 +160,14 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
         }
         #[cfg(unix)]
         DeviceChoice::Ranks(ranks, whole) => {
-            // They share the processors of this machine.
-            let threads = (threads / usize::from(ranks)).max(1);
+            // Where they share the processors of this machine.
+            let share = if outside.launcher.is_none() { usize::from(ranks) } else { 1 };
+            let threads = (threads / share).max(1);
             let mut devices = vec![open_processor(threads)];
-            devices.extend(ranks::start(&outside.rank, threads, ranks.into())?);
+            devices.extend(match &outside.launcher {
+                Some(launcher) => ranks::launch(launcher, &outside.rank, threads, ranks.into())?,
+                None => ranks::start(&outside.rank, threads, ranks.into())?,
+            });
             Ok(Arc::new(Parts::over(&format!("ranks:{ranks}"), devices, whole)))
         }
         #[cfg(unix)]

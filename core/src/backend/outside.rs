@@ -14,6 +14,8 @@ pub struct Outside {
     pub toolkit: Toolkit,
     /// The program that is a rank, and its arguments: it serves whoever has started it.
     pub rank: Vec<OsString>,
+    /// What starts ranks of `ranks:N` elsewhere, in which `{}` is how many; by default they are processes of this machine.
+    pub launcher: Option<String>,
     /// The library of MPI; by default the launcher's usual one.
     pub mpi: Option<OsString>,
 }

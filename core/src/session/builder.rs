@@ -117,6 +117,14 @@ impl SessionBuilder {
         self
     }
 
+    /// What starts the ranks of `ranks:N` on other machines, as `srun -n {}`: `{}` is how many. By default they are
+    /// processes of this machine. Each calls [`serve_distant_rank`](crate::device::serve_distant_rank).
+    #[must_use]
+    pub fn launcher(mut self, words: Option<String>) -> Self {
+        self.outside.launcher = words;
+        self
+    }
+
     /// Where to look for the programs that show a GPU's machine code; by default nowhere.
     #[must_use]
     pub fn toolkit(mut self, toolkit: Toolkit) -> Self {

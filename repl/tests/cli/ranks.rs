@@ -1,6 +1,8 @@
 //! Devices by name: one of many parts, one of many processes, none.
 
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -43,10 +45,43 @@ fn processes_of_slurm_that_do_not_find_each_other_are_refused() {
     assert_eq!(started("1", &["--device", "cpu", "-e", "1"]).0, 0);
 }
 
+/// A launcher as clusters have them: it starts its words so many times, and waits for all.
+fn launcher(folder: &Path) -> String {
+    let file = folder.join("launcher");
+    let text = "#!/bin/sh\nn=$1; shift; for i in $(seq $n); do \"$@\" & done; wait\n";
+    std::fs::write(&file, text).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o700)).unwrap();
+    format!("{} {{}}", file.display())
+}
+
+#[test]
+fn a_launcher_starts_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let launcher = launcher(folder.path());
+    let script =
+        "let x = sin(FloatC::arange(300007)); print(hsum(x), device().contains(\"ranks:3\"))";
+    let (code, output, error) = run(&["--ranks", "3", "--launcher", &launcher, "-e", script]);
+    assert_eq!((code, error.as_str()), (0, ""));
+    assert!(output.ends_with("true\n"), "{output}");
+    for (launcher, why) in
+        [("/nowhere/srun -n {}", "cannot be started"), ("false", "launcher ended")]
+    {
+        let (code, _, error) = run(&["--ranks", "3", "--launcher", launcher, "-e", script]);
+        assert!(code == 1 && error.contains(why), "{code}: {error}");
+    }
+    assert_eq!(run(&["--launcher", &launcher, "-e", "1"]).0, 2, "without ranks");
+}
+
 #[test]
 fn ctrl_c_reaches_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    ctrl_c_reaches(&["--ranks", "2"]);
+    ctrl_c_reaches(&["--ranks", "2", "--launcher", &launcher(folder.path())]);
+}
+
+fn ctrl_c_reaches(ranks: &[&str]) {
     let script = "print(1); hsum(sin(FloatC::arange(100000000000)))";
-    let mut child = porcini(&["--ranks", "2", "-e", script]).spawn().unwrap();
+    let mut child = porcini(&[ranks, &["-e", script]].concat()).spawn().unwrap();
     let mut line = [0; 2];
     child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
     std::thread::sleep(Duration::from_millis(300));

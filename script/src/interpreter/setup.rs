@@ -118,6 +118,7 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
         .warnings(host.warning_sink())
         .toolkit(host.toolkit())
         .rank_program(host.rank_program())
+        .launcher(options.launcher.clone())
         .mpi_library(host.variable("PORCINI_MPI").map(Into::into));
     if let Some(folder) = host.cache_folder() {
         builder = builder.cache_folder(folder);

@@ -4,6 +4,7 @@
 //! uses: so it runs behind what it needs, and memory may be handed out again as soon as its owner is gone.
 #![expect(unsafe_code, reason = "the driver is a C library")]
 
+mod backing;
 pub(super) mod foreign;
 mod launcher;
 mod link;

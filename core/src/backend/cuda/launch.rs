@@ -1,7 +1,7 @@
 //! Compiled kernels, and how they are launched.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiler::{Binary, Compiler};
@@ -10,7 +10,6 @@ use super::gpu::{Function, Gpu, Grid, Module, Resources, Signal, Stream};
 use super::halves::{Halves, Known, Table, VALUES};
 use super::order::{N_COMPUTE, Use};
 use super::ptx::{self, BATCH, CHUNK, FOLDED, LANES_PER_WARP, Sharing, Step};
-use super::ranges::Cover;
 use super::reports::{OfMembers, ReportWords, Words, index_types};
 use crate::backend::{CodeStatistics, Executable, Launched, RunsRanges};
 use crate::convert::exactly;
@@ -228,6 +227,35 @@ struct Fold {
 pub(super) struct FoldEntry {
     entry: Function,
     kernel: Kernel,
+}
+
+/// What combines the chunks of subtrees; made for the first launch of some lanes.
+pub(super) struct Cover {
+    kernel: Kernel,
+    entry: OnceLock<FoldEntry>,
+}
+
+impl Cover {
+    /// `None` of kernels without reductions.
+    fn of(kernel: &Kernel) -> Option<Self> {
+        kernel.reductions().next()?;
+        Some(Self { kernel: ptx::cover_of(kernel), entry: OnceLock::new() })
+    }
+
+    pub(super) fn n_results(&self) -> usize {
+        self.kernel.buffers.len()
+    }
+
+    /// # Errors
+    /// What the driver says.
+    pub(super) fn entry(&self, shared: &Shared) -> Result<&FoldEntry> {
+        if let Some(entry) = self.entry.get() {
+            return Ok(entry);
+        }
+        let made = FoldEntry::new(shared, self.kernel.clone())?;
+        // Another thread's is as good.
+        Ok(self.entry.get_or_init(|| made))
+    }
 }
 
 /// An entry whose blocks add into elements of their own.

@@ -59,7 +59,7 @@ impl Memory for GpuMemory {
     }
 
     fn back(&self, block: u64, bytes: Range<u64>) -> Result<bool> {
-        self.gpu.back(block, bytes)
+        self.gpu.back(block, &bytes)
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the halves of a pattern")]

@@ -4,44 +4,17 @@
 //! lanes the result, which is combined with those of the others there.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::gpu::{Mapped, Stream};
-use super::launch::{FoldEntry, Loaded, uses};
+use super::launch::{Cover, Loaded, uses};
 use super::order::Ticket;
-use super::ptx::{self, CHUNK};
+use super::ptx::CHUNK;
 use super::reports::Words;
 use crate::backend::reduce::{self, Subtree};
 use crate::backend::{Begun, Ran, Running, RunsRanges};
 use crate::error::Result;
-use crate::ir::kernel::{Kernel, ParamBlock, WORD_CHUNKS, WORD_SCRATCH, WORD_SIZE};
-
-/// What combines the chunks of subtrees; made for the first launch of some lanes.
-pub(super) struct Cover {
-    kernel: Kernel,
-    entry: OnceLock<FoldEntry>,
-}
-
-impl Cover {
-    /// `None` of kernels without reductions.
-    pub(super) fn of(kernel: &Kernel) -> Option<Self> {
-        kernel.reductions().next()?;
-        Some(Self { kernel: ptx::cover_of(kernel), entry: OnceLock::new() })
-    }
-
-    fn n_results(&self) -> usize {
-        self.kernel.buffers.len()
-    }
-
-    fn entry(&self, loaded: &Loaded) -> Result<&FoldEntry> {
-        if let Some(entry) = self.entry.get() {
-            return Ok(entry);
-        }
-        let made = FoldEntry::new(&loaded.shared, self.kernel.clone())?;
-        // Another thread's is as good.
-        Ok(self.entry.get_or_init(|| made))
-    }
-}
+use crate::ir::kernel::{ParamBlock, WORD_CHUNKS, WORD_SCRATCH, WORD_SIZE};
 
 /// Where a launch leaves what it reduces: a word of each reduction for each subtree.
 struct Covers {
@@ -104,7 +77,7 @@ impl Loaded {
         errors: Option<&Words>,
     ) -> Result<Covers> {
         let shared = &self.shared;
-        let entry = cover.entry(self)?;
+        let entry = cover.entry(shared)?;
         let n_results = cover.n_results();
         let chunk = 8 * n_results as u64;
         let n_chunks = params.words()[WORD_SIZE].div_ceil(CHUNK);

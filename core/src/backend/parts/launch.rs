@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::scatter::Scatters;
 use super::shared::Shared;
-use super::stage::Stage;
+use super::split::Split;
 use crate::backend::{CodeStatistics, Executable, Launched};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 
 /// A kernel of a device with parts.
 pub(super) struct Loaded {
-    stage: Stage,
+    split: Split,
     scatters: Option<Scatters>,
 }
 
@@ -19,33 +19,33 @@ impl Loaded {
     /// # Errors
     /// What the device says.
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
-        let stage = Stage::new(shared, kernel, mode)?;
+        let split = Split::new(shared, kernel, mode)?;
         let scatters = kernel.has_scatter().then(|| Scatters::of(shared, kernel, mode));
-        Ok(Self { stage, scatters })
+        Ok(Self { split, scatters })
     }
 }
 
 impl Executable for Loaded {
     fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
-        let shared = self.stage.shared();
+        let shared = self.split.stage.shared();
         let is_small = n < shared.whole;
-        if is_small && self.stage.is_light(&params) {
-            return self.stage.run_whole(shared.for_small(), &params, n);
+        if is_small && self.split.stage.is_light(&params) {
+            return self.split.stage.run_whole(shared.for_small(), &params, n);
         }
-        if !is_small && self.stage.runs_ranges() {
+        if !is_small && self.split.stage.runs_ranges() {
             let failures = match &self.scatters {
-                None => Some(self.stage.run_parts(&params, n)?),
-                Some(scatters) => scatters.run(&self.stage, &params, n)?,
+                None => Some(self.split.run(&params, n)?),
+                Some(scatters) => scatters.run(&self.split, &params, n)?,
             };
             if let Some(failures) = failures {
                 return Ok(Launched::Done { failures, alone: None });
             }
         }
-        self.stage.run_whole(0..1, &params, n)
+        self.split.stage.run_whole(0..1, &params, n)
     }
 
     fn launch_all(&self, members: Arc<Vec<ParamBlock>>, n: u64) -> Result<Launched> {
-        let (stage, shared) = (&self.stage, self.stage.shared());
+        let (stage, shared) = (&self.split.stage, self.split.stage.shared());
         // Where one part runs what is small, it runs all members together.
         if n >= shared.whole || shared.for_small() != (0..1) {
             return self.launch_each(&members, n);
@@ -54,10 +54,10 @@ impl Executable for Loaded {
     }
 
     fn nanoseconds(&self, n: u64) -> f64 {
-        self.stage.code().nanoseconds(n)
+        self.split.stage.code().nanoseconds(n)
     }
 
     fn statistics(&self) -> CodeStatistics {
-        self.stage.code().statistics()
+        self.split.stage.code().statistics()
     }
 }

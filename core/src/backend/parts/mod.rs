@@ -16,6 +16,7 @@ mod primitive;
 mod scatter;
 mod shared;
 mod spans;
+mod split;
 mod stage;
 mod windows;
 mod working;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use super::memory::{PartMemory, Place};
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
+use super::split::Split;
 use super::stage::{Stage, lower};
 use super::working::Working;
 use crate::backend::apart::Apart;
@@ -55,7 +56,7 @@ struct Kept {
 
 /// What computes without writing, and what writes then.
 struct Routed {
-    compute: Stage,
+    compute: Split,
     /// Bytes a lane of what is kept, by buffer.
     kept: Vec<u64>,
     scatters: Vec<Kept>,
@@ -121,19 +122,19 @@ impl Scatters {
     /// As [`Executable::launch`](crate::backend::Executable::launch).
     pub(super) fn run(
         &self,
-        stage: &Stage,
+        split: &Split,
         params: &ParamBlock,
         n: u64,
     ) -> Result<Option<Failures>> {
         if self.may_copy(params, n) {
-            return self.run_copies(stage, params, n).map(Some);
+            return self.run_copies(split, params, n).map(Some);
         }
         if self.shared.are_gpus() {
             // Lanes would go over the host.
             return Ok(None);
         }
         if self.routed.get().is_none() {
-            let routed = Routed::of(&self.shared, stage.kernel(), self.mode)?;
+            let routed = Routed::of(&self.shared, split.stage.kernel(), self.mode)?;
             // Another thread's is as good.
             drop(self.routed.set(routed));
         }
@@ -158,7 +159,7 @@ impl Scatters {
     }
 
     /// Every part scatters its lanes into a copy.
-    fn run_copies(&self, stage: &Stage, params: &ParamBlock, n: u64) -> Result<Failures> {
+    fn run_copies(&self, split: &Split, params: &ParamBlock, n: u64) -> Result<Failures> {
         let Shared { memory, notes, .. } = &*self.shared;
         let mut targets: Vec<&Step> = self.steps.iter().collect();
         targets.sort_unstable_by_key(|step| step.target);
@@ -175,7 +176,7 @@ impl Scatters {
                 memory.of(part).fill(place, bits, step.dtype.bytes(), elements)?;
             }
         }
-        let failures = stage.run_parts(params, n)?;
+        let failures = split.run(params, n)?;
         let partition = Partition::new(n, memory.parts());
         for step in &targets {
             let address = Stage::address(params, step.target.index());
@@ -297,11 +298,11 @@ impl Routed {
         }
         let Apart { compute, kept, .. } = apart;
         let kept = kept.iter().map(|dtype| dtype.bytes() as u64).collect();
-        Ok(Some(Self { compute: Stage::new(shared, &compute, mode)?, kept, scatters }))
+        Ok(Some(Self { compute: Split::new(shared, &compute, mode)?, kept, scatters }))
     }
 
     fn run(&self, shared: &Shared, params: &ParamBlock, n: u64) -> Result<Failures> {
-        let n_buffers = self.compute.kernel().buffers.len() - self.kept.len();
+        let n_buffers = self.compute.stage.kernel().buffers.len() - self.kept.len();
         let bytes =
             |width: &u64| n.checked_mul(*width).and_then(|bytes| usize::try_from(bytes).ok());
         let room = |width| Working::of(&shared.memory, bytes(width).ok_or_else(|| exhausted(n))?);
@@ -310,7 +311,7 @@ impl Routed {
         for (number, memory) in kept.iter().enumerate() {
             params.set(HEADER_WORDS + n_buffers + number, memory.address);
         }
-        let mut failures = self.compute.run_parts(&params, n)?;
+        let mut failures = self.compute.run(&params, n)?;
         for scatter in &self.scatters {
             let outside = scatter.run(shared, &params, (n, kept.len()))?;
             if let Some(access) = scatter.step.access {

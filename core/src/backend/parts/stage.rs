@@ -1,10 +1,9 @@
 //! A kernel over parts: each has what its lanes read brought to it and runs them, and what they reduced comes together.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::extremes::Extremes;
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
 use super::windows::Values;
@@ -60,9 +59,6 @@ pub(super) struct Stage {
     /// As the device computes them.
     reductions: Vec<Reduction>,
     uses: Vec<Use>,
-    mode: LiteralMode,
-    /// Finds between which elements lanes read, by indices of which nothing is known; made when it may pay.
-    extremes: OnceLock<Option<Box<Extremes>>>,
 }
 
 impl Stage {
@@ -76,8 +72,6 @@ impl Stage {
             reductions: legalise(kernel).reductions().collect(),
             uses: uses(kernel),
             kernel: kernel.clone(),
-            mode,
-            extremes: OnceLock::new(),
         })
     }
 
@@ -241,8 +235,8 @@ impl Stage {
         Ok(launched)
     }
 
-    /// For each index of which nothing is known, and by which parts would have much brought to them, what they read.
-    fn look(&self, params: &ParamBlock, n: u64, partition: Partition) -> Result<Vec<Found>> {
+    /// The indices of which nothing is known, and by which parts might have much brought to them.
+    pub(super) fn unknown(&self, params: &ParamBlock, n: u64) -> Vec<Reg> {
         let memory = &self.shared.memory;
         let most = |buffer: usize| {
             let address = Self::address(params, buffer);
@@ -250,21 +244,12 @@ impl Stage {
         };
         let gathered = self.uses.iter().enumerate().filter(|(_, used)| !used.gathers.is_empty());
         let much = gathered.filter(|&(buffer, _)| most(buffer) > WORTH_A_LOOK);
-        let indices = much.flat_map(|(_, used)| used.gathers.iter().copied());
-        let values = self.values(params, &(0..n));
-        let indices: Vec<Reg> = indices.filter(|&index| !values.knows(index)).collect();
-        if indices.is_empty() {
-            return Ok(Vec::new());
+        let mut indices: Vec<Reg> = much.flat_map(|(_, used)| used.gathers.clone()).collect();
+        if !indices.is_empty() {
+            let values = self.values(params, &(0..n));
+            indices.retain(|&index| !values.knows(index));
         }
-        if self.extremes.get().is_none() {
-            let extremes = Extremes::of(&self.shared, &self.kernel, self.mode)?.map(Box::new);
-            // Another thread's is as good.
-            drop(self.extremes.set(extremes));
-        }
-        match self.extremes.get() {
-            Some(Some(extremes)) => extremes.find(params, partition, &indices),
-            _ => Ok(Vec::new()),
-        }
+        indices
     }
 
     /// What some lanes made of a reduction.
@@ -275,11 +260,15 @@ impl Stage {
     }
 
     /// Each part runs its lanes; the lowest lanes that were out of bounds. What is scattered each writes at its own place.
-    pub(super) fn run_parts(&self, params: &ParamBlock, n: u64) -> Result<Failures> {
+    pub(super) fn run_parts(
+        &self,
+        params: &ParamBlock,
+        n: u64,
+        partition: Partition,
+        found: &[Found],
+    ) -> Result<Failures> {
         let memory = &self.shared.memory;
-        let partition = Partition::new(n, memory.parts());
-        let found = self.look(params, n, partition)?;
-        let ran = self.run_lanes(params, partition, &found)?;
+        let ran = self.run_lanes(params, partition, found)?;
         for (buffer, used) in self.uses.iter().enumerate().filter(|(_, used)| used.stored) {
             memory.wrote_lanes(Self::address(params, buffer), used.width, n, partition.all());
         }

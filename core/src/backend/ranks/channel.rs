@@ -1,8 +1,12 @@
 //! Messages between a leader and a rank: a head, and bytes that come behind it as they are.
 
 use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 use std::time::Duration;
 
+#[cfg(unix)]
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -53,6 +57,26 @@ impl<S: Read + Write> Stream<S> {
         let [of_head, of_bytes] = lengths.map(u64::from_le_bytes);
         fill(&mut self.0, head, of_head.min(MOST))?;
         fill(&mut self.0, bytes, of_bytes)
+    }
+}
+
+#[cfg(unix)]
+impl<S: Read + Write + AsFd + Send> Channel for Stream<S> {
+    fn send(&mut self, head: &[u8], bytes: &[u8]) -> io::Result<()> {
+        Self::send(self, head, bytes)
+    }
+
+    fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        Self::receive(self, head, bytes)
+    }
+
+    fn is_there(&mut self, moment: Duration) -> io::Result<bool> {
+        let timeout = Timespec::try_from(moment).map_err(io::Error::other)?;
+        let mut events = [PollFd::new(&self.0, PollFlags::IN)];
+        match poll(&mut events, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => Ok(false),
+            n => Ok(n? > 0),
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! they say to each other are messages (`message.rs`) over any connection that keeps their order (`channel.rs`).
 
 mod channel;
+#[cfg(unix)]
+mod launcher;
 mod message;
 #[cfg(unix)]
 mod mpi;
@@ -13,6 +15,8 @@ mod processes;
 mod remote;
 mod worker;
 
+#[cfg(unix)]
+pub use launcher::{VARIABLE as LEADER, launch, serve_distant};
 #[cfg(unix)]
 pub use mpi::{Launched, greet, libraries, serve_launched};
 #[cfg(unix)]

@@ -9,10 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::channel::{Channel, Stream};
+use super::channel::Stream;
 use super::remote::{Process, Remote};
 use super::worker::serve;
 use crate::backend::Backend;
@@ -62,25 +61,6 @@ impl Drop for Own {
     }
 }
 
-impl Channel for UnixStream {
-    fn send(&mut self, head: &[u8], bytes: &[u8]) -> io::Result<()> {
-        Stream(self).send(head, bytes)
-    }
-
-    fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
-        Stream(self).receive(head, bytes)
-    }
-
-    fn is_there(&mut self, moment: Duration) -> io::Result<bool> {
-        let timeout = Timespec::try_from(moment).map_err(io::Error::other)?;
-        let mut events = [PollFd::new(&*self, PollFlags::IN)];
-        match poll(&mut events, Some(&timeout)) {
-            Err(rustix::io::Errno::INTR) => Ok(false),
-            n => Ok(n? > 0),
-        }
-    }
-}
-
 /// Starts ranks 1 to `n - 1` of so many threads, which come behind the program and its arguments in `command`. They find
 /// their connections as standard input.
 ///
@@ -91,7 +71,7 @@ pub fn start(command: &[OsString], threads: usize, n: usize) -> Result<Vec<Arc<d
         (1..n).map(|rank| spawn(command, threads, rank)).collect::<Result<_>>()?;
     // All of them start before the first is waited for.
     let greet = |(rank, (stream, process)): (usize, (UnixStream, Own))| {
-        let remote = Remote::greet(rank, Box::new(stream), Box::new(process))?;
+        let remote = Remote::greet(rank, Box::new(Stream(stream)), Box::new(process))?;
         Ok(Arc::new(remote) as Arc<dyn Backend>)
     };
     (1..).zip(started).map(greet).collect()
@@ -124,5 +104,5 @@ fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<(UnixStrea
 /// Standard input is no connection to a leader, or it broke.
 pub fn serve_leader(device: Arc<dyn Backend>) -> io::Result<()> {
     let stream = io::stdin().as_fd().try_clone_to_owned()?;
-    serve(UnixStream::from(stream), device)
+    serve(Stream(UnixStream::from(stream)), device)
 }

@@ -10,11 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 
-use super::Gpu;
 use crate::backend::cuda::driver_library::attribute;
-use crate::backend::cuda::order::Use;
 use crate::convert::exactly;
-use crate::error::Result;
 
 /// Bytes from which on a block is worth it.
 const LEAST: usize = 8 << 20;
@@ -23,6 +20,7 @@ const PADDING: u64 = 256;
 
 /// The blocks of a GPU.
 pub(super) struct Sparse {
+    device: sys::CUdevice,
     /// Bytes that come together; 0 where the driver has none to give so.
     unit: u64,
     /// Other GPUs, which copy from and to it.
@@ -87,6 +85,7 @@ impl Sparse {
             };
         }
         Self {
+            device,
             unit: unit as u64,
             others: Mutex::default(),
             is_apart: AtomicBool::new(false),
@@ -106,17 +105,13 @@ impl Sparse {
     fn blocks(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Gpu {
-    /// A block that has no memory yet, or `None` where there are no such blocks, or of so few bytes.
-    pub(in super::super) fn reserve(&self, bytes: usize) -> Option<u64> {
-        let sparse = &self.sparse;
-        if bytes < LEAST || sparse.unit == 0 || sparse.is_apart.load(Ordering::Relaxed) {
+    /// A block that has no memory yet, or `None` where there are no such blocks, or of so few bytes. The context is current.
+    pub(super) fn reserve(&self, bytes: usize) -> Option<u64> {
+        if bytes < LEAST || self.unit == 0 || self.is_apart.load(Ordering::Relaxed) {
             return None;
         }
-        self.enter().ok()?;
-        let bytes = (bytes as u64 + PADDING).checked_next_multiple_of(sparse.unit)?;
+        let bytes = (bytes as u64 + PADDING).checked_next_multiple_of(self.unit)?;
         let mut address = 0;
         // SAFETY: writes one address.
         let reserved =
@@ -124,49 +119,50 @@ impl Gpu {
         if reserved != CUresult::CUDA_SUCCESS {
             return None;
         }
-        sparse.blocks().insert(address, Block { bytes, backed: BTreeMap::new() });
+        self.blocks().insert(address, Block { bytes, backed: BTreeMap::new() });
         Some(address)
     }
 
-    /// Sees to it that bytes of a block have memory, zeroed where it is new; whether there is so much.
+    /// Gives memory to what has none of bytes of a block: calls `made` with start and length of what is new. The context
+    /// is current.
     ///
     /// # Errors
-    /// A failure of the device.
-    pub(in super::super) fn back(&self, address: u64, bytes: Range<u64>) -> Result<bool> {
-        let unit = self.sparse.unit;
-        let mut blocks = self.sparse.blocks();
+    /// What the driver says, or `made`.
+    pub(super) fn back<E: From<CUresult>>(
+        &self,
+        address: u64,
+        bytes: &Range<u64>,
+        mut made: impl FnMut(u64, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut blocks = self.blocks();
         // Other blocks have all of it.
-        let Some(block) = blocks.get_mut(&address) else { return Ok(true) };
-        if bytes.is_empty() {
-            return Ok(true);
-        }
-        let end = (bytes.end + PADDING).next_multiple_of(unit).min(block.bytes);
-        for missing in block.missing(bytes.start / unit * unit..end) {
+        let Some(block) = blocks.get_mut(&address).filter(|_| !bytes.is_empty()) else {
+            return Ok(());
+        };
+        let end = (bytes.end + PADDING).next_multiple_of(self.unit).min(block.bytes);
+        for missing in block.missing(bytes.start / self.unit * self.unit..end) {
             let n = exactly::<usize>(missing.end - missing.start);
             let start = address + missing.start;
-            let Some(handle) = self.map(start, n)? else { return Ok(false) };
+            let handle = self.map(start, n)?;
             block.backed.insert(missing.start, (missing.end, handle));
-            let turn = self.turn([Use::Write(address)], None)?;
-            self.fill(turn.stream, start, 0, 1, n)?;
+            made(start, n)?;
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Memory at addresses, which it and the others reach; `None` if there is too little.
-    fn map(&self, start: u64, bytes: usize) -> Result<Option<sys::CUmemGenericAllocationHandle>> {
-        self.enter()?;
+    /// Memory at addresses, which the GPU and the others reach.
+    fn map(&self, start: u64, bytes: usize) -> Result<sys::CUmemGenericAllocationHandle, CUresult> {
         let mut handle = 0;
         // SAFETY: writes one handle.
         let created =
             unsafe { sys::cuMemCreate(&raw mut handle, bytes, &properties(self.device), 0) };
-        if created == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            return Ok(None);
+        if created != CUresult::CUDA_SUCCESS {
+            return Err(created);
         }
-        self.check("making memory", created)?;
         // SAFETY: the addresses are reserved, have no memory, and are as many as the handle has bytes.
         let mapped = unsafe { sys::cuMemMap(start, bytes, 0, handle, 0) };
         let flags = sys::CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-        let others = self.sparse.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let devices = std::iter::once(self.device).chain(others.iter().copied());
         let reaches: Vec<_> =
             devices.map(|device| sys::CUmemAccessDesc { location: of(device), flags }).collect();
@@ -177,30 +173,28 @@ impl Gpu {
             },
             failed => failed,
         };
-        if result != CUresult::CUDA_SUCCESS {
-            // SAFETY: nobody knows of it; what was not mapped the driver refuses.
-            let _ = unsafe { sys::cuMemUnmap(start, bytes) };
-            // SAFETY: as above.
-            let _ = unsafe { sys::cuMemRelease(handle) };
+        if result == CUresult::CUDA_SUCCESS {
+            return Ok(handle);
         }
-        self.check("making memory", result).map(|()| Some(handle))
+        // SAFETY: nobody knows of it; what was not mapped the driver refuses.
+        let _ = unsafe { sys::cuMemUnmap(start, bytes) };
+        // SAFETY: as above.
+        let _ = unsafe { sys::cuMemRelease(handle) };
+        Err(result)
     }
 
-    /// Gives such a block back, behind all that uses it; whether it was one.
-    pub(in super::super) fn release(&self, address: u64) -> bool {
-        let Some(block) = self.sparse.blocks().remove(&address) else { return false };
-        // Where the device fails, all that it had is gone.
-        if self.wait_until(|| false).is_err() || self.enter().is_err() {
-            return true;
-        }
-        for (start, (end, handle)) in block.backed {
-            // SAFETY: mapped in `map`, and nothing under way uses it.
-            let _ = unsafe { sys::cuMemUnmap(address + start, exactly(end - start)) };
-            // SAFETY: as above.
-            let _ = unsafe { sys::cuMemRelease(handle) };
-        }
-        // SAFETY: reserved in `reserve`, and nothing is mapped there.
-        let _ = unsafe { sys::cuMemAddressFree(address, exactly(block.bytes)) };
-        true
+    /// Forgets such a block; what gives it back once nothing uses it. `None` if it was none.
+    pub(super) fn release(&self, address: u64) -> Option<impl FnOnce() + use<>> {
+        let block = self.blocks().remove(&address)?;
+        Some(move || {
+            for (start, (end, handle)) in block.backed {
+                // SAFETY: mapped in `map`, and nothing under way uses it.
+                let _ = unsafe { sys::cuMemUnmap(address + start, exactly(end - start)) };
+                // SAFETY: as above.
+                let _ = unsafe { sys::cuMemRelease(handle) };
+            }
+            // SAFETY: reserved in `reserve`, and nothing is mapped there.
+            let _ = unsafe { sys::cuMemAddressFree(address, exactly(block.bytes)) };
+        })
     }
 }

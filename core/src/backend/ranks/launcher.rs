@@ -1,0 +1,221 @@
+//! Ranks that a launcher starts for a leader outside of it, on whichever machines: each connects back, over TCP, and shows
+//! the token that the leader has put into the environment.
+//!
+//! A rank makes two connections: one for messages, and one over which it is told to give up what it is doing.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::channel::Stream;
+use super::remote::{Process, Remote};
+use super::worker::serve;
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// The variable that tells a rank where its leader is: `TOKEN HOST:PORT HOST:PORT`.
+pub const VARIABLE: &str = "PORCINI_LEADER";
+
+/// Bytes of a token, and of the number by which the two connections of a rank find each other.
+const TOKEN: usize = 32;
+/// How long a launcher may take to start all ranks: it may wait for machines, and Ctrl-C ends that.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How long a connection may take to show its token.
+const MOMENT: Duration = Duration::from_secs(2);
+/// Between two looks at what has come.
+const PAUSE: Duration = Duration::from_millis(2);
+/// How long a launcher may take to end when its ranks have.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a rank says first.
+struct Greeting {
+    token: [u8; TOKEN],
+    /// Of the rank's own choice.
+    rank: [u8; TOKEN],
+    /// 0 for messages, 1 for interrupts.
+    kind: u8,
+}
+
+impl Greeting {
+    fn send(&self, stream: &mut TcpStream) -> io::Result<()> {
+        stream.write_all(&[&self.token[..], &self.rank, &[self.kind]].concat())
+    }
+
+    fn receive(stream: &mut TcpStream) -> io::Result<Self> {
+        let mut greeting = Self { token: [0; TOKEN], rank: [0; TOKEN], kind: 0 };
+        stream.read_exact(&mut greeting.token)?;
+        stream.read_exact(&mut greeting.rank)?;
+        stream.read_exact(std::slice::from_mut(&mut greeting.kind))?;
+        Ok(greeting)
+    }
+}
+
+/// What nobody guesses, as letters.
+fn random() -> io::Result<[u8; TOKEN]> {
+    let mut bytes = [0; TOKEN / 2];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    let letters: Vec<u8> = digits.map(|digit| b'a' + digit).collect();
+    letters.try_into().map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// A launcher at work, which is ended when its last rank is let go.
+struct Launcher(Mutex<Child>);
+
+impl Launcher {
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it ended, if it has.
+    fn end(&self) -> Option<String> {
+        let status = self.child().try_wait().ok()??;
+        Some(format!("the launcher ended ({status})"))
+    }
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        let since = Instant::now();
+        while self.end().is_none() && since.elapsed() < FAREWELL {
+            thread::sleep(PAUSE);
+        }
+        let mut child = self.child();
+        drop(child.kill());
+        drop(child.wait());
+    }
+}
+
+/// A rank that a launcher has started.
+struct Distant {
+    control: Mutex<TcpStream>,
+    launcher: Arc<Launcher>,
+}
+
+impl Process for Distant {
+    fn interrupt(&self) {
+        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of a rank that is gone the connection for messages tells.
+        drop(control.write_all(&[1]));
+    }
+
+    fn end(&self) -> String {
+        // Launchers take a moment to see it.
+        thread::sleep(Duration::from_millis(200));
+        let connection = "closed its connection".to_string();
+        self.launcher.end().map_or(connection.clone(), |end| format!("{connection}; {end}"))
+    }
+}
+
+/// Has a launcher start ranks 1 to `n - 1`, of so many threads each: in its words `{}` is how many there are to be.
+///
+/// # Errors
+/// `NoDevice`: it cannot be started, ends, or its ranks do not come; `Interrupted`.
+pub fn launch(
+    launcher: &str,
+    command: &[OsString],
+    threads: usize,
+    n: usize,
+) -> Result<Vec<Arc<dyn Backend>>> {
+    let failed = |reason: String| Error::NoDevice { name: format!("ranks:{n}"), reason };
+    let told = |error: io::Error| failed(format!("`{launcher}` cannot be started: {error}"));
+    let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(told)?;
+    listener.set_nonblocking(true).map_err(told)?;
+    let (port, token) = (listener.local_addr().map_err(told)?.port(), random().map_err(told)?);
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let leader = format!("{} {host}:{port} 127.0.0.1:{port}", String::from_utf8_lossy(&token));
+    let mut words =
+        launcher.split_whitespace().map(|word| word.replace("{}", &(n - 1).to_string()));
+    let program = words.next().ok_or_else(|| failed("the launcher has no name".into()))?;
+    let child = Command::new(program)
+        .args(words)
+        .args(command)
+        .arg(threads.to_string())
+        .env(VARIABLE, leader)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        // Ctrl-C is for the leader, which passes it on.
+        .process_group(0)
+        .spawn();
+    let launcher = Arc::new(Launcher(Mutex::new(child.map_err(told)?)));
+    let since = Instant::now();
+    let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<_>) = (Vec::new(), Vec::new());
+    while ranks.len() < n - 1 {
+        let Ok((mut stream, _)) = listener.accept() else {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            if let Some(end) = launcher.end() {
+                return Err(failed(format!("{end}, and {} ranks had come", ranks.len())));
+            }
+            if since.elapsed() > PATIENCE {
+                return Err(failed(format!("{} ranks came in {PATIENCE:?}", ranks.len())));
+            }
+            thread::sleep(PAUSE);
+            continue;
+        };
+        // Whoever does not know the token is none of ours.
+        let Ok(greeting) = greeted(&mut stream).map_err(drop) else { continue };
+        if greeting.token != token {
+            continue;
+        }
+        match halves.iter().position(|(half, _)| half.rank == greeting.rank) {
+            None => halves.push((greeting, stream)),
+            Some(place) => {
+                let (half, other) = halves.swap_remove(place);
+                let (messages, control) =
+                    if half.kind == 0 { (other, stream) } else { (stream, other) };
+                let process = Distant { control: Mutex::new(control), launcher: launcher.clone() };
+                let rank = ranks.len() + 1;
+                let remote = Remote::greet(rank, Box::new(Stream(messages)), Box::new(process))?;
+                ranks.push(Arc::new(remote) as Arc<dyn Backend>);
+            }
+        }
+    }
+    Ok(ranks)
+}
+
+fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(MOMENT))?;
+    let greeting = Greeting::receive(stream)?;
+    stream.set_read_timeout(None)?;
+    Ok(greeting)
+}
+
+/// Serves the leader that the variable [`VARIABLE`] tells of, until it goes.
+///
+/// # Errors
+/// The text is none of a leader, nobody is there, or the connection broke.
+pub fn serve_distant(leader: &str, device: Arc<dyn Backend>) -> io::Result<()> {
+    let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{VARIABLE} is wrong"));
+    let mut words = leader.split(' ');
+    let token: [u8; TOKEN] =
+        words.next().and_then(|word| word.as_bytes().try_into().ok()).ok_or_else(wrong)?;
+    let hosts: Vec<&str> = words.collect();
+    let rank = random()?;
+    let connect = |kind| {
+        let streams = hosts.iter().map(TcpStream::connect);
+        let mut stream = streams.reduce(Result::or).ok_or_else(wrong)??;
+        stream.set_nodelay(true)?;
+        Greeting { token, rank, kind }.send(&mut stream)?;
+        Ok::<_, io::Error>(stream)
+    };
+    let (messages, mut control) = (connect(0)?, connect(1)?);
+    let listen = move || {
+        // The end of it, too, ends what is under way.
+        while matches!(control.read(&mut [0]), Ok(1)) {
+            interrupt::request();
+        }
+        interrupt::request();
+    };
+    thread::Builder::new().name("control".into()).spawn(listen)?;
+    serve(Stream(messages), device)
+}
