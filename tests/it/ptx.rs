@@ -69,8 +69,8 @@ fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
         let is_wanted = |i: usize, mode| {
             let is_parameter = mode == LiteralMode::Parameter;
             is_full
-                || capability == 90 && i % 4 == if is_parameter { 0 } else { 2 }
-                || is_parameter && i % 8 == if capability == 80 { 1 } else { 5 }
+                || capability == 90 && i % 8 == if is_parameter { 0 } else { 4 }
+                || is_parameter && i % 16 == if capability == 80 { 2 } else { 10 }
         };
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
         let target = Target { compute_capability: capability, ptx_version: version };
