@@ -327,6 +327,24 @@ fn exchanged(parts: u16, work: impl Fn(&Session) -> Result<Array>) -> (Vec<Strin
     (lines, result.read_bytes(0..result.size()).unwrap())
 }
 
+/// One index under several masks: what is read under any of them is brought.
+#[test]
+fn masks_of_one_index_do_not_hide_each_other() {
+    let n: i64 = 1 << 20;
+    let work = |session: &Session| {
+        let lane = session.arange(DType::U32, 0.into(), n.into(), 1.into())?;
+        let x = lane.cast(DType::F32)?.sin()?;
+        // From memory: half of the lanes read what is near, the others what is far.
+        let is_even = lane.apply(Op::Rem, &[2.into()])?.eq(0)?;
+        let far = is_even.select(&lane, &lane.reverse()?)?;
+        session.eval(&[&x, &far, &is_even])?;
+        let even = x.gather(&far, Some(&is_even))?;
+        let odd = x.gather(&far, Some(&is_even.not()?))?;
+        Ok(&even - &(&odd * 2.0))
+    };
+    assert!(exchanged(1, work).1 == exchanged(4, work).1);
+}
+
 /// Neighbours move an element for each border and way, not the array: nor where indices wrap around.
 #[test]
 fn stencils_bring_what_crosses_borders() {

@@ -72,12 +72,11 @@ impl std::str::FromStr for DeviceChoice {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<Self> {
-        let unknown = || {
-            Error::NoDevice {
+        let unknown = || Error::NoDevice {
             name: name.into(),
-            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N, cuda:0-3 and cuda:*"
+            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N, cuda:0-3 \
+                     and cuda:*"
                 .into(),
-        }
         };
         match name {
             "auto" => Ok(Self::Auto),

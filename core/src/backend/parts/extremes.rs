@@ -1,6 +1,7 @@
 //! Between which elements each part reads by an index of which nothing is known beforehand, as one that comes from memory: a
 //! kernel of the instructions that make it reduces it to its least and its greatest.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,6 @@ use super::shared::Shared;
 use super::stage::{Found, Stage};
 use crate::backend::Ran;
 use crate::convert::exactly;
-use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::kernel::{
     BufferIndex, BufferParam, Code, HEADER_WORDS, Inst, Kernel, KernelHash, LiteralMode,
@@ -25,8 +25,8 @@ const ENDS: [ReduceOp; 2] = [ReduceOp::Min, ReduceOp::Max];
 pub(super) struct Extremes {
     /// Reduces each index to its ends.
     stage: Stage,
-    /// The indices, in the order of their ends.
-    indices: Vec<Reg>,
+    /// The indices, and which of those that are reduced they are.
+    numbers: HashMap<Reg, usize>,
 }
 
 impl Extremes {
@@ -39,9 +39,9 @@ impl Extremes {
         kernel: &Kernel,
         mode: LiteralMode,
     ) -> Result<Option<Self>> {
-        let Some((reducing, indices)) = reducing(kernel) else { return Ok(None) };
+        let Some((reducing, numbers)) = reducing(kernel) else { return Ok(None) };
         let stage = Stage::new(shared, &reducing, mode)?;
-        Ok(stage.runs_ranges().then_some(Self { stage, indices }))
+        Ok(stage.runs_ranges().then_some(Self { stage, numbers }))
     }
 
     /// The elements that each part reads by those of the indices that are asked for.
@@ -53,25 +53,27 @@ impl Extremes {
         params: &ParamBlock,
         partition: Partition,
         wanted: &[Reg],
-    ) -> Result<Vec<Found>> {
-        if !self.indices.iter().any(|index| wanted.contains(index)) {
-            return Ok(Vec::new());
+    ) -> Result<Found> {
+        let numbers = wanted.iter().filter_map(|index| Some((*index, *self.numbers.get(index)?)));
+        let numbers: Vec<(Reg, usize)> = numbers.collect();
+        if numbers.is_empty() {
+            return Ok(Found::new());
         }
-        let n_ends = ENDS.len() * self.indices.len();
+        let n_ends = ENDS.len() * self.numbers.len();
         let n_buffers = self.stage.kernel().buffers.len() - n_ends;
         let mut own = params.clone().with_buffers(n_buffers, n_ends);
         // What parts reduce is not stored: any block will do.
         let some = params.words()[HEADER_WORDS];
         (0..n_ends).for_each(|end| own.set(HEADER_WORDS + n_buffers + end, some));
-        let ran = self.stage.run_lanes(&own, partition, &[])?;
-        let found = self.indices.iter().enumerate().map(|(number, &index)| {
+        let ran = self.stage.run_lanes(&own, partition, &Found::new())?;
+        let found = numbers.into_iter().map(|(index, number)| {
             let mut ran = ran.iter();
             // Parts without lanes ran nothing.
             let of_part = |lanes: Range<u64>| match lanes.is_empty() {
                 true => 0..0,
                 false => ran.next().map_or(0..0, |ran| self.between(ran, number)),
             };
-            Found { index, elements: partition.all().map(of_part).collect() }
+            (index, partition.all().map(of_part).collect())
         });
         Ok(found.collect())
     }
@@ -86,33 +88,38 @@ impl Extremes {
 }
 
 /// The kernel that reduces indices of gathers, with buffers for their ends behind its own, and which indices these are.
-fn reducing(kernel: &Kernel) -> Option<(Kernel, Vec<Reg>)> {
-    let lane_insts = kernel.n_uniform..kernel.first_write;
-    let gathers = kernel.insts[lane_insts].iter().filter_map(|inst| match inst.code {
-        Code::Gather { .. } => Some((inst.arg(0), inst.args[1])),
-        _ => None,
-    });
-    let mut cone = Cone { kernel, places: vec![None; kernel.first_write], insts: Vec::new() };
-    let mut ends: Vec<(Reg, Option<Reg>, DType)> = Vec::new();
-    for (index, active) in gathers {
-        let known = ends.iter().any(|&(known, ..)| known == index);
-        if !known && cone.has(index) && active.is_none_or(|active| cone.has(active)) {
-            ends.push((index, active, kernel.dtype(index)));
+fn reducing(kernel: &Kernel) -> Option<(Kernel, HashMap<Reg, usize>)> {
+    let insts = &kernel.insts[..kernel.first_write];
+    let plain = plain(insts);
+    // In the order in which they come; of an index that lanes read by under several masks, or under one that is not made
+    // so, all lanes count.
+    let mut numbers = HashMap::new();
+    let mut indices: Vec<(Reg, Option<Reg>)> = Vec::new();
+    for inst in insts.iter().filter(|inst| matches!(inst.code, Code::Gather { .. })) {
+        let index = inst.arg(0);
+        if !plain[index.index()] {
+            continue;
+        }
+        let active = inst.args[1].filter(|active| plain[active.index()]);
+        let number = *numbers.entry(index).or_insert_with(|| {
+            indices.push((index, active));
+            indices.len() - 1
+        });
+        if indices[number].1 != active {
+            indices[number].1 = None;
         }
     }
-    if ends.is_empty() {
+    if indices.is_empty() {
         return None;
     }
-    ends.iter().flat_map(|&(index, active, _)| [Some(index), active]).flatten().for_each(|reg| {
-        cone.mark(reg);
-    });
-    let n_uniform = cone.take();
-    let Cone { places, mut insts, .. } = cone;
+    let wanted = indices.iter().flat_map(|&(index, active)| [Some(index), active]).flatten();
+    let (mut insts, n_uniform, places) = made_of(kernel, wanted);
     let place = |reg: Reg| places[reg.index()];
     let mut buffers: Vec<BufferParam> =
         kernel.buffers.iter().map(|buffer| BufferParam { written: false, ..*buffer }).collect();
-    let (mut writes, mut indices) = (Vec::new(), Vec::new());
-    for (index, active, dtype) in ends {
+    let mut writes = Vec::new();
+    for (index, active) in indices {
+        let dtype = kernel.dtype(index);
         for op in ENDS {
             let mut value = place(index);
             if let Some(active) = active {
@@ -129,7 +136,6 @@ fn reducing(kernel: &Kernel) -> Option<(Kernel, Vec<Reg>)> {
             let code = Code::Reduce { op, buffer };
             writes.push(Inst { code, dtype, args: [value, None, None], serial: 0 });
         }
-        indices.push(index);
     }
     let first_write = insts.len();
     insts.extend(writes);
@@ -145,60 +151,44 @@ fn reducing(kernel: &Kernel) -> Option<(Kernel, Vec<Reg>)> {
         ..kernel.clone()
     };
     debug_assert_eq!(crate::ir::verify::verify(&reducing), Ok(()), "{reducing}");
-    Some((reducing, indices))
+    Some((reducing, numbers))
 }
 
-/// The instructions that values are made of.
-struct Cone<'k> {
-    kernel: &'k Kernel,
-    /// Where those are that are taken, by their places in the kernel.
-    places: Vec<Option<Reg>>,
-    insts: Vec<Inst>,
+/// Which values are made of operations, numbers and arrays alone.
+fn plain(insts: &[Inst]) -> Vec<bool> {
+    let mut plain: Vec<bool> = Vec::with_capacity(insts.len());
+    for inst in insts {
+        let is_own = matches!(
+            inst.code,
+            Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) | Code::Load(_)
+        );
+        plain.push(is_own && inst.args.iter().flatten().all(|arg| plain[arg.index()]));
+    }
+    plain
 }
 
-impl Cone<'_> {
-    /// Whether a value is made of operations, numbers and arrays alone.
-    fn has(&self, value: Reg) -> bool {
-        let (mut seen, mut left) = (vec![false; self.places.len()], vec![value]);
-        while let Some(reg) = left.pop() {
-            if std::mem::replace(&mut seen[reg.index()], true) {
-                continue;
-            }
-            let inst = self.kernel.inst(reg);
-            let is_plain = matches!(
-                inst.code,
-                Code::Literal(_) | Code::Constant(_) | Code::Index | Code::Op(_) | Code::Load(_)
-            );
-            if !is_plain {
-                return false;
-            }
-            left.extend(inst.args.iter().flatten());
-        }
-        true
-    }
-
-    /// Says that a value is wanted, and what it is made of.
-    fn mark(&mut self, value: Reg) {
-        let mut left = vec![value];
-        while let Some(reg) = left.pop() {
-            if self.places[reg.index()].replace(reg).is_none() {
-                left.extend(self.kernel.inst(reg).args.iter().flatten());
-            }
+/// The instructions that values are made of, how many of them are uniform, and where each of the kernel's is among them.
+fn made_of(
+    kernel: &Kernel,
+    values: impl Iterator<Item = Reg>,
+) -> (Vec<Inst>, usize, Vec<Option<Reg>>) {
+    let mut is_wanted = vec![false; kernel.first_write];
+    values.for_each(|value| is_wanted[value.index()] = true);
+    // Arguments precede their users.
+    for position in (0..kernel.first_write).rev() {
+        if is_wanted[position] {
+            let args = kernel.insts[position].args.iter().flatten();
+            args.for_each(|arg| is_wanted[arg.index()] = true);
         }
     }
-
-    /// Takes the instructions that are wanted, in their order; how many of them are uniform.
-    fn take(&mut self) -> usize {
-        let mut n_uniform = 0;
-        for (position, inst) in self.kernel.insts[..self.kernel.first_write].iter().enumerate() {
-            if self.places[position].is_none() {
-                continue;
-            }
-            let args = inst.args.map(|arg| arg.and_then(|arg| self.places[arg.index()]));
-            self.places[position] = Some(Reg(exactly(self.insts.len())));
-            self.insts.push(Inst { args, ..*inst });
-            n_uniform += usize::from(position < self.kernel.n_uniform);
-        }
-        n_uniform
+    let (mut insts, mut n_uniform) = (Vec::new(), 0);
+    let mut places: Vec<Option<Reg>> = vec![None; kernel.first_write];
+    for position in (0..kernel.first_write).filter(|&position| is_wanted[position]) {
+        let inst = &kernel.insts[position];
+        let args = inst.args.map(|arg| arg.and_then(|arg| places[arg.index()]));
+        places[position] = Some(Reg(exactly(insts.len())));
+        insts.push(Inst { args, ..*inst });
+        n_uniform += usize::from(position < kernel.n_uniform);
     }
+    (insts, n_uniform, places)
 }

@@ -18,25 +18,19 @@ pub(super) fn forecast(shared: &Shared, kernel: &Kernel, n: u64, operands: &[Ope
     let sizes: Vec<(u64, u64)> = operands.iter().map(|operand| (0, operand.elements)).collect();
     let params = ParamBlock::new(kernel, n, &sizes);
     let parts = shared.devices.len();
-    let partition = Partition::new(n, parts);
-    // What is small is computed where it is, by all or by the first.
-    let own_lanes = |part: usize| match n < shared.whole {
-        true if shared.for_small().contains(&part) => 0..n,
-        true => 0..0,
-        false => partition.lanes(part),
-    };
+    let uses = uses(kernel);
     for part in 0..parts {
-        let lanes = own_lanes(part);
+        let lanes = own(shared, n, part);
         if lanes.is_empty() {
             continue;
         }
         let values = Values::of(kernel, params.words(), &lanes);
-        for (used, operand) in uses(kernel).iter().zip(operands) {
+        for (used, operand) in uses.iter().zip(operands) {
             let mut lacks = Spans::default();
             for elements in reads(used, operand, &lanes, &values, &mut exchange.is_at_most) {
                 lacks.add(elements);
             }
-            lacks.remove(&has(shared, operand.elements, part));
+            lacks.remove(&own(shared, operand.elements, part));
             exchange.bytes += lacks.bytes() * used.width as u64;
         }
     }
@@ -46,8 +40,8 @@ pub(super) fn forecast(shared: &Shared, kernel: &Kernel, n: u64, operands: &[Ope
     exchange
 }
 
-/// The elements of a buffer that a part has.
-fn has(shared: &Shared, elements: u64, part: usize) -> Range<u64> {
+/// The lanes of a launch that a part runs, and the elements of an array that it then has: of what is small all or none.
+fn own(shared: &Shared, elements: u64, part: usize) -> Range<u64> {
     match elements < shared.whole {
         true if shared.for_small().contains(&part) => 0..elements,
         true => 0..0,

@@ -1,8 +1,8 @@
 //! The memory of parts: a block has a place at each of them, and what each part has of it is known.
 //!
 //! A place is as long as all of the block, so lane numbers and indices mean the same at every part; it is made when a part
-//! first needs the block, and of memory of the host what a part never touches the system does not give it. A part *has* bytes if its own are those of the block. What it lacks is brought
-//! from one that has it, and then both have it, until the block is written.
+//! first needs the block, and what a part never touches takes no memory. A part *has* bytes if its own are those of the
+//! block. What it lacks is brought from one that has it, and then both have it, until the block is written.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -201,7 +201,7 @@ impl PartMemory {
         }
         let mut wanted = Spans::default();
         missing.into_iter().for_each(|span| wanted.add(span));
-        // A GPU has given what there is to give when the place was made.
+        // A GPU says itself, when it is asked for the room.
         if wanted.bytes() >= SMALL && self.devices[part].gpu().is_none() {
             let left = self.of(part).capacity().bytes;
             if left < wanted.bytes() {
@@ -432,18 +432,16 @@ impl Memory for PartMemory {
     }
 
     fn capacity(&self) -> Capacity {
-        // Those of a GPU, of which each has some of an array.
-        let mut seen = Vec::new();
-        let mut sum = self.of(0).capacity();
-        for device in &self.devices {
-            let Some(gpu) = device.gpu() else { break };
-            if !seen.is_empty() && !seen.contains(&gpu.number()) {
-                sum.bytes = sum.bytes.saturating_add(device.memory().capacity().bytes);
-                sum.whose = "the GPUs";
-            }
-            seen.push(gpu.number());
+        // Of GPUs each has some of an array.
+        let gpus = self.devices.iter().filter_map(|it| Some((it.gpu()?.number(), it.memory())));
+        let gpus: BTreeMap<u32, &dyn Memory> = gpus.collect();
+        match gpus.len() {
+            0 | 1 => self.of(0).capacity(),
+            _ => Capacity {
+                bytes: gpus.values().map(|memory| memory.capacity().bytes).sum(),
+                whose: "the GPUs",
+            },
         }
-        sum
     }
 }
 

@@ -37,10 +37,10 @@ impl Split {
     }
 
     /// What each part reads by indices of which nothing is known, where that may spare it much.
-    fn look(&self, params: &ParamBlock, n: u64, partition: Partition) -> Result<Vec<Found>> {
+    fn look(&self, params: &ParamBlock, n: u64, partition: Partition) -> Result<Found> {
         let unknown = self.stage.unknown(params, n);
         if unknown.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Found::new());
         }
         let known = match self.extremes.get() {
             Some(known) => known,
@@ -50,6 +50,6 @@ impl Split {
                 self.extremes.get_or_init(|| made)
             }
         };
-        known.as_ref().map_or_else(|| Ok(Vec::new()), |it| it.find(params, partition, &unknown))
+        known.as_ref().map_or_else(|| Ok(Found::new()), |it| it.find(params, partition, &unknown))
     }
 }

@@ -1,5 +1,6 @@
 //! A kernel over parts: each has what its lanes read brought to it and runs them, and what they reduced comes together.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -23,11 +24,8 @@ const WORTH_ALL: u64 = 1 << 20;
 /// Bytes that may be brought to a part before it pays to look at indices.
 const WORTH_A_LOOK: u64 = 1 << 20;
 
-/// Elements that each part reads by an index.
-pub(super) struct Found {
-    pub(super) index: Reg,
-    pub(super) elements: Vec<Range<u64>>,
-}
+/// Elements that each part reads by indices.
+pub(super) type Found = HashMap<Reg, Vec<Range<u64>>>;
 
 /// Lanes come in as many: by the index of some behind the last a GPU reads, too, what is in bounds.
 const BEYOND: u64 = 256;
@@ -139,7 +137,7 @@ impl Stage {
         params: &ParamBlock,
         lanes: &Range<u64>,
         is_whole: bool,
-        found: &[Found],
+        found: &Found,
     ) -> Result<()> {
         let memory = &self.shared.memory;
         let mut values = None;
@@ -167,8 +165,8 @@ impl Stage {
                     bring(0..length)?;
                     continue;
                 }
-                if let Some(found) = found.iter().find(|found| found.index == index) {
-                    let elements = &found.elements[part];
+                if let Some(found) = found.get(&index) {
+                    let elements = &found[part];
                     bring(elements.start.min(length)..elements.end.min(length))?;
                     let behind = lanes.end..lanes.end.next_multiple_of(BEYOND);
                     if self.shared.are_gpus() && !behind.is_empty() {
@@ -205,7 +203,7 @@ impl Stage {
 
     /// The parameters as a part has them that runs all lanes, with what these read.
     fn whole_at(&self, part: usize, params: &ParamBlock, n: u64) -> Result<ParamBlock> {
-        self.bring(part, params, &(0..n), true, &[])?;
+        self.bring(part, params, &(0..n), true, &Found::new())?;
         self.at(part, params, &(0..n))
     }
 
@@ -265,7 +263,7 @@ impl Stage {
         params: &ParamBlock,
         n: u64,
         partition: Partition,
-        found: &[Found],
+        found: &Found,
     ) -> Result<Failures> {
         let memory = &self.shared.memory;
         let ran = self.run_lanes(params, partition, found)?;
@@ -291,7 +289,7 @@ impl Stage {
         &self,
         params: &ParamBlock,
         partition: Partition,
-        found: &[Found],
+        found: &Found,
     ) -> Result<Vec<Ran>> {
         let mut blocks = Vec::new();
         for (part, lanes) in partition.all().enumerate() {
