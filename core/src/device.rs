@@ -18,26 +18,19 @@ pub use crate::backend::ranks::{LEADER, Launched, libraries as mpi_libraries};
 use crate::backend::Memory;
 use crate::backend::host::{self, HostMemory};
 
-/// Serves the leader that has started this process as a rank of `ranks:N`, over standard input, until it goes.
+/// Serves the leader of `ranks:N` that has started this process, until it goes: over standard input, or where `leader`, the
+/// value of the variable [`LEADER`], says that a launcher came between.
 ///
 /// # Errors
-/// Standard input is no connection to a leader, or it broke.
+/// There is no leader, or the connection broke.
 #[cfg(unix)]
-pub fn serve_rank(threads: usize) -> std::io::Result<()> {
-    let device = crate::backend::open_processor(threads);
-    crate::backend::ranks::serve_leader(device)
-}
-
-/// Serves the leader whose launcher has started this process: `leader` is what the variable [`LEADER`] says.
-///
-/// # Errors
-/// The text is none of a leader, nobody is there, or the connection broke.
-#[cfg(unix)]
-pub fn serve_distant_rank(leader: &str) -> std::io::Result<()> {
+pub fn serve_rank(leader: Option<&str>, threads: usize) -> std::io::Result<()> {
+    let Some(leader) = leader else {
+        return crate::backend::ranks::serve_leader(crate::backend::open_processor(threads));
+    };
     // Launchers bind ranks to processors.
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let device = crate::backend::open_processor(threads);
-    crate::backend::ranks::serve_distant(leader, device)
+    crate::backend::ranks::serve_distant(leader, crate::backend::open_processor(threads))
 }
 
 /// Serves rank 0 of the processes that a launcher of MPI has started, until it goes. `library` is that of MPI, by default

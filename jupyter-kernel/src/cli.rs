@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
 #[cfg(unix)]
-use porcini_core::device::{LEADER, serve_distant_rank, serve_rank};
+use porcini_core::device::{LEADER, serve_rank};
 use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
 
 use crate::doctor;
@@ -202,9 +202,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             if let Some(ranks) = ranks {
                 (name, shown) =
                     (format!("{NAME}-ranks-{ranks}"), format!("Porcini ({ranks} ranks)"));
+                let own = ["--device".into(), format!("ranks:{ranks}")].into_iter();
                 let launcher = launcher.map(|words| ["--launcher".into(), words]);
-                settings.splice(0..0, launcher.into_iter().flatten());
-                settings.splice(0..0, ["--device".into(), format!("ranks:{ranks}")]);
+                settings.splice(0..0, own.chain(launcher.into_iter().flatten()));
             }
             let spec = Spec {
                 name: place.name.clone().unwrap_or(name),
@@ -223,11 +223,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
         Command::Rank { threads } => {
             // Ctrl-C is for the leader, which passes it on.
             interrupt_on_signal()?;
-            match std::env::var(LEADER) {
-                Ok(leader) => serve_distant_rank(&leader),
-                Err(_) => serve_rank(threads),
-            }
-            .map_err(CommandError::Rank)?;
+            let leader = std::env::var(LEADER).ok();
+            serve_rank(leader.as_deref(), threads).map_err(CommandError::Rank)?;
             Ok(String::new())
         }
         Command::Doctor => {

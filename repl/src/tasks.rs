@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use clap::CommandFactory as _;
 use clap::builder::Resettable;
-use porcini_core::device::{LEADER, serve_distant_rank, serve_rank};
+use porcini_core::device::{LEADER, serve_rank};
 use porcini_script::{Cell, Interpreter, Options};
 
 use crate::cli::{self, Arguments, Source, Task};
@@ -62,11 +62,7 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
 
 /// Serves the leader that has started this process, by itself or by a launcher.
 pub(crate) fn serve(threads: usize) -> u8 {
-    let served = match std::env::var(LEADER) {
-        Ok(leader) => serve_distant_rank(&leader),
-        Err(_) => serve_rank(threads),
-    };
-    match served {
+    match serve_rank(std::env::var(LEADER).ok().as_deref(), threads) {
         Ok(()) => OK,
         Err(error) => {
             print::failure(&format!("a rank is started by porcini --ranks N: {error}"));

@@ -128,7 +128,7 @@ fn rank_program() -> Vec<OsString> {
 #[test]
 fn a_rank() {
     if std::env::var_os(SERVES).is_some() {
-        porcini_core::device::serve_rank(1).unwrap();
+        porcini_core::device::serve_rank(None, 1).unwrap();
     }
 }
 

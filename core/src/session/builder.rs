@@ -118,7 +118,7 @@ impl SessionBuilder {
     }
 
     /// What starts the ranks of `ranks:N` on other machines, as `srun -n {}`: `{}` is how many. By default they are
-    /// processes of this machine. Each calls [`serve_distant_rank`](crate::device::serve_distant_rank).
+    /// processes of this machine. Each calls [`serve_rank`](crate::device::serve_rank).
     #[must_use]
     pub fn launcher(mut self, words: Option<String>) -> Self {
         self.outside.launcher = words;

@@ -45,7 +45,7 @@ pub(super) struct Shared {
     pub(super) gpu: Arc<Gpu>,
     pub(super) compiler: Arc<Compiler>,
     /// What combines what the chunks of reductions leave, by its text.
-    pub(super) folds: Entries<String>,
+    folds: Entries<String>,
     /// Steps of primitives.
     pub(super) steps: Arc<Entries<Step>>,
     /// Nonzero when loops should leave.

@@ -453,12 +453,14 @@ pub fn serve_launched(
 mod tests {
     use super::*;
 
+    /// A variable of an environment.
+    fn value(set: &[(&str, &str)], name: &str) -> Option<String> {
+        set.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string())
+    }
+
     #[test]
     fn the_environment_tells_who_was_launched() {
-        let of = |set: &[(&str, &str)]| {
-            let found = |name: &str| set.iter().find(|(known, _)| *known == name);
-            Launched::of(|name| found(name).map(|(_, value)| (*value).to_string()))
-        };
+        let of = |set: &[(&str, &str)]| Launched::of(|name| value(set, name));
         let open_mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];
         assert_eq!(of(&open_mpi), Some(Launched { rank: 1, size: 4, is_open_mpi: true }));
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
@@ -470,10 +472,7 @@ mod tests {
 
     #[test]
     fn slurm_may_start_processes_that_do_not_find_each_other() {
-        let of = |set: &[(&str, &str)]| {
-            let found = |name: &str| set.iter().find(|(known, _)| *known == name);
-            Launched::unconnected(|name| found(name).map(|(_, value)| (*value).to_string()))
-        };
+        let of = |set: &[(&str, &str)]| Launched::unconnected(|name| value(set, name));
         let slurm = [("SLURM_PROCID", "1"), ("SLURM_STEP_NUM_TASKS", "4")];
         let with = |one| [&slurm[..], &[one]].concat();
         assert_eq!(of(&slurm), Some([1, 4]));
