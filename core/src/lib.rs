@@ -95,7 +95,7 @@ pub mod interrupt;
 #[doc(hidden)]
 pub mod ir;
 #[doc(hidden)]
-pub mod linear;
+pub use porcini_linear as linear;
 pub mod log;
 #[doc(hidden)]
 pub mod memory;

@@ -13,6 +13,7 @@ use std::cell::RefCell;
 
 use astro_float::{BigFloat, Consts};
 use porcini_core::{Element, Operand, Session, trace::functions};
+use porcini_tests::extent::is_full;
 use porcini_tests::random::Random;
 
 use reference::{Big, CASES, MODE, PAIR_CASES};
@@ -102,10 +103,6 @@ fn single_points(full: bool) -> impl Iterator<Item = Vec<f32>> {
         let edges = [first, first + 1, first + 0x7f_ffff].into_iter();
         (0..1 << 10).map(bits).chain(edges).map(f32::from_bits).collect()
     })
-}
-
-fn is_full() -> bool {
-    std::env::var_os("PORCINI_FULL").is_some()
 }
 
 #[test]

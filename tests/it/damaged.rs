@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use porcini_script::{ErrorKind, Interpreter, on_engine_thread};
+use porcini_tests::extent::is_full;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 use porcini_tests::random::Random;
@@ -48,7 +49,7 @@ const PIECES: [&[u8]; 16] = [
 ];
 
 fn n_files() -> usize {
-    if std::env::var_os("PORCINI_FULL").is_some() { 20_000 } else { 500 }
+    if is_full() { 20_000 } else { 500 }
 }
 
 fn packed(npy: &[u8], method: CompressionMethod) -> Vec<u8> {

@@ -7,6 +7,7 @@ use porcini_core::ir::op::{OPS, Op, Shape};
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::rows;
 use porcini_script::on_engine_thread;
+use porcini_tests::extent::every;
 use porcini_tests::golden::{self, Session};
 
 /// Folders below `sessions/` that hold sessions; others are listed in [`OTHERS`].
@@ -71,9 +72,7 @@ fn examples() {
 #[test]
 fn watching_changes_nothing() {
     let files = FOLDERS.iter().flat_map(|folder| golden::scripts(&golden::sessions().join(folder)));
-    // Every second, or all.
-    let every = if std::env::var_os("PORCINI_FULL").is_some() { 1 } else { 2 };
-    for file in files.step_by(every) {
+    for file in files.step_by(every(4)) {
         let [unwatched, watched] = [0, 5].map(|level| golden::traces(&file, level));
         for (unwatched, watched) in unwatched.iter().zip(&watched) {
             assert_eq!(unwatched, watched, "{}", file.display());

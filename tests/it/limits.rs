@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use porcini_script::{Cell, Completeness, Error, ErrorKind, Interpreter, on_engine_thread};
+use porcini_tests::extent::is_full;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 use porcini_tests::pace;
@@ -31,11 +32,6 @@ fn survives(interpreter: &mut Interpreter, text: &str) -> Option<Box<Error>> {
         assert_ne!(error.kind, ErrorKind::Internal, "{error}");
     }
     error
-}
-
-/// Whether what takes long runs, too.
-fn is_full() -> bool {
-    std::env::var_os("PORCINI_FULL").is_some()
 }
 
 #[test]
@@ -118,8 +114,8 @@ const NESTS: [(&str, &str, &str); 52] = [
 fn texts_nest_to_100_000() {
     with_interpreter(|interpreter| {
         for (number, (before, middle, behind)) in NESTS.into_iter().enumerate() {
-            // The deepest of every eighth kind, or of all.
-            let most = if is_full() || number % 8 == 0 { 100_000 } else { 10_000 };
+            // The deepest of every sixteenth kind, or of all.
+            let most = if is_full() || number % 16 == 0 { 100_000 } else { 10_000 };
             for n in [10, 100, 1000, 1900, 10_000, 100_000].into_iter().filter(|&n| n <= most) {
                 let open = format!("{}{middle}", before.repeat(n));
                 for text in [format!("{open}{}", behind.repeat(n)), open] {

@@ -14,6 +14,7 @@ use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
 use porcini_tests::data::Values;
+use porcini_tests::extent::is_full;
 use porcini_tests::generate::generate;
 use porcini_tests::programs::{Mode, Program, run};
 
@@ -167,7 +168,7 @@ fn a_session_outlives_its_ranks() {
 /// Whenever a rank ends, each value is right or an error, nobody waits for ever, and the next value is right.
 #[test]
 fn a_rank_may_end_at_any_moment() {
-    let moments = if std::env::var_os("PORCINI_FULL").is_some() { 1000 } else { 40 };
+    let moments = if is_full() { 1000 } else { 40 };
     let (done, all) = std::sync::mpsc::channel();
     let worker = std::thread::spawn(move || {
         let outside = Outside { rank: rank_program(), ..Outside::default() };
@@ -363,4 +364,26 @@ fn stencils_bring_what_crosses_borders() {
     assert!(none.is_empty(), "{none:?}");
     assert_eq!(lines, ["exchange: 32 B"]);
     assert!(got == want);
+}
+
+/// Of prefix sums and true lanes parts are sent what their chunks sum to, not the lanes.
+#[test]
+fn scans_exchange_totals_of_chunks() {
+    let n: i64 = 1 << 20;
+    let x = |session: &Session| {
+        let x =
+            session.arange(DType::U32, 0.into(), n.into(), 1.into())?.cast(DType::F32)?.sin()?;
+        x.eval()?;
+        Ok(x)
+    };
+    let works: [&dyn Fn(&Session) -> Result<Array>; 3] =
+        [&|session| x(session)?.psum(), &|session| (&x(session)? + 1.0).cumprod(), &|session| {
+            x(session)?.gt(0.3)?.true_lanes()
+        }];
+    for (work, sent) in works.into_iter().zip(["6 KiB", "6 KiB", "6 KiB"]) {
+        let (_, want) = exchanged(1, work);
+        let (lines, got) = exchanged(4, work);
+        assert!(got == want);
+        assert_eq!(lines, [format!("exchange: {sent}")]);
+    }
 }

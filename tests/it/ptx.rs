@@ -10,6 +10,7 @@ use porcini_core::backend::cuda::{Target, lower_entry};
 use porcini_core::ir::kernel::{Kernel, LiteralMode};
 use porcini_script::{Interpreter, Options, on_engine_thread};
 use porcini_tests::data::Values;
+use porcini_tests::extent::is_full;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 use porcini_tests::nested::generate::generate;
@@ -64,11 +65,10 @@ fn ptxas() -> Option<PathBuf> {
 /// turns, for the older ones an eighth of them each; all of it with `PORCINI_FULL=1`.
 fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
-    let is_full = std::env::var_os("PORCINI_FULL").is_some();
     for capability in [75, 80, 90] {
         let is_wanted = |i: usize, mode| {
             let is_parameter = mode == LiteralMode::Parameter;
-            is_full
+            is_full()
                 || capability == 90 && i % 8 == if is_parameter { 0 } else { 4 }
                 || is_parameter && i % 16 == if capability == 80 { 2 } else { 10 }
         };

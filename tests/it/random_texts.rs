@@ -9,6 +9,7 @@ use porcini_core::value::Argument;
 use porcini_core::{Array, Runtime, Session, Value};
 use porcini_tests::data::{Values, to_bytes};
 use porcini_tests::devices::{Device, devices};
+use porcini_tests::extent::is_full;
 use porcini_tests::gpu;
 use porcini_tests::texts::evaluate::{arguments, evaluate};
 use porcini_tests::texts::generate::generate;
@@ -24,8 +25,7 @@ const FULL_COUNT: u64 = 5000;
 
 /// What is drawn under `PORCINI_FULL=1`, and otherwise.
 fn count(default: u64, full: u64) -> u64 {
-    let is_full = std::env::var_os("PORCINI_FULL").is_some();
-    number("PORCINI_PROGRAMS").unwrap_or(if is_full { full } else { default })
+    number("PORCINI_PROGRAMS").unwrap_or(if is_full() { full } else { default })
 }
 
 fn session(device: &Device) -> Session {

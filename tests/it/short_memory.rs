@@ -7,6 +7,7 @@ use std::rc::Rc;
 use porcini_core::ir::op::Op;
 use porcini_core::{DType, Error, Session};
 use porcini_script::{ErrorKind, Interpreter, Options, on_engine_thread};
+use porcini_tests::extent::is_full;
 use porcini_tests::host::TestHost;
 
 /// Names the script, in the process that has little.
@@ -89,11 +90,10 @@ const GROWING: [&str; 14] = [
 
 #[test]
 fn what_grows_ends_with_an_error() {
-    let is_full = std::env::var_os("PORCINI_FULL").is_some();
     for (number, script) in GROWING.into_iter().enumerate() {
         // One of both by turns, or both.
         for limit in
-            ["-v 700000", "-d 150000"].into_iter().skip(number % 2).take(1 + usize::from(is_full))
+            ["-v 700000", "-d 150000"].into_iter().skip(number % 2).take(1 + usize::from(is_full()))
         {
             let got = run(limit, script);
             assert!(

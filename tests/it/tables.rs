@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use porcini_script::{ErrorKind, Interpreter, on_engine_thread};
+use porcini_tests::extent::is_full;
 use porcini_tests::golden;
 use porcini_tests::host::TestHost;
 use porcini_tests::random::Random;
@@ -190,7 +191,7 @@ fn lengths_that_tables_name_are_not_believed() {
 /// A file that is changed here and there, cut, or has a part twice, is read or refused.
 #[test]
 fn damaged_tables_are_read_or_refused() {
-    let n = if std::env::var_os("PORCINI_FULL").is_some() { 200_000 } else { 4_000 };
+    let n = if is_full() { 200_000 } else { 4_000 };
     on_engine_thread(|| {
         let mut world = World::new();
         let mut random = Random::new(23);

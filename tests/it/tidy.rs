@@ -84,7 +84,7 @@ const LAYERS: [&[&str]; 8] = [
         "session/flags",
     ],
     &["ir"],
-    &["trace", "backend", "memory", "linear"],
+    &["trace", "backend", "memory"],
     &["eval", "session/runtime"],
     // Session and array hold each other: a handle knows its session, a session makes handles.
     &["session", "device", "array", "control", "random", "value", "tensor", "catalogue", "interop"],
@@ -173,7 +173,7 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
 /// Name below the workspace root, and text, of every Rust file of the packages.
 pub(crate) fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
-    for package in ["core", "script", "repl", "jupyter-kernel", "python", "tests"] {
+    for package in ["core", "linear", "script", "repl", "jupyter-kernel", "python", "tests"] {
         rust_files(&root().join(package), &mut files);
     }
     let name = |path: &PathBuf| path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
@@ -247,6 +247,19 @@ fn packages_point_one_way() {
             assert!(!manifest.contains(other), "{package} depends on {other}");
         }
     }
+}
+
+/// The package of core's unit tests is built of the same as core.
+#[test]
+fn unit_tests_of_core_have_its_dependencies() {
+    let [own, of_units] = ["core", "core/units"].map(|package| {
+        let manifest = std::fs::read_to_string(root().join(package).join("Cargo.toml")).unwrap();
+        let lines = manifest.lines().skip_while(|line| *line != "[dependencies]");
+        let lines = lines.take_while(|line| !["[features]", "[lints]"].contains(line));
+        lines.map(String::from).collect::<Vec<_>>()
+    });
+    assert!(own.len() > 10, "{own:?}");
+    assert_eq!(own, of_units);
 }
 
 /// What a newcomer reads first names every room, and every file of those that have few.

@@ -28,6 +28,7 @@ use porcini_core::inspect::Rows;
 use porcini_core::{DeviceChoice, Runtime, interrupt};
 use porcini_script::{Cell, Completeness, Interpreter, Options, on_engine_thread};
 
+use crate::extent::is_full;
 use crate::host::{Shown, Stream, TestHost};
 
 /// Most bytes that the arrays of a session take: also what `whos` shows as the limit.
@@ -54,10 +55,9 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let interpreters = available.map(DeviceChoice::Interp).zip([1, 2, 1]);
     let compilers = crate::devices::compiled().map(DeviceChoice::Compiled);
-    let is_full = std::env::var_os("PORCINI_FULL").is_some();
-    let threads: &[usize] = if is_full { &[1, 2, 8] } else { &[1, 8] };
+    let threads: &[usize] = if is_full() { &[1, 2, 8] } else { &[1, 8] };
     let compilers = compilers.flat_map(|choice| threads.iter().map(move |&n| (choice, n)));
-    let numbers: &[u16] = if is_full { &[2, 3, 7, 17] } else { &[3] };
+    let numbers: &[u16] = if is_full() { &[2, 3, 7, 17] } else { &[3] };
     // Every array of more lanes than a chunk is split.
     let parts = numbers.iter().map(|&number| (DeviceChoice::Parts(number, 1), 2));
     // Parts of one GPU are opened one by one, as several GPUs are.

@@ -9,6 +9,7 @@
 pub mod data;
 pub mod devices;
 pub mod entries;
+pub mod extent;
 pub mod fragile;
 pub mod generate;
 pub mod golden;

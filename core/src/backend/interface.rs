@@ -43,6 +43,14 @@ pub trait Backend: Send + Sync {
     /// `Interrupted`, and what `room` fails with; the result is undefined then.
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()>;
 
+    /// Begins a primitive, with working memory of the device's own.
+    ///
+    /// # Panics
+    /// Where this process would run it.
+    fn begin_primitive(&self, _call: &PrimitiveCall) -> Begun<'_, ()> {
+        unreachable!("internal error: a primitive that runs here is not begun")
+    }
+
     /// Runs calls of one primitive, whose operands and results have the same sizes and types.
     ///
     /// # Errors
@@ -559,6 +567,10 @@ pub trait Memory: Send + Sync {
     fn alloc_raw(&self, bytes: usize) -> Option<u64>;
     /// Gives a block back.
     fn free_raw(&self, address: u64, bytes: usize);
+    /// Why it refuses everything, if the device is gone.
+    fn failure(&self) -> Option<Error> {
+        None
+    }
     /// A block whose bytes have memory when [`Memory::back`] has been asked for them, or `None` if the device refuses.
     fn reserve_raw(&self, bytes: usize) -> Option<u64> {
         self.alloc_raw(bytes)

@@ -30,4 +30,4 @@ pub use interface::{
     Outcome, PartNotes, Pending, Ran, Running, RunsRanges, Slowest,
 };
 pub use open::{DeviceChoice, gives_executable_memory, open, open_processor, opens_late, prepare};
-pub use outside::Outside;
+pub use outside::{Listener, Outside};

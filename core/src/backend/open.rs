@@ -164,15 +164,15 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
             let threads = (threads / share).max(1);
             let mut devices = vec![open_processor(threads)];
             devices.extend(match &outside.launcher {
-                Some(launcher) => ranks::launch(launcher, &outside.rank, threads, ranks.into())?,
-                None => ranks::start(&outside.rank, threads, ranks.into())?,
+                Some(launcher) => ranks::launch(launcher, outside, threads, ranks.into())?,
+                None => ranks::start(outside, threads, ranks.into())?,
             });
             Ok(Arc::new(Parts::over(&format!("ranks:{ranks}"), devices, whole)))
         }
         #[cfg(unix)]
         DeviceChoice::Launched(launched, whole) => {
             let mut devices = vec![open_processor(threads)];
-            devices.extend(ranks::greet(launched, outside.mpi.clone())?);
+            devices.extend(ranks::greet(launched, outside)?);
             Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
         }
         #[cfg(not(unix))]

@@ -1,9 +1,11 @@
 //! What devices may use of the system they run on.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 
 use super::cuda::Toolkit;
+use crate::log::LogSink;
 
 /// What a device may use of the system; by default nothing.
 #[derive(Clone, Debug, Default)]
@@ -18,4 +20,16 @@ pub struct Outside {
     pub launcher: Option<String>,
     /// The library of MPI; by default the launcher's usual one.
     pub mpi: Option<OsString>,
+    /// Who is told which rank is waited for.
+    pub waiting: Listener,
+}
+
+/// Who is told what takes long: a line that stands in the place of the one before, and at the end an empty one.
+#[derive(Clone, Default)]
+pub struct Listener(pub Option<LogSink>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Listener").field(&self.0.is_some()).finish()
+    }
 }

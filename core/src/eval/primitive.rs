@@ -93,6 +93,7 @@ fn call(table: &Table, member: &PrimitiveLaunch) -> PrimitiveCall {
         operands: member.operands.iter().map(read).collect(),
         result: made(member.result),
         imag: member.imag.map(made),
+        lane_base: 0,
     }
 }
 

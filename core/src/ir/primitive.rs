@@ -19,10 +19,14 @@ pub enum Order {
 /// An operation over whole arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Primitive {
-    /// Operand x, of numbers: `x[0] + … + x[i]` in the order of S11.
+    /// Operand x, of numbers: `x[0] + … + x[i]` in the order of S11. Of the lanes of a part, which begin with a chunk, there is
+    /// a second operand: what the lanes before each chunk sum to.
     PrefixSum,
-    /// Operand x, of numbers: `x[0] · … · x[i]` in the order of S11.
+    /// Operand x, of numbers: `x[0] · … · x[i]` in the order of S11. Of a part as a sum.
     PrefixProduct,
+    /// Operand x: of each chunk of a prefix sum or product its last lane, if nothing were before; of truth values how many are
+    /// true, also in a last chunk that is not whole. For the lanes of a part.
+    ChunkTotals(ReduceOp),
     /// Operand x: the lanes of each row in order; -0 is below +0, and every NaN comes last, either way.
     Sort(Sorting),
     /// Operand x: the numbers within its row of the lanes that sort it, those of equal lanes in ascending order.
@@ -50,11 +54,15 @@ pub enum Primitive {
 }
 
 impl Primitive {
+    /// Lanes of a chunk of prefix sums and products.
+    pub const CHUNK: usize = 1024;
+
     /// Name in dumps and logs.
     pub const fn name(self) -> &'static str {
         match self {
             Self::PrefixSum => "psum",
             Self::PrefixProduct => "cumprod",
+            Self::ChunkTotals(_) => "chunk_totals",
             Self::Sort(Sorting { order: Order::Ascending, .. }) => "sort",
             Self::Sort(Sorting { order: Order::Descending, .. }) => "sort_desc",
             Self::SortIndex(Sorting { order: Order::Ascending, .. }) => "argsort",

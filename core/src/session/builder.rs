@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::backend::cuda::Toolkit;
-use crate::backend::{DeviceChoice, Outside};
+use crate::backend::{DeviceChoice, Listener, Outside};
 use crate::error::Result;
 use crate::log::{Log, LogSink};
 use crate::memory::caching_allocator::{Limit, LimitSource};
@@ -142,7 +142,9 @@ impl SessionBuilder {
             Some(runtime) => runtime,
             None => {
                 let threads = self.threads.unwrap_or_else(threads);
-                Runtime::with(self.device, threads, self.memory_limit, self.outside)?
+                let waiting = Listener(self.progress.clone());
+                let outside = Outside { waiting, ..self.outside };
+                Runtime::with(self.device, threads, self.memory_limit, outside)?
             }
         };
         let start = Instant::now();

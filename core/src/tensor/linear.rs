@@ -16,7 +16,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::linear::fourier::{self, Length, Rows, Transform};
+use crate::linear::fourier::{Length, Real, Rows, Transform};
 use crate::linear::{Failure, Function, Matrix, in_pieces, run};
 
 /// Between two looks at the interrupt flag.
@@ -168,7 +168,7 @@ impl Tensor {
         parts.iter().enumerate().map(with).collect()
     }
 
-    fn transform_as<T: Element + rustfft::FftNum>(
+    fn transform_as<T: Element + Real>(
         &self,
         op: &'static str,
         length: Length,
@@ -180,8 +180,7 @@ impl Tensor {
         let rows = Rows { real, imag: planes.next().unwrap_or_default() };
         session.check_host_memory(shape.n_entries().saturating_mul(2 * size_of::<T>() as u64))?;
         let threads = session.threads();
-        let done =
-            off_thread(op, move |stop| fourier::transform_all(&rows, length, threads, stop))?;
+        let done = off_thread(op, move |stop| T::transform_all(&rows, length, threads, stop))?;
         let Some(done) = done else { return Err(Error::Interrupted) };
         let planes = [done.real, done.imag]
             .into_iter()

@@ -201,6 +201,37 @@ fn progress_is_shown_and_erased() {
     assert_eq!(std::fs::read_to_string(home.join("values")).unwrap(), "42\n");
 }
 
+/// Processes that any thread of a process has started.
+fn children(process: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let children = threads.map(|thread| std::fs::read_to_string(thread.path().join("children")));
+    children
+        .flatten()
+        .flat_map(|ids| ids.split(' ').map(String::from).collect::<Vec<_>>())
+        .collect()
+}
+
+/// It is said which rank is waited for; one that is silent when it is told to stop is given up, and the session goes on.
+#[test]
+fn a_silent_rank_is_named_and_given_up() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
+    command = command.args(["--ranks", "2"]);
+    let shell = Terminal::run(command, &folder("silent"), 80, &[]);
+    shell.wait_for(">>> ");
+    shell.type_in("x = FloatC::arange(300007); hsum(x * 0)\r");
+    shell.wait_for("\n[0]\n");
+    let rank = children(shell.child.id()).remove(0);
+    assert!(std::process::Command::new("kill").args(["-STOP", &rank]).status().unwrap().success());
+    shell.type_in("hsum(x * 2)\r");
+    shell.wait_for("waiting for rank 1, ");
+    shell.type_in("\x03");
+    shell.wait_for("rank 1 failed while working: it was told to stop, and did not answer for 5s");
+    shell.wait_for_prompt();
+    shell.type_in("hsum(FloatC::arange(300007) * 0 + 1)\r");
+    shell.wait_for("\n[300007]\n");
+    assert_eq!(shell.leave(), 0);
+}
+
 /// What comes slowly is read as it comes, and stops when somebody has waited enough.
 #[test]
 fn reading_what_comes_slowly() {

@@ -60,7 +60,7 @@ impl OnHost {
         };
         let result = here(&call.result)?;
         let imag = call.imag.as_ref().map(here).transpose()?;
-        let call_here = PrimitiveCall { primitive: call.primitive, operands, result, imag };
+        let call_here = PrimitiveCall { operands, result, imag, ..*call };
         let room = |bytes| self.memory.alloc(bytes).map_err(|_| exhausted(bytes));
         self.interp.run_primitive(&call_here, &room)?;
         let made = [Some(result), imag].into_iter().zip([Some(call.result), call.imag]);

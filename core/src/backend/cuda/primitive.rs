@@ -52,6 +52,12 @@ pub trait Work {
 pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
     let (x, result) = (call.operands[0], call.result);
     match call.primitive {
+        // Of the lanes of a part; nobody asks GPUs for it.
+        Primitive::ChunkTotals(_) => return Ok(false),
+        Primitive::PrefixSum | Primitive::PrefixProduct if call.operands.len() > 1 => {
+            return Ok(false);
+        }
+        Primitive::TrueLanes if call.lane_base > 0 => return Ok(false),
         Primitive::PrefixSum => prefix(work, ReduceOp::Sum, x, result.address)?,
         Primitive::PrefixProduct => prefix(work, ReduceOp::Prod, x, result.address)?,
         Primitive::TrueLanes => true_lanes(work, x, result)?,

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spans::Spans;
+use super::working::refusal;
 use crate::backend::host::exhausted;
 use crate::backend::{Backend, Capacity, Memory};
 use crate::convert::exactly;
@@ -63,7 +64,9 @@ impl Block {
     fn room(&mut self, part: usize, memory: &dyn Memory, bytes: &Range<u64>) -> Result<u64> {
         let place = match self.places[part] {
             Some(place) => place,
-            None => memory.reserve_raw(exactly(self.bytes)).ok_or_else(|| exhausted(self.bytes))?,
+            None => memory
+                .reserve_raw(exactly(self.bytes))
+                .ok_or_else(|| refusal(memory, self.bytes))?,
         };
         self.places[part] = Some(place);
         let is_there = memory.back(place, bytes.start..bytes.end.min(self.bytes))?;

@@ -13,6 +13,7 @@ mod memory;
 mod notes;
 mod partition;
 mod primitive;
+mod scan;
 mod scatter;
 mod shared;
 mod spans;

@@ -29,15 +29,6 @@ impl Partition {
         (0..exactly::<usize>(self.parts)).map(move |part| self.lanes(part))
     }
 
-    /// The part that a lane belongs to.
-    pub(super) fn part_of(self, lane: u64) -> usize {
-        let units = u128::from(self.n.div_ceil(self.unit).max(1));
-        // The last part that begins at the lane's unit or before.
-        let unit = u128::from(lane / self.unit);
-        let part = ((unit + 1) * u128::from(self.parts) - 1) / units;
-        usize::try_from(part).unwrap_or(0)
-    }
-
     /// The lanes of a part; none if there are fewer units than parts.
     pub(super) fn lanes(self, part: usize) -> Range<u64> {
         let units = u128::from(self.n.div_ceil(self.unit));
@@ -66,12 +57,6 @@ mod tests {
                 }
                 let sizes = lanes.iter().map(|lanes| lanes.end - lanes.start);
                 let most = sizes.max().unwrap_or(0);
-                for lane in (0..n.min(1 << 22)).step_by(1021).chain([n.saturating_sub(1)]) {
-                    if lane < n {
-                        let part = partition.part_of(lane);
-                        assert!(lanes[part].contains(&lane), "{lane} of {n}: {part} of {lanes:?}");
-                    }
-                }
                 assert!(
                     n < 1 << 24 || most <= (n / parts as u64).saturating_add(n / 32),
                     "{lanes:?}"

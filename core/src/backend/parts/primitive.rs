@@ -1,21 +1,20 @@
-//! Primitives over parts: rows that each part has some of, true lanes that each finds among its own; all else the first
-//! part runs, or where all is small every part.
+//! Primitives over parts: rows that each part has some of; what goes from lane to lane (`scan.rs`); all else the first part
+//! runs, or where all is small every part.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 use smallvec::{SmallVec, smallvec};
 
 use super::partition::Partition;
+use super::scan;
 use super::shared::Shared;
-use super::working::Working;
+use super::stage::all;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
-use crate::convert::exactly;
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::error::Result;
+use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Along, Lines, Primitive, Sorting, Turned};
-
-/// Bytes of a mask that are looked at together.
-const BLOCK: u64 = 1 << 16;
 
 /// A call as rows that know nothing of each other.
 struct Rows {
@@ -71,8 +70,8 @@ impl Rows {
                 let operands = (0..2 * half).map(|i| if i < half { left } else { right });
                 Some(Self { n, operands: operands.collect(), result })
             }
-            Primitive::PrefixSum | Primitive::PrefixProduct | Primitive::TrueLanes => None,
-            Primitive::Increments | Primitive::Exchanges => None,
+            Primitive::PrefixSum | Primitive::PrefixProduct | Primitive::ChunkTotals(_) => None,
+            Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => None,
         }
     }
 
@@ -92,10 +91,13 @@ pub(super) fn run(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Resu
     match Rows::of(call) {
         _ if is_small => run_whole(shared, call, shared.for_small(), room),
         Some(rows) if rows.n > 1 => run_rows(shared, call, &rows, room),
-        _ if call.primitive == Primitive::TrueLanes && !shared.are_gpus() => {
-            find_true_lanes(shared, call, room)
-        }
-        _ => run_whole(shared, call, 0..1, room),
+        _ if shared.are_gpus() => run_whole(shared, call, 0..1, room),
+        _ => match call.primitive {
+            Primitive::PrefixSum => scan::prefix(shared, call, ReduceOp::Sum, room),
+            Primitive::PrefixProduct => scan::prefix(shared, call, ReduceOp::Prod, room),
+            Primitive::TrueLanes => scan::true_lanes(shared, call, room),
+            _ => run_whole(shared, call, 0..1, room),
+        },
     }
 }
 
@@ -107,6 +109,65 @@ fn results(call: &PrimitiveCall) -> impl Iterator<Item = &MemoryArray> {
     [&call.result].into_iter().chain(&call.imag)
 }
 
+/// Some lanes of an array, as a part has memory for them.
+pub(super) fn placed(
+    shared: &Shared,
+    part: usize,
+    array: &MemoryArray,
+    lanes: Range<u64>,
+) -> Result<MemoryArray> {
+    let width = array.dtype.bytes() as u64;
+    let bytes = lanes.start * width..lanes.end * width;
+    let address = shared.memory.place(part, array.address, bytes.clone())? + bytes.start;
+    Ok(MemoryArray { address, size: lanes.end - lanes.start, ..*array })
+}
+
+/// The same, with what is in them.
+pub(super) fn brought(
+    shared: &Shared,
+    part: usize,
+    array: &MemoryArray,
+    lanes: Range<u64>,
+) -> Result<MemoryArray> {
+    let width = array.dtype.bytes() as u64;
+    let bytes = lanes.start * width..lanes.end * width;
+    shared.notes.exchanged(shared.memory.bring(part, array.address, bytes)?);
+    placed(shared, part, array, lanes)
+}
+
+/// Runs calls, at most one at each part; other processes beside this one.
+///
+/// A thread waits for them: what runs here asks for memory, and memory may have to wait for those.
+pub(super) fn run_each(
+    shared: &Shared,
+    calls: &[(usize, PrimitiveCall)],
+    room: Room<'_>,
+) -> Result<()> {
+    let (own, others): (Vec<_>, Vec<_>) = calls.iter().partition(|(part, _)| shared.is_here(*part));
+    let here = || {
+        own.iter().try_for_each(|(part, call)| {
+            shared.with_room(*part, room, |room| shared.devices[*part].run_primitive(call, room))
+        })
+    };
+    if others.is_empty() {
+        return here();
+    }
+    let elsewhere = || {
+        let begun = others.iter().map(|(part, call)| shared.devices[*part].begin_primitive(call));
+        all(begun).map(drop)
+    };
+    thread::scope(|scope| {
+        let beside = thread::Builder::new().name("ranks".into()).spawn_scoped(scope, elsewhere);
+        let done = here();
+        let others = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // Without a thread one after the other.
+            Err(_) => elsewhere(),
+        };
+        done.and(others)
+    })
+}
+
 /// Each of some parts runs all of it. Working memory is that of the first part, as the session knows it.
 fn run_whole(
     shared: &Shared,
@@ -115,17 +176,18 @@ fn run_whole(
     room: Room<'_>,
 ) -> Result<()> {
     let memory = &shared.memory;
-    for part in parts.clone() {
-        for array in &call.operands {
-            shared.notes.exchanged(memory.bring(part, array.address, 0..array.bytes())?);
-        }
+    let own = |part: usize| {
         let mut own = call.clone();
-        for array in own.operands.iter_mut().chain([&mut own.result]).chain(&mut own.imag) {
-            array.address = memory.place(part, array.address, 0..array.bytes())?;
+        for array in &mut own.operands {
+            *array = brought(shared, part, array, 0..array.size)?;
         }
-        let device = &shared.devices[part];
-        shared.with_room(part, room, |room| device.run_primitive(&own, room))?;
-    }
+        for array in own.results_mut() {
+            *array = placed(shared, part, array, 0..array.size)?;
+        }
+        Ok((part, own))
+    };
+    let calls = parts.clone().map(own).collect::<Result<Vec<_>>>()?;
+    run_each(shared, &calls, room)?;
     for result in results(call) {
         memory.wrote(parts.clone(), result.address, result.bytes());
     }
@@ -136,108 +198,31 @@ fn run_whole(
 fn run_rows(shared: &Shared, call: &PrimitiveCall, rows: &Rows, room: Room<'_>) -> Result<()> {
     let memory = &shared.memory;
     let parts = memory.parts();
+    let mut calls = Vec::with_capacity(parts);
     for part in 0..parts {
         let own_rows = rows.of_part(part, parts);
         if own_rows.is_empty() {
             continue;
         }
-        // The rows of an array, as the part has it.
-        let own = |array: &MemoryArray, row: Option<u64>| {
-            let lanes = row.map_or(0..array.size, |row| own_rows.start * row..own_rows.end * row);
-            let width = array.dtype.bytes() as u64;
-            let bytes = lanes.start * width..lanes.end * width;
-            let address = memory.place(part, array.address, bytes.clone())? + bytes.start;
-            let own = MemoryArray { address, size: lanes.end - lanes.start, ..*array };
-            Ok((own, bytes.start))
+        let lanes = |array: &MemoryArray, row: Option<u64>| {
+            row.map_or(0..array.size, |row| own_rows.start * row..own_rows.end * row)
         };
         let mut call = call.clone();
         for (array, &row) in call.operands.iter_mut().zip(&rows.operands) {
-            let (own, start) = own(array, row)?;
-            shared.notes.exchanged(memory.bring(
-                part,
-                array.address,
-                start..start + own.bytes(),
-            )?);
-            *array = own;
+            *array = brought(shared, part, array, lanes(array, row))?;
         }
         for array in call.results_mut() {
-            *array = own(array, Some(rows.result))?.0;
+            *array = placed(shared, part, array, lanes(array, Some(rows.result)))?;
         }
-        let device = &shared.devices[part];
-        shared.with_room(part, room, |room| device.run_primitive(&call, room))?;
+        calls.push((part, call));
     }
+    run_each(shared, &calls, room)?;
     for result in results(call) {
         let lanes = (0..parts).map(|part| {
             let own = rows.of_part(part, parts);
             own.start * rows.result..own.end * rows.result
         });
         memory.wrote_lanes(result.address, result.dtype.bytes(), result.size, lanes);
-    }
-    Ok(())
-}
-
-/// Each part finds the true lanes among its own, and has them behind those of the parts before.
-fn find_true_lanes(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
-    let memory = &shared.memory;
-    let (mask, result) = (call.operands[0], call.result);
-    let partition = Partition::new(mask.size, memory.parts());
-    let width = result.dtype.bytes() as u64;
-    let (mut found, mut block) = (Vec::new(), Vec::new());
-    let mut n_before = 0;
-    for part in 0..memory.parts() {
-        let lanes = partition.lanes(part);
-        let n = lanes.end - lanes.start;
-        if n == 0 {
-            found.push(n_before..n_before);
-            continue;
-        }
-        let device = memory.of(part);
-        shared.notes.exchanged(memory.bring(part, mask.address, lanes.clone())?);
-        let address = memory.place(part, mask.address, 0..0)? + lanes.start;
-        let mut n_true = 0;
-        in_blocks(n, &mut block, 1, |first, block| {
-            device.read(address + first, block)?;
-            n_true += block.iter().map(|lane| u64::from(lane & 1)).sum::<u64>();
-            Ok(())
-        })?;
-        let numbers = Working::of(device, exactly::<usize>(n_true * width))?;
-        let mut own = call.clone();
-        own.operands[0] = MemoryArray { address, size: n, ..mask };
-        own.result = MemoryArray { address: numbers.address, size: n_true, ..result };
-        if n_true > 0 {
-            shared.devices[part].run_primitive(&own, room)?;
-        }
-        let place = memory.place(part, result.address, 0..0)? + n_before * width;
-        in_blocks(n_true, &mut block, width, |first, block| {
-            device.read(numbers.address + first * width, block)?;
-            for number in block.chunks_exact_mut(exactly::<usize>(width)) {
-                let mut word = [0; 8];
-                word[..number.len()].copy_from_slice(number);
-                let lane = u64::from_le_bytes(word) + lanes.start;
-                number.copy_from_slice(&lane.to_le_bytes()[..number.len()]);
-            }
-            device.write(place + first * width, block)
-        })?;
-        found.push(n_before..n_before + n_true);
-        n_before += n_true;
-    }
-    memory.wrote_lanes(result.address, result.dtype.bytes(), result.size, found.into_iter());
-    Ok(())
-}
-
-/// Calls `work` with the first element of each of some blocks of `n`, and their bytes.
-fn in_blocks(
-    n: u64,
-    block: &mut Vec<u8>,
-    width: u64,
-    mut work: impl FnMut(u64, &mut [u8]) -> Result<()>,
-) -> Result<()> {
-    for first in (0..n).step_by(exactly::<usize>(BLOCK)) {
-        if interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
-        block.resize(exactly::<usize>((n - first).min(BLOCK) * width), 0);
-        work(first, block)?;
     }
     Ok(())
 }

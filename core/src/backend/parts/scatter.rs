@@ -10,7 +10,7 @@ use super::memory::{PartMemory, Place};
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
 use super::split::Split;
-use super::stage::{Stage, lower};
+use super::stage::{Stage, all, lower};
 use super::working::Working;
 use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;
@@ -343,13 +343,17 @@ impl Kept {
             shared.notes.exchanged(memory.bring(part, target, bytes)?);
         }
         memory.wrote_lanes(target, width, elements, owners.all());
-        let room = |part: usize, width: usize| {
-            Working::of(memory.of(part), exactly::<usize>(n.min(PACKET)) * width)
-        };
+        let most = exactly::<usize>(n.min(PACKET));
+        let room = |part: usize, width: usize| Working::of(memory.of(part), most * width);
         let index_width = self.index.1.bytes();
         let arrays = |part| Ok((room(part, index_width)?, room(part, width)?));
         let packets = (0..memory.parts()).map(arrays).collect::<Result<Vec<_>>>()?;
-        let mut bins = vec![Bin::default(); memory.parts()];
+        let bin = |_| Bin::new(most, index_width, width);
+        let mut bins: Vec<Bin> = (0..memory.parts()).map(bin).collect();
+        let ends: Vec<u64> = owners.all().map(|own| own.end).collect();
+        let is_signed = self.index.1.is_signed();
+        let by_bytes = |width: usize| width.trailing_zeros() as usize;
+        let sort = SORTS[by_bytes(index_width)][by_bytes(width)];
         let mut packet = Packet::default();
         let mut outside = None;
         for (part, lanes) in
@@ -361,27 +365,25 @@ impl Kept {
                 }
                 let end = lanes.end.min(first + PACKET);
                 self.read(memory, params, part, first..end, &mut packet)?;
-                outside = lower(outside, self.sort(&packet, first, elements, owners, &mut bins));
-                for (owner, bin) in bins.iter_mut().enumerate().filter(|(_, bin)| bin.lanes > 0) {
+                let lanes = Lanes { first, is_signed, elements, ends: &ends };
+                outside = lower(outside, sort(&packet, &lanes, &mut bins));
+                let sent = bins.iter().enumerate().filter(|(_, bin)| bin.lanes > 0);
+                let sent = sent.map(|(owner, bin)| {
                     let (indices, values) = &packets[owner];
-                    memory.of(owner).write(indices.address, &bin.indices)?;
-                    memory.of(owner).write(values.address, &bin.values)?;
+                    let (n, own) = (bin.lanes as u64, memory.of(owner));
+                    own.write(indices.address, &bin.indices[..bin.lanes * index_width])?;
+                    own.write(values.address, &bin.values[..bin.lanes * width])?;
                     let place = memory.place(owner, target, 0..0)?;
-                    let buffers = [
-                        (indices.address, bin.lanes),
-                        (values.address, bin.lanes),
-                        (place, elements),
-                    ];
-                    run_now(
-                        &*self.codes[owner],
-                        ParamBlock::new(&self.kernel, bin.lanes, &buffers),
-                        bin.lanes,
-                    )?;
+                    let buffers = [(indices.address, n), (values.address, n), (place, elements)];
                     if owner != part {
-                        shared.notes.exchanged((bin.indices.len() + bin.values.len()) as u64);
+                        shared.notes.exchanged(n * (index_width + width) as u64);
                     }
-                    bin.clear();
-                }
+                    Ok((owner, ParamBlock::new(&self.kernel, n, &buffers), n))
+                });
+                // Memory is not asked for anything while owners write, beside each other.
+                let sent = sent.collect::<Result<Vec<_>>>()?;
+                all(sent.into_iter().map(|(owner, block, n)| self.codes[owner].begin(block, n)))?;
+                bins.iter_mut().for_each(|bin| bin.lanes = 0);
             }
         }
         Ok(outside)
@@ -407,45 +409,64 @@ impl Kept {
         packet.active.clear();
         self.active.map_or(Ok(()), |active| read(active, 1, &mut packet.active))
     }
-
-    /// Sorts lanes by the owners of what they write, in their order; the lowest whose index is out of bounds.
-    fn sort(
-        &self,
-        packet: &Packet,
-        first: u64,
-        elements: u64,
-        owners: Partition,
-        bins: &mut [Bin],
-    ) -> Option<OutOfBounds> {
-        let (index_type, width) = (self.index.1, self.step.dtype.bytes());
-        let indices = packet.indices.chunks_exact(index_type.bytes());
-        let lanes = (first..).zip(indices.zip(packet.values.chunks_exact(width)));
-        let mut outside = None;
-        for (number, (lane, (index, value))) in lanes.enumerate() {
-            if packet.active.get(number).is_some_and(|active| active & 1 == 0) {
-                continue;
-            }
-            let element = extended(index_type, index);
-            if element >= elements {
-                outside = outside.or(Some(OutOfBounds { lane, index: element }));
-                continue;
-            }
-            let bin = &mut bins[owners.part_of(element)];
-            bin.indices.extend_from_slice(index);
-            bin.values.extend_from_slice(value);
-            bin.lanes += 1;
-        }
-        outside
-    }
 }
 
-/// An index as 64 bits, with its sign if its type has one.
-fn extended(dtype: DType, bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    let unused = 64 - dtype.bits();
-    let high = u64::from_le_bytes(word) << unused;
-    if dtype.is_signed() { (high.cast_signed() >> unused).cast_unsigned() } else { high >> unused }
+/// What sorts lanes by the owners of what they write.
+type Sort = fn(&Packet, &Lanes<'_>, &mut [Bin]) -> Option<OutOfBounds>;
+
+/// By the bytes of indices, then of values: 1, 2, 4, 8.
+const SORTS: [[Sort; 4]; 4] = [
+    [sort::<1, 1>, sort::<1, 2>, sort::<1, 4>, sort::<1, 8>],
+    [sort::<2, 1>, sort::<2, 2>, sort::<2, 4>, sort::<2, 8>],
+    [sort::<4, 1>, sort::<4, 2>, sort::<4, 4>, sort::<4, 8>],
+    [sort::<8, 1>, sort::<8, 2>, sort::<8, 4>, sort::<8, 8>],
+];
+
+/// Lanes of a packet.
+struct Lanes<'o> {
+    first: u64,
+    /// Whether indices may have a sign.
+    is_signed: bool,
+    /// Of the target.
+    elements: u64,
+    /// Where the elements of each owner end.
+    ends: &'o [u64],
+}
+
+/// Sorts lanes by their owners, in their order; the lowest whose index is out of bounds.
+fn sort<const INDEX: usize, const VALUE: usize>(
+    packet: &Packet,
+    lanes: &Lanes<'_>,
+    bins: &mut [Bin],
+) -> Option<OutOfBounds> {
+    let (indices, values) =
+        (packet.indices.as_chunks::<INDEX>().0, packet.values.as_chunks::<VALUE>().0);
+    let mut outside = None;
+    let mut places: Vec<_> = bins.iter_mut().map(Bin::places::<INDEX, VALUE>).collect();
+    for (number, (index, value)) in indices.iter().zip(values).enumerate() {
+        if packet.active.get(number).is_some_and(|active| active & 1 == 0) {
+            continue;
+        }
+        let element = extended(index, lanes.is_signed);
+        if element >= lanes.elements {
+            let lane = lanes.first + number as u64;
+            outside = outside.or(Some(OutOfBounds { lane, index: element }));
+            continue;
+        }
+        let owner = lanes.ends.partition_point(|&end| end <= element);
+        let (n, indices, values) = &mut places[owner];
+        (indices[**n], values[**n]) = (*index, *value);
+        **n += 1;
+    }
+    outside
+}
+
+/// An index as 64 bits, with its sign if it may have one.
+fn extended<const INDEX: usize>(bytes: &[u8; INDEX], is_signed: bool) -> u64 {
+    let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    let unused = 64 - 8 * INDEX;
+    let high = word << unused;
+    if is_signed { (high.cast_signed() >> unused).cast_unsigned() } else { word }
 }
 
 /// What was kept of some lanes.
@@ -457,18 +478,23 @@ struct Packet {
     active: Vec<u8>,
 }
 
-/// Lanes that write to one owner.
-#[derive(Clone, Default)]
+/// Lanes that write to one owner, of room for a packet.
 struct Bin {
-    lanes: u64,
+    lanes: usize,
     indices: Vec<u8>,
     values: Vec<u8>,
 }
 
 impl Bin {
-    fn clear(&mut self) {
-        self.lanes = 0;
-        self.indices.clear();
-        self.values.clear();
+    fn new(lanes: usize, index_width: usize, width: usize) -> Self {
+        Self { lanes: 0, indices: vec![0; lanes * index_width], values: vec![0; lanes * width] }
+    }
+
+    /// How many there are, and where the next one goes.
+    fn places<const INDEX: usize, const VALUE: usize>(
+        &mut self,
+    ) -> (&mut usize, &mut [[u8; INDEX]], &mut [[u8; VALUE]]) {
+        let Self { lanes, indices, values } = self;
+        (lanes, indices.as_chunks_mut().0, values.as_chunks_mut().0)
     }
 }

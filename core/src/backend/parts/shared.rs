@@ -45,6 +45,11 @@ impl Shared {
         !self.rooms.is_empty()
     }
 
+    /// Whether this process runs what a part is given.
+    pub(super) fn is_here(&self, part: usize) -> bool {
+        self.are_gpus() || Arc::ptr_eq(&self.devices[part], &self.devices[0])
+    }
+
     /// The parts that compute what is small: all, which are then spared bringing it, unless it takes them longer than that.
     pub(super) fn for_small(&self) -> Range<usize> {
         0..if self.are_gpus() { 1 } else { self.devices.len() }

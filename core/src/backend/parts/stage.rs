@@ -329,7 +329,7 @@ impl Stage {
 }
 
 /// Begins what others do, and waits for all of it.
-fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
+pub(super) fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
     let begun: Vec<Begun<'c, T>> = begun.collect();
     // Whatever fails, all come to their ends.
     let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();

@@ -2,7 +2,7 @@
 
 use crate::backend::Memory;
 use crate::backend::host::exhausted;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A block of working memory.
 pub(super) struct Working<'m> {
@@ -14,9 +14,14 @@ pub(super) struct Working<'m> {
 impl<'m> Working<'m> {
     pub(super) fn of(memory: &'m dyn Memory, bytes: usize) -> Result<Self> {
         let bytes = bytes.max(64);
-        let address = memory.alloc_raw(bytes).ok_or_else(|| exhausted(bytes as u64))?;
+        let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
         Ok(Self { memory, address, bytes })
     }
+}
+
+/// Why a memory gives no block.
+pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
+    memory.failure().unwrap_or_else(|| exhausted(bytes))
 }
 
 impl Drop for Working<'_> {

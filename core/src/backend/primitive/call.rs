@@ -36,6 +36,8 @@ pub struct PrimitiveCall {
     pub result: MemoryArray,
     /// Where the imaginary part goes, if the primitive is the real part of a product and that is wanted as well.
     pub imag: Option<MemoryArray>,
+    /// The number of the first lane, where lanes are numbered: not 0 for those of a later part.
+    pub lane_base: u64,
 }
 
 impl PrimitiveCall {

@@ -14,10 +14,11 @@ use super::vectors::Vectors;
 use crate::backend::isa::Isa;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
+use crate::ir::primitive::Primitive;
 use crate::ir::scalar::Lane;
 
 /// Lanes of a chunk.
-pub(super) const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = Primitive::CHUNK;
 /// Lanes of a run.
 pub(super) const RUN: usize = 8;
 pub(super) const RUNS: usize = CHUNK / RUN;
@@ -70,13 +71,8 @@ pub(super) fn prefix<C: Combine, T: Lane>(
         let length = (span * CHUNK).min(n - start);
         let (x, result) = (x.range(start, length), result.range(start, length));
         // A piece is a whole number of chunks.
-        workers.pieces(length / CHUNK * CHUNK, move |piece| {
-            for start in (piece.start..piece.end).step_by(CHUNK) {
-                let totals = run_totals::<C, T>(isa, x.slice(start, start + CHUNK));
-                to.set(start / CHUNK, totals[RUNS - 1]);
-            }
-        })?;
         let n_whole = length / CHUNK;
+        self::totals::<C, T>(workers, x, to.range(0, n_whole))?;
         for first in (0..n_whole).step_by(CHUNK) {
             let last = n_whole.min(first + CHUNK);
             let (totals, sums) = (to.slice(first, last), from.slice_mut(first, last));
@@ -93,6 +89,38 @@ pub(super) fn prefix<C: Combine, T: Lane>(
         before = if n_whole == 0 { before } else { from.get(n_whole - 1) };
     }
     Ok(())
+}
+
+/// The totals of as many chunks as `result` has lanes.
+pub(super) fn totals<C: Combine, T: Lane>(
+    workers: &Workers<'_>,
+    x: Lanes<T>,
+    result: Lanes<T>,
+) -> Result<()> {
+    let isa = workers.isa;
+    workers.pieces(result.len() * CHUNK, move |piece| {
+        for start in (piece.start..piece.end).step_by(CHUNK) {
+            let totals = run_totals::<C, T>(isa, x.slice(start, start + CHUNK));
+            result.set(start / CHUNK, totals[RUNS - 1]);
+        }
+    })
+}
+
+/// As [`prefix`], of lanes that have others before: `before` says for each chunk what these sum to.
+pub(super) fn prefix_behind<C: Combine, T: Lane>(
+    workers: &Workers<'_>,
+    x: Lanes<T>,
+    before: Lanes<T>,
+    result: Lanes<T>,
+) -> Result<()> {
+    let (n, isa) = (x.len(), workers.isa);
+    workers.pieces(n, move |piece| {
+        for start in (piece.start..piece.end).step_by(CHUNK) {
+            let end = n.min(start + CHUNK);
+            let (x, result) = (x.slice(start, end), result.slice_mut(start, end));
+            chunk::<C, T>(isa, x, result, before.get(start / CHUNK));
+        }
+    })
 }
 
 /// The last prefix sum of an array.

@@ -5,18 +5,38 @@ use super::lanes::{Lanes, Numbers};
 use super::pieces::{Workers, piece_length};
 use crate::convert::exactly;
 use crate::error::Result;
+use crate::ir::primitive::Primitive;
 
 /// Lanes looked at between two copies to the result.
 const BLOCK: usize = 1024;
 
-/// Writes the numbers of the true lanes of `mask`, in order.
-pub(super) fn find(workers: &Workers<'_>, mask: MemoryArray, result: MemoryArray) -> Result<()> {
+/// Writes the numbers of the true lanes of `mask`, in order; the first lane has the number `base`.
+pub(super) fn find(
+    workers: &Workers<'_>,
+    mask: MemoryArray,
+    result: MemoryArray,
+    base: u64,
+) -> Result<()> {
     match Numbers::of(result) {
         Numbers::U32(result) => {
-            find_as(workers, Lanes::of(mask), result, |lane| exactly::<u32>(lane))
+            let base = exactly::<u32>(base);
+            find_as(workers, Lanes::of(mask), result, move |lane| base + exactly::<u32>(lane))
         }
-        Numbers::U64(result) => find_as(workers, Lanes::of(mask), result, |lane| lane as u64),
+        Numbers::U64(result) => {
+            find_as(workers, Lanes::of(mask), result, move |lane| base + lane as u64)
+        }
     }
+}
+
+/// How many lanes of each chunk are true.
+pub(super) fn count(workers: &Workers<'_>, mask: Lanes<u8>, counts: Lanes<u64>) -> Result<()> {
+    workers.pieces(mask.len(), move |piece| {
+        for first in (piece.start..piece.end).step_by(Primitive::CHUNK) {
+            let lanes = mask.slice(first, piece.end.min(first + Primitive::CHUNK));
+            let count = lanes.iter().map(|&lane| u64::from(lane & 1)).sum();
+            counts.set(first / Primitive::CHUNK, count);
+        }
+    })
 }
 
 fn find_as<I: Copy + Default + Send + Sync + 'static>(

@@ -3,9 +3,8 @@
 //!
 //! A rank makes two connections: one for messages, and one over which it is told to give up what it is doing.
 
-use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::channel::Stream;
 use super::remote::{Process, Remote};
 use super::worker::serve;
-use crate::backend::Backend;
+use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -98,11 +97,22 @@ struct Distant {
     launcher: Arc<Launcher>,
 }
 
+impl Distant {
+    fn control(&self) -> MutexGuard<'_, TcpStream> {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Process for Distant {
-    fn interrupt(&self) {
-        let mut control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+    fn interrupt(&self) -> bool {
         // Of a rank that is gone the connection for messages tells.
-        drop(control.write_all(&[1]));
+        drop(self.control().write_all(&[1]));
+        true
+    }
+
+    fn give_up(&self) {
+        // Its end is a request to stop, too.
+        drop(self.control().shutdown(Shutdown::Both));
     }
 
     fn end(&self) -> String {
@@ -119,7 +129,7 @@ impl Process for Distant {
 /// `NoDevice`: it cannot be started, ends, or its ranks do not come; `Interrupted`.
 pub fn launch(
     launcher: &str,
-    command: &[OsString],
+    outside: &Outside,
     threads: usize,
     n: usize,
 ) -> Result<Vec<Arc<dyn Backend>>> {
@@ -135,7 +145,7 @@ pub fn launch(
     let program = words.next().ok_or_else(|| failed("the launcher has no name".into()))?;
     let child = Command::new(program)
         .args(words)
-        .args(command)
+        .args(&outside.rank)
         .arg(threads.to_string())
         .env(VARIABLE, leader)
         .stdin(Stdio::null())
@@ -173,7 +183,8 @@ pub fn launch(
                     if half.kind == 0 { (other, stream) } else { (stream, other) };
                 let process = Distant { control: Mutex::new(control), launcher: launcher.clone() };
                 let rank = ranks.len() + 1;
-                let remote = Remote::greet(rank, Box::new(Stream(messages)), Box::new(process))?;
+                let (messages, process) = (Box::new(Stream(messages)), Box::new(process));
+                let remote = Remote::greet(rank, messages, process, &outside.waiting)?;
                 ranks.push(Arc::new(remote) as Arc<dyn Backend>);
             }
         }

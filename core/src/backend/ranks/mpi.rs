@@ -16,7 +16,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY, Symbol};
 use super::channel::Channel;
 use super::remote::{Process, Remote};
 use super::worker::serve;
-use crate::backend::Backend;
+use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 
 /// Bytes of a message at most: counts are ints.
@@ -411,7 +411,11 @@ impl Drop for Peer {
 struct Other;
 
 impl Process for Other {
-    fn interrupt(&self) {}
+    fn interrupt(&self) -> bool {
+        false
+    }
+
+    fn give_up(&self) {}
 
     fn end(&self) -> String {
         "does not answer any more".into()
@@ -422,14 +426,14 @@ impl Process for Other {
 ///
 /// # Errors
 /// `NoDevice`: there is no library of MPI, or it is not the launcher's.
-pub fn greet(launched: Launched, file: Option<OsString>) -> Result<Vec<Arc<dyn Backend>>> {
-    let mpi = Mpi::start(launched, file)?;
+pub fn greet(launched: Launched, outside: &Outside) -> Result<Vec<Arc<dyn Backend>>> {
+    let mpi = Mpi::start(launched, outside.mpi.clone())?;
     // Whatever becomes of one, all are told when it is over.
     let peers = (1..mpi.size).map(|rank| Peer::new(&mpi, rank, true));
     let peers =
         peers.collect::<io::Result<Vec<_>>>().map_err(|error| refused(error.to_string()))?;
     let greet = |(rank, peer): (usize, Peer)| {
-        let remote = Remote::greet(rank, Box::new(peer), Box::new(Other))?;
+        let remote = Remote::greet(rank, Box::new(peer), Box::new(Other), &outside.waiting)?;
         Ok(Arc::new(remote) as Arc<dyn Backend>)
     };
     (1..).zip(peers).map(greet).collect()

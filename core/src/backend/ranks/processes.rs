@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::channel::Stream;
 use super::remote::{Process, Remote};
 use super::worker::serve;
-use crate::backend::Backend;
+use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 
 /// How long a process may take to be gone whose connection broke.
@@ -30,10 +30,15 @@ impl Own {
 }
 
 impl Process for Own {
-    fn interrupt(&self) {
+    fn interrupt(&self) -> bool {
         let pid = self.with(|child| i32::try_from(child.id()).ok().and_then(Pid::from_raw));
         // One that has just ended needs no telling.
         pid.map(|pid| kill_process(pid, Signal::INT).ok());
+        true
+    }
+
+    fn give_up(&self) {
+        drop(self.with(Child::kill));
     }
 
     fn end(&self) -> String {
@@ -61,17 +66,18 @@ impl Drop for Own {
     }
 }
 
-/// Starts ranks 1 to `n - 1` of so many threads, which come behind the program and its arguments in `command`. They find
+/// Starts ranks 1 to `n - 1` of so many threads, of the program that `outside` names. They find
 /// their connections as standard input.
 ///
 /// # Errors
 /// `NoDevice`: the program cannot be started, or does not answer as a rank of this version.
-pub fn start(command: &[OsString], threads: usize, n: usize) -> Result<Vec<Arc<dyn Backend>>> {
+pub fn start(outside: &Outside, threads: usize, n: usize) -> Result<Vec<Arc<dyn Backend>>> {
     let started: Vec<_> =
-        (1..n).map(|rank| spawn(command, threads, rank)).collect::<Result<_>>()?;
+        (1..n).map(|rank| spawn(&outside.rank, threads, rank)).collect::<Result<_>>()?;
     // All of them start before the first is waited for.
     let greet = |(rank, (stream, process)): (usize, (UnixStream, Own))| {
-        let remote = Remote::greet(rank, Box::new(Stream(stream)), Box::new(process))?;
+        let remote =
+            Remote::greet(rank, Box::new(Stream(stream)), Box::new(process), &outside.waiting)?;
         Ok(Arc::new(remote) as Arc<dyn Backend>)
     };
     (1..).zip(started).map(greet).collect()

@@ -10,7 +10,8 @@ use super::channel::{Channel, receive, send};
 use super::message::{Code, Reply, Request, VERSION};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
-    Backend, Begun, Capacity, CodeStatistics, Executable, Launched, Memory, Ran, RunsRanges,
+    Backend, Begun, Capacity, CodeStatistics, Executable, Launched, Listener, Memory, Ran,
+    RunsRanges,
 };
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -22,10 +23,22 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// After which a rank that still works is told again to stop.
 const AGAIN: Duration = Duration::from_millis(300);
 
+/// How long a rank that is told to stop may be silent: then it is given up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long nothing is said of a rank that is waited for.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Time between two lines that are said of it.
+const EVERY: Duration = Duration::from_millis(200);
+
 /// What ends a rank, and says how it ended.
 pub(super) trait Process: Send + Sync {
-    /// Asks it to give up what it is doing.
-    fn interrupt(&self);
+    /// Asks it to give up what it is doing; whether it can be asked.
+    fn interrupt(&self) -> bool;
+
+    /// Ends it, if that can be done: it is silent.
+    fn give_up(&self);
 
     /// How it ended, as people read it, once the connection is gone: `killed by signal 9`.
     fn end(&self) -> String;
@@ -38,6 +51,7 @@ struct Link {
     /// Until it is over.
     channel: Mutex<Option<Box<dyn Channel>>>,
     process: Box<dyn Process>,
+    waiting: Listener,
     /// Why the connection broke, once it has.
     lost: OnceLock<Error>,
     next_kernel: AtomicU64,
@@ -72,8 +86,12 @@ impl Link {
             io::ErrorKind::InvalidData | io::ErrorKind::OutOfMemory => error.to_string(),
             _ => self.process.end(),
         };
-        let reason = format!("it {ended}");
-        let device = self.name.clone();
+        self.ended(&ended)
+    }
+
+    /// Notes how it ended; the first is told ever after.
+    fn ended(&self, how: &str) -> Error {
+        let (device, reason) = (self.name.clone(), format!("it {how}"));
         let error = Error::DeviceFailed { device, what: "working", reason, lost: true };
         self.lost.get_or_init(|| error).clone()
     }
@@ -119,13 +137,25 @@ impl Asked<'_> {
 
     fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Reply> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
-        let mut told: Option<Instant> = None;
+        let mut waiting = Waiting::new(self.link);
+        // When it was asked to stop first, and last.
+        let mut asked: Option<[Instant; 2]> = None;
         while !channel.is_there(MOMENT)? {
-            // It may have been told before it began.
-            let is_due = told.is_none_or(|told| told.elapsed() > AGAIN);
-            if is_due && interrupt::is_requested() {
-                self.link.process.interrupt();
-                told = Some(Instant::now());
+            waiting.say();
+            if !interrupt::is_requested() {
+                asked = None;
+                continue;
+            }
+            if asked.is_some_and(|[first, _]| first.elapsed() > PATIENCE) {
+                self.link.process.give_up();
+                self.link.ended(&format!("was told to stop, and did not answer for {PATIENCE:?}"));
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            // It may have been asked before it began.
+            let is_due = asked.is_none_or(|[_, last]| last.elapsed() > AGAIN);
+            if is_due && self.link.process.interrupt() {
+                let now = Instant::now();
+                asked = Some([asked.map_or(now, |[first, _]| first), now]);
             }
         }
         receive(channel, bytes)
@@ -141,6 +171,37 @@ impl Drop for Asked<'_> {
     }
 }
 
+/// Says which rank is waited for, once that takes long.
+struct Waiting<'l> {
+    link: &'l Link,
+    since: Instant,
+    /// When it was said last.
+    said: Option<Instant>,
+}
+
+impl<'l> Waiting<'l> {
+    fn new(link: &'l Link) -> Self {
+        Self { link, since: Instant::now(), said: None }
+    }
+
+    fn say(&mut self) {
+        let Some(sink) = &self.link.waiting.0 else { return };
+        let time = self.since.elapsed();
+        if time > QUIET && self.said.is_none_or(|said| said.elapsed() > EVERY) {
+            sink(&format!("waiting for {}, {} s", self.link.name, time.as_secs()));
+            self.said = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let (Some(sink), Some(_)) = (&self.link.waiting.0, self.said) {
+            sink("");
+        }
+    }
+}
+
 impl Remote {
     /// Greets a rank.
     ///
@@ -150,11 +211,13 @@ impl Remote {
         rank: usize,
         channel: Box<dyn Channel>,
         process: Box<dyn Process>,
+        waiting: &Listener,
     ) -> Result<Self> {
         let link = Arc::new(Link {
             name: format!("rank {rank}"),
             channel: Mutex::new(Some(channel)),
             process,
+            waiting: waiting.clone(),
             lost: OnceLock::new(),
             next_kernel: AtomicU64::new(0),
         });
@@ -188,7 +251,15 @@ impl Backend for Remote {
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, _: Room<'_>) -> Result<()> {
-        self.done(&Request::Primitive { call: call.clone() }, &[])
+        self.begin_primitive(call)()
+    }
+
+    fn begin_primitive(&self, call: &PrimitiveCall) -> Begun<'_, ()> {
+        let asked = self.link.ask(&Request::Primitive { call: call.clone() }, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        })
     }
 
     fn memory(&self) -> &dyn Memory {
@@ -218,6 +289,10 @@ impl Memory for Remote {
 
     fn free_raw(&self, address: u64, bytes: usize) {
         self.link.tell(&Request::Free { address, bytes });
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.link.lost.get().cloned()
     }
 
     fn fill(&self, address: u64, pattern: u64, width: usize, n: u64) -> Result<()> {

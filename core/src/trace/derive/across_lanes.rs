@@ -88,7 +88,8 @@ impl Recorder<'_> {
             }
             Primitive::Turned(Turned { rows, columns }) => self.turned(v, columns, rows),
             Primitive::Along(along) => self.times_slope_along(along, id, x, v),
-            Primitive::SortIndex(_)
+            Primitive::ChunkTotals(_)
+            | Primitive::SortIndex(_)
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
@@ -162,7 +163,8 @@ impl Recorder<'_> {
                 let parts = self.times_slope_along(along, id, x, t)?;
                 self.along(ReduceOp::Sum, parts, along.extent, along.inner)
             }
-            Primitive::SortIndex(_)
+            Primitive::ChunkTotals(_)
+            | Primitive::SortIndex(_)
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges

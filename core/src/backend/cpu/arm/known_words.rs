@@ -195,7 +195,7 @@ fn words_are_those_of_gnu_as() {
     control(&mut text);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
         std::fs::write(
-            concat!(env!("CARGO_MANIFEST_DIR"), "/src/backend/cpu/arm/encodings.txt"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../src/backend/cpu/arm/encodings.txt"),
             &text,
         )
         .unwrap();

@@ -8,8 +8,7 @@ use rustfft::num_complex::Complex;
 use rustfft::num_traits::Zero;
 use rustfft::{FftNum, FftPlanner};
 
-use super::in_pieces;
-use crate::convert::exactly;
+use crate::in_pieces;
 
 /// A transform of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,21 +24,26 @@ pub enum Transform {
 }
 
 /// Rows behind each other: real parts, and imaginary ones unless they are real.
-pub(crate) struct Rows<T> {
-    pub(crate) real: Vec<T>,
-    pub(crate) imag: Vec<T>,
+#[derive(Clone, Debug)]
+pub struct Rows<T> {
+    /// Real parts.
+    pub real: Vec<T>,
+    /// Imaginary parts, or nothing.
+    pub imag: Vec<T>,
 }
 
 /// How long a transform is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Length {
-    pub(crate) kind: Transform,
-    pub(crate) n: u64,
+pub struct Length {
+    /// Which transform.
+    pub kind: Transform,
+    /// Entries of a row, of the real one where one side is real; at least 1.
+    pub n: u64,
 }
 
 impl Transform {
     /// The length for a row of so many entries, unless another is asked for.
-    pub(crate) const fn length(self, extent: u64) -> u64 {
+    pub const fn length(self, extent: u64) -> u64 {
         match self {
             Self::RealInverse => 2 * extent.saturating_sub(1),
             _ => extent,
@@ -49,7 +53,7 @@ impl Transform {
 
 impl Length {
     /// Entries of a row that goes in.
-    pub(crate) const fn of_input(self) -> u64 {
+    pub const fn of_input(self) -> u64 {
         match self.kind {
             Transform::RealInverse => self.n / 2 + 1,
             _ => self.n,
@@ -57,7 +61,7 @@ impl Length {
     }
 
     /// Entries of a row that comes out.
-    pub(crate) const fn of_output(self) -> u64 {
+    pub const fn of_output(self) -> u64 {
         match self.kind {
             Transform::Real => self.n / 2 + 1,
             _ => self.n,
@@ -68,14 +72,50 @@ impl Length {
 /// Entries that are worth a thread.
 const PIECE: usize = 1 << 15;
 
-/// The transforms of all rows, on so many threads; nothing where they are stopped.
-pub(crate) fn transform_all<T: FftNum>(
+/// A type of entries: f32 or f64, each with code of its own in this package.
+pub trait Real: Copy + Send + Sync + 'static {
+    /// The transforms of all rows, on so many threads; nothing where they are stopped.
+    ///
+    /// # Panics
+    /// If a row is longer than memory.
+    fn transform_all(
+        rows: &Rows<Self>,
+        length: Length,
+        threads: usize,
+        stop: &AtomicBool,
+    ) -> Option<Rows<Self>>;
+}
+
+impl Real for f32 {
+    fn transform_all(
+        rows: &Rows<Self>,
+        length: Length,
+        threads: usize,
+        stop: &AtomicBool,
+    ) -> Option<Rows<Self>> {
+        transform_all(rows, length, threads, stop)
+    }
+}
+
+impl Real for f64 {
+    fn transform_all(
+        rows: &Rows<Self>,
+        length: Length,
+        threads: usize,
+        stop: &AtomicBool,
+    ) -> Option<Rows<Self>> {
+        transform_all(rows, length, threads, stop)
+    }
+}
+
+fn transform_all<T: FftNum>(
     rows: &Rows<T>,
     length: Length,
     threads: usize,
     stop: &AtomicBool,
 ) -> Option<Rows<T>> {
-    let [n, width] = [length.n, length.of_input()].map(exactly::<usize>);
+    let [n, width] = [length.n, length.of_input()]
+        .map(|n| usize::try_from(n).expect("internal error: a row longer than memory"));
     let n_rows = rows.real.len() / width;
     // Several pieces a thread, so that an interrupt is seen.
     let height = n_rows.div_ceil(4 * threads.max(1)).max(PIECE.div_ceil(width));

@@ -1,5 +1,7 @@
 //! Linear algebra of one matrix on the host, through faer: in double precision, by one thread, so that the bits of a matrix
-//! depend on the machine alone.
+//! depend on the machine alone. Fourier transforms of rows are in [`fourier`].
+//!
+//! A package of its own, because what others wrote for all types is compiled for ours here, once.
 
 mod factors;
 pub mod fourier;
@@ -58,7 +60,7 @@ pub enum Function {
 
 impl Function {
     /// Whether it is one of square matrices.
-    pub(crate) const fn needs_square(self) -> bool {
+    pub const fn needs_square(self) -> bool {
         !matches!(
             self,
             Self::Lu
@@ -93,7 +95,7 @@ impl Function {
     }
 
     /// The extents of result i.
-    pub(crate) fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
+    pub fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
         match (self, i) {
             (Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition, _) => Vec::new(),
             (Self::SingularValues | Self::EigenvaluesSymmetric, _)
@@ -106,7 +108,13 @@ impl Function {
 
 /// Does a piece of work n times, on so many threads, each a run of neighbours; nothing is left of it where it is stopped.
 /// Of several errors that of the first piece is told.
-pub(crate) fn in_pieces<R: Send, E: Send>(
+///
+/// # Errors
+/// Those of `work`.
+///
+/// # Panics
+/// As `work`.
+pub fn in_pieces<R: Send, E: Send>(
     n: usize,
     threads: usize,
     stop: &AtomicBool,
@@ -144,16 +152,20 @@ pub(crate) fn in_pieces<R: Send, E: Send>(
 
 /// Entries row by row: real parts, and imaginary ones of complex matrices.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Matrix {
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) real: Vec<f64>,
-    pub(crate) imag: Option<Vec<f64>>,
+pub struct Matrix {
+    /// How many rows.
+    pub rows: usize,
+    /// Entries of a row.
+    pub columns: usize,
+    /// Real parts.
+    pub real: Vec<f64>,
+    /// Imaginary parts, unless it is real.
+    pub imag: Option<Vec<f64>>,
 }
 
 /// Why there is no result.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// A pivot is exactly 0.
     Singular,
     /// The first leading rows and columns that are not positive definite, so many.
@@ -169,8 +181,12 @@ const LARGE: i32 = 400;
 /// Of eigenvectors, the largest distance of A V from V diag(w) by the length of A.
 const RESIDUAL: f64 = 1e-10;
 
-/// Singular values count as 0 up to the largest times `precision` times the longer side.
-pub(crate) fn run(
+/// A function of `a`, and where it takes two of a right side; singular values count as 0 up to the largest times
+/// `precision` times the longer side.
+///
+/// # Errors
+/// Why it has no result.
+pub fn run(
     function: Function,
     a: &Matrix,
     b: Option<&Matrix>,
