@@ -207,7 +207,7 @@ fn children(process: u32) -> Vec<String> {
     let children = threads.map(|thread| std::fs::read_to_string(thread.path().join("children")));
     children
         .flatten()
-        .flat_map(|ids| ids.split(' ').map(String::from).collect::<Vec<_>>())
+        .flat_map(|ids| ids.split_whitespace().map(String::from).collect::<Vec<_>>())
         .collect()
 }
 
@@ -216,7 +216,7 @@ fn children(process: u32) -> Vec<String> {
 fn a_silent_rank_is_named_and_given_up() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
     command = command.args(["--ranks", "2"]);
-    let shell = Terminal::run(command, &folder("silent"), 80, &[]);
+    let shell = Terminal::run(command, &folder("silent"), 160, &[]);
     shell.wait_for(">>> ");
     shell.type_in("x = FloatC::arange(300007); hsum(x * 0)\r");
     shell.wait_for("\n[0]\n");
