@@ -317,8 +317,7 @@ impl Array {
     /// # Errors
     /// As [`Session::eval`].
     pub fn address(&self) -> Result<u64> {
-        let buffer = self.buffer()?;
-        let device = self.session().device()?;
+        let (buffer, device) = self.session().with_device(|| self.buffer())?;
         device.backend.memory().bring_here(buffer.address(), buffer.bytes() as u64)?;
         Ok(buffer.address())
     }
@@ -410,16 +409,18 @@ impl Array {
 
     /// The lanes, evaluated.
     fn evaluated(&self, dtype: DType) -> Result<Contents> {
-        self.session.evaluate_for("reading an array", self.id())?;
-        let (number, data) = self.session.with_table(|table| {
-            let variable = table.get(self.id());
-            (variable.kind.number(), variable.data.clone())
-        });
+        let ((number, data), device) = self.session.with_device(|| {
+            self.session.evaluate_for("reading an array", self.id())?;
+            Ok(self.session.with_table(|table| {
+                let variable = table.get(self.id());
+                (variable.kind.number(), variable.data.clone())
+            }))
+        })?;
         let lanes = match number {
             Some(bits) => Lanes::Number(bits),
             None => Lanes::Data {
                 data: data.expect("internal error: read before it is in memory"),
-                device: self.session.device()?,
+                device,
             },
         };
         Ok(Contents { width: dtype.bytes(), lanes })

@@ -113,7 +113,8 @@ impl Array {
     /// # Errors
     /// As [`Array::address`].
     pub fn lend(&self) -> Result<Lent> {
-        let (buffer, backend) = (self.buffer()?, self.session().device()?.backend.clone());
+        let (buffer, device) = self.session().with_device(|| self.buffer())?;
+        let backend = device.backend.clone();
         backend.memory().bring_here(buffer.address(), buffer.bytes() as u64)?;
         Ok(Lent { buffer, backend })
     }

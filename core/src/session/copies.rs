@@ -20,8 +20,8 @@ impl Session {
     pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
         let width = T::DTYPE.bytes();
         let bytes = (lanes.len() as u64).saturating_mul(width as u64);
-        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-        let device = self.device()?;
+        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
+        let (buffer, device) = self.with_device(alloc)?;
         let mut converted = vec![0; lanes.len().saturating_mul(width).min(CONVERTED)];
         let pieces = lanes.chunks(CONVERTED / width);
         for (piece, start) in pieces.zip((buffer.address()..).step_by(CONVERTED)) {
@@ -56,8 +56,8 @@ impl Session {
             });
         }
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-        let buffer = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-        let device = self.device()?;
+        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
+        let (buffer, device) = self.with_device(alloc)?;
         let memory = device.backend.memory();
         let write = |start: u64, piece: &[u8]| {
             if interrupt::is_requested() {

@@ -361,6 +361,17 @@ impl Session {
         })
     }
 
+    /// Does work, and once more where the device has failed meanwhile: what it gives is in the memory of the device beside it.
+    pub(crate) fn with_device<R>(&self, work: impl Fn() -> Result<R>) -> Result<(R, Arc<Device>)> {
+        loop {
+            let device = self.device()?;
+            let done = work()?;
+            if Arc::ptr_eq(&device, &self.device()?) {
+                return Ok((done, device));
+            }
+        }
+    }
+
     pub(crate) fn with_evaluator<R>(
         &self,
         work: impl FnOnce(&mut Evaluator<'_>) -> Result<R>,
