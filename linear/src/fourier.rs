@@ -86,27 +86,21 @@ pub trait Real: Copy + Send + Sync + 'static {
     ) -> Option<Rows<Self>>;
 }
 
-impl Real for f32 {
-    fn transform_all(
-        rows: &Rows<Self>,
-        length: Length,
-        threads: usize,
-        stop: &AtomicBool,
-    ) -> Option<Rows<Self>> {
-        transform_all(rows, length, threads, stop)
-    }
+macro_rules! real {
+    ($($entry:ty),*) => {$(
+        impl Real for $entry {
+            fn transform_all(
+                rows: &Rows<Self>,
+                length: Length,
+                threads: usize,
+                stop: &AtomicBool,
+            ) -> Option<Rows<Self>> {
+                transform_all(rows, length, threads, stop)
+            }
+        }
+    )*};
 }
-
-impl Real for f64 {
-    fn transform_all(
-        rows: &Rows<Self>,
-        length: Length,
-        threads: usize,
-        stop: &AtomicBool,
-    ) -> Option<Rows<Self>> {
-        transform_all(rows, length, threads, stop)
-    }
-}
+real!(f32, f64);
 
 fn transform_all<T: FftNum>(
     rows: &Rows<T>,

@@ -123,10 +123,14 @@ impl Array {
 impl Array {
     /// A copy in a block of its own; evaluates.
     pub(crate) fn copied(&self) -> Result<Self> {
-        let (session, source) = (self.session(), self.buffer()?);
-        let copy = session.with_evaluator(|evaluator| evaluator.alloc(source.bytes() as u64))?;
+        let session = self.session();
+        let ((source, copy), device) = session.with_device(|| {
+            let source = self.buffer()?;
+            let bytes = source.bytes() as u64;
+            let copy = session.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
+            Ok((source, copy))
+        })?;
         if source.bytes() > 0 {
-            let device = session.device()?;
             device.backend.memory().copy(copy.address(), source.address(), source.bytes())?;
         }
         Ok(session.adopt(self.dtype(), self.size(), copy))

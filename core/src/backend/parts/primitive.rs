@@ -129,10 +129,11 @@ pub(super) fn brought(
     array: &MemoryArray,
     lanes: Range<u64>,
 ) -> Result<MemoryArray> {
-    let width = array.dtype.bytes() as u64;
-    let bytes = lanes.start * width..lanes.end * width;
+    let start = lanes.start * array.dtype.bytes() as u64;
+    let own = placed(shared, part, array, lanes)?;
+    let bytes = start..start + own.bytes();
     shared.notes.exchanged(shared.memory.bring(part, array.address, bytes)?);
-    placed(shared, part, array, lanes)
+    Ok(own)
 }
 
 /// Runs calls, at most one at each part; other processes beside this one.
