@@ -1,7 +1,9 @@
 //! The golden sessions in `sessions/`, on every configuration of the interpreter.
 
 use std::path::Path;
+use std::sync::Arc;
 
+use porcini_core::Runtime;
 use porcini_core::catalogue;
 use porcini_core::ir::op::{OPS, Op, Shape};
 use porcini_core::trace::functions::FUNCTIONS;
@@ -24,6 +26,12 @@ fn check_folder(folder: &str) {
     let files = golden::scripts(&golden::sessions().join(folder));
     let files = files.iter().filter(|file| file.to_string_lossy().contains(&wanted));
     report(&files.flat_map(|file| golden::check(file)).collect::<Vec<_>>());
+}
+
+/// Checks every session on a device of the caller's.
+pub(super) fn check_all_on(runtime: &Arc<Runtime>) {
+    let files = FOLDERS.iter().flat_map(|folder| golden::scripts(&golden::sessions().join(folder)));
+    report(&files.flat_map(|file| golden::check_on(&file, runtime)).collect::<Vec<_>>());
 }
 
 fn report(failures: &[String]) {

@@ -3,7 +3,6 @@
 //!
 //! `PORCINI_PROGRAMS=N` runs N programs of each kind, and `PORCINI_SEED=S` starts at another seed.
 
-use std::ffi::OsString;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use porcini_tests::data::Values;
 use porcini_tests::extent::is_full;
 use porcini_tests::generate::generate;
 use porcini_tests::programs::{Mode, Program, run};
+use porcini_tests::{golden, ranks};
 
 use super::programs::{first_difference, number};
 
@@ -86,7 +86,8 @@ fn check(program: &Program, n: usize, session: &dyn Fn() -> Session, name: &str)
 fn check_on(runtime: &Arc<Runtime>, name: &str) {
     let count = number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT / 2);
     let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
-    for seed in 0..count {
+    let first = number("PORCINI_SEED").unwrap_or(0);
+    for seed in first..first + count {
         let values = if seed.is_multiple_of(2) { Values::Bounded } else { Values::Edge };
         let n = SIZES[usize::try_from(seed / 2).unwrap() % SIZES.len()];
         check(&generate(9_000_000 + seed, values), n, &session, &format!("{name}: seed {seed}"));
@@ -99,43 +100,31 @@ fn programs_agree_over_gpus() {
     if porcini_tests::gpu::open().is_none() {
         return;
     }
-    let several = std::env::var("PORCINI_GPUS").unwrap_or_else(|_| "0,0 0,0,0".into());
-    for gpus in several.split(' ') {
-        let choice = DeviceChoice::Gpus(gpus.parse().unwrap(), 1);
+    for gpus in porcini_tests::gpu::several() {
+        let choice = DeviceChoice::Gpus(gpus, 1);
         let runtime = Runtime::new(choice, 1, None).unwrap();
         check_on(&runtime, &choice.to_string());
         // Of long arrays each GPU has memory for its lanes only.
         let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
-        for seed in 0..number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 10 {
+        let first = number("PORCINI_SEED").unwrap_or(0);
+        for seed in first..first + number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 10 {
             let program = generate(9_500_000 + seed, Values::Bounded);
             check(&program, 4 * LARGE[1], &session, &format!("{choice}: seed {seed}"));
         }
     }
 }
 
-/// Set in processes that serve others.
-const SERVES: &str = "PORCINI_TEST_SERVES";
-
-/// What this program is as another one's rank.
-fn rank_program() -> Vec<OsString> {
-    let own = std::env::current_exe().unwrap();
-    let name = concat!(module_path!(), "::a_rank").split_once("::").unwrap().1;
-    let words = ["env", &format!("{SERVES}=1")].map(OsString::from);
-    // What comes behind it, a number of threads, is another name for the harness.
-    words.into_iter().chain([own.into(), "--exact".into(), name.into()]).collect()
-}
-
-/// A rank of [`programs_agree_over_ranks`]; nothing otherwise.
+/// A rank of other tests; nothing otherwise.
 #[test]
 fn a_rank() {
-    if std::env::var_os(SERVES).is_some() {
+    if ranks::serves() {
         porcini_core::device::serve_rank(None, 1).unwrap();
     }
 }
 
 #[test]
 fn programs_agree_over_ranks() {
-    let outside = Outside { rank: rank_program(), ..Outside::default() };
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
     for ranks in [2, 3] {
         let choice = DeviceChoice::Ranks(ranks, 1);
         let runtime = Runtime::with(choice, 2, None, outside.clone()).unwrap();
@@ -146,7 +135,7 @@ fn programs_agree_over_ranks() {
 /// A rank that ends is told of once, what it had is lost, and the next value finds others.
 #[test]
 fn a_session_outlives_its_ranks() {
-    let outside = Outside { rank: rank_program(), ..Outside::default() };
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
     let runtime = Runtime::with(DeviceChoice::Ranks(3, 1), 1, None, outside).unwrap();
     let session = Session::builder().runtime(runtime).build().unwrap();
     for _ in 0..5 {
@@ -171,7 +160,7 @@ fn a_rank_may_end_at_any_moment() {
     let moments = if is_full() { 1000 } else { 40 };
     let (done, all) = std::sync::mpsc::channel();
     let worker = std::thread::spawn(move || {
-        let outside = Outside { rank: rank_program(), ..Outside::default() };
+        let outside = Outside { rank: ranks::program(), ..Outside::default() };
         let runtime = Runtime::with(DeviceChoice::Ranks(2, 1), 1, None, outside).unwrap();
         let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
         let alone = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
@@ -248,8 +237,12 @@ fn launched() {
     if launched.rank > 0 {
         return porcini_core::device::serve_launched(launched, None, 1).unwrap();
     }
-    let runtime = Runtime::new(DeviceChoice::Launched(launched, 1), 1, None).unwrap();
+    let choice = DeviceChoice::Launched(launched, 1);
+    let runtime = Runtime::new(choice, 1, Some(golden::MEMORY_LIMIT)).unwrap();
     check_on(&runtime, "launched");
+    if is_full() {
+        super::golden::check_all_on(&runtime);
+    }
     Session::builder().runtime(runtime).build().unwrap().leave();
 }
 
@@ -287,7 +280,7 @@ fn programs_of_edge_values_agree_over_parts() {
 /// Sums, whose bits show in which order lanes were added, also of so many lanes that threads claim several chunks at once.
 #[test]
 fn sums_are_those_of_one_part() {
-    let gpus = porcini_tests::gpu::open().map(|_| "0,0,0".parse().unwrap());
+    let gpus = porcini_tests::gpu::open().and_then(|_| porcini_tests::gpu::several().pop());
     let gpus = gpus.map(|gpus| Runtime::new(DeviceChoice::Gpus(gpus, 1), 1, None).unwrap());
     let sums = |session: &Session, n: i64| -> Result<Vec<u8>> {
         let lane = session.arange(DType::U32, 0.into(), n.into(), 1.into())?;

@@ -32,7 +32,7 @@ use crate::extent::is_full;
 use crate::host::{Shown, Stream, TestHost};
 
 /// Most bytes that the arrays of a session take: also what `whos` shows as the limit.
-const MEMORY_LIMIT: u64 = 1 << 30;
+pub const MEMORY_LIMIT: u64 = 1 << 30;
 /// Column of expectations behind short lines of code.
 const COLUMN: usize = 40;
 /// Widest line that an expectation is put on.
@@ -50,7 +50,7 @@ const MOMENT: Duration = Duration::from_millis(30);
 pub const BASELINE: (DeviceChoice, usize) = (DeviceChoice::Interp(Isa::Baseline), 1);
 
 /// The ways in which every session runs: interpreted and compiled, by what this processor can do, on one
-/// thread, two, and more than there are cores; over parts, with `PORCINI_FULL=1` of several numbers.
+/// thread, two, and more than there are cores; over parts, with `PORCINI_FULL=1` of several numbers and ranks.
 pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let interpreters = available.map(DeviceChoice::Interp).zip([1, 2, 1]);
@@ -60,11 +60,18 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let numbers: &[u16] = if is_full() { &[2, 3, 7, 17] } else { &[3] };
     // Every array of more lanes than a chunk is split.
     let parts = numbers.iter().map(|&number| (DeviceChoice::Parts(number, 1), 2));
-    // Parts of one GPU are opened one by one, as several GPUs are.
-    let twice = crate::gpu::open().and_then(|_| "0,0".parse().ok());
-    let gpus = twice.map(|twice| [DeviceChoice::Cuda(0), DeviceChoice::Gpus(twice, 1)]);
+    let ranks = is_full().then_some((DeviceChoice::Ranks(2, 1), 2));
+    let gpus = crate::gpu::open().map(|_| {
+        let several = crate::gpu::several()[0];
+        [DeviceChoice::Cuda(0), DeviceChoice::Gpus(several, 1)]
+    });
     let gpus = gpus.into_iter().flatten().map(|choice| (choice, 1));
-    interpreters.chain(compilers).chain(parts).chain(gpus).collect()
+    interpreters.chain(compilers).chain(parts).chain(ranks).chain(gpus).collect()
+}
+
+/// Whether a device shows what its parts exchange.
+const fn has_parts(device: DeviceChoice) -> bool {
+    matches!(device, DeviceChoice::Parts(..) | DeviceChoice::Ranks(..) | DeviceChoice::Gpus(..))
 }
 
 /// Whether a device is one of GPUs.
@@ -84,17 +91,20 @@ pub fn interpreter(
     let options = Options {
         device,
         threads: Some(threads),
-        log_level,
         memory_limit: Some(MEMORY_LIMIT),
         ..Options::default()
     };
-    let interpreter = Interpreter::new(host, &options);
-    let interpreter = interpreter.expect("internal error: the configuration is not available");
+    let interpreter = with(host, options, log_level);
     if is_gpu(device) {
         // Sessions show what scatters do in lane order, which a GPU does when asked; `redact` hides it.
         drop(interpreter.session().set_flag("lane_order", true));
     }
     interpreter
+}
+
+fn with(host: Rc<TestHost>, options: Options, log_level: u8) -> Interpreter {
+    let interpreter = Interpreter::new(host, &Options { log_level, ..options });
+    interpreter.expect("internal error: the configuration is not available")
 }
 
 /// A session file.
@@ -204,14 +214,16 @@ impl Session {
         code.collect::<Vec<_>>().join("\n")
     }
 
+    fn host(&self) -> Rc<TestHost> {
+        Rc::new(TestHost::new(self.arguments.clone(), sessions().join("modules")))
+    }
+
     /// Runs the session; what each cell showed.
-    fn run(&self, configuration: (DeviceChoice, usize)) -> Vec<Vec<Shown>> {
-        let host = Rc::new(TestHost::new(self.arguments.clone(), sessions().join("modules")));
-        let mut interpreter = interpreter(host.clone(), configuration, self.log_level);
+    fn run(&self, host: &TestHost, mut interpreter: Interpreter) -> Vec<Vec<Shown>> {
         let mut shown = Vec::new();
         for part in &self.parts {
             let Part::Cell { code, .. } = part else { continue };
-            shown.push(self.run_cell(&mut interpreter, &host, code));
+            shown.push(self.run_cell(&mut interpreter, host, code));
         }
         shown
     }
@@ -337,8 +349,10 @@ pub fn check(path: &Path) -> Vec<String> {
         let mut session = Session::read(path);
         let mut failures = Vec::new();
         for (i, configuration) in configurations().into_iter().enumerate() {
-            let mut shown = session.run(configuration);
-            if let DeviceChoice::Parts(..) | DeviceChoice::Gpus(..) = configuration.0 {
+            let host = session.host();
+            let opened = interpreter(host.clone(), configuration, session.log_level);
+            let mut shown = session.run(&host, opened);
+            if has_parts(configuration.0) {
                 session.hide_parts(&mut shown);
             }
             if i == 0 && is_updating() {
@@ -358,30 +372,27 @@ pub fn check(path: &Path) -> Vec<String> {
     })
 }
 
-/// Runs the cells of a session file on a device of the caller's, whatever they show.
+/// Runs a session file on a device of the caller's, of parts with at most [`MEMORY_LIMIT`]; a report for each cell that
+/// differs.
 ///
 /// # Panics
 /// If the file cannot be read.
-pub fn run_on(path: &Path, runtime: &Arc<Runtime>) {
+pub fn check_on(path: &Path, runtime: &Arc<Runtime>) -> Vec<String> {
     on_engine_thread(|| {
         let session = Session::read(path);
-        let host = Rc::new(TestHost::new(session.arguments.clone(), sessions().join("modules")));
+        let host = session.host();
         let options = Options { runtime: Some(runtime.clone()), ..Options::default() };
-        let interpreter = Interpreter::new(host.clone(), &options);
-        let mut interpreter = interpreter.expect("internal error: a runtime needs no device");
-        for part in &session.parts {
-            if let Part::Cell { code, .. } = part {
-                session.run_cell(&mut interpreter, &host, code);
-            }
-        }
-    });
+        let mut shown = session.run(&host, with(host.clone(), options, session.log_level));
+        session.hide_parts(&mut shown);
+        session.compare(&shown)
+    })
 }
 
 /// What stays of each cell of a session file that somebody watches at a log level: variables, launches and kernels.
 pub fn traces(path: &Path, log_level: u8) -> Vec<String> {
     on_engine_thread(|| {
         let session = Session::read(path);
-        let host = Rc::new(TestHost::new(session.arguments.clone(), sessions().join("modules")));
+        let host = session.host();
         let mut interpreter = interpreter(host.clone(), BASELINE, log_level);
         let mut traces = Vec::new();
         for part in &session.parts {
@@ -530,7 +541,9 @@ fn redact_device(text: &str) -> String {
         let start = text[..at].rfind([' ', '"']).map_or(0, |before| before + 1);
         let end = at + text[at..].find(')')?;
         let is_gpu = text[start..at].starts_with("cuda:");
-        let is_processor = text[start..at].starts_with("cpu") && text[at..end].contains(" thread");
+        let names = ["cpu", "ranks:", "mpi:"];
+        let is_processor = names.iter().any(|name| text[start..at].starts_with(name))
+            && text[at..end].contains(" thread");
         (is_gpu || is_processor).then_some((start, end))
     });
     device.map_or_else(

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::sync::{Arc, OnceLock};
 
+use porcini_core::device::Gpus;
 use porcini_core::{DType, DeviceChoice, Result, Runtime, Session};
 
 /// The first GPU, opened once for all tests. Where there is none, tests say that they skip it, or fail if
@@ -27,6 +28,16 @@ fn skip(error: &porcini_core::Error) {
     let required = std::env::var_os("PORCINI_REQUIRE_CUDA").is_some_and(|value| value == "1");
     assert!(!required, "PORCINI_REQUIRE_CUDA=1, but {error}");
     say_skipped(error);
+}
+
+/// The GPUs that are one device in tests: what `PORCINI_GPUS` lists, as `0,1`, or the first several times, since parts
+/// of one are opened one by one, as several are.
+///
+/// # Panics
+/// If the variable lists something else.
+pub fn several() -> Vec<Gpus> {
+    let listed = std::env::var("PORCINI_GPUS").unwrap_or_else(|_| "0,0 0,0,0".into());
+    listed.split(' ').map(|gpus| gpus.parse().expect("PORCINI_GPUS is as 0,1")).collect()
 }
 
 /// Says why tests do nothing.

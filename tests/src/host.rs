@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +69,10 @@ fn add(lines: &Mutex<Vec<Shown>>, stream: Stream, text: &str) {
 }
 
 impl Host for TestHost {
+    fn rank_program(&self) -> Vec<OsString> {
+        crate::ranks::program()
+    }
+
     fn print(&self, text: &str) {
         add(&self.lines, Stream::Out, text);
     }

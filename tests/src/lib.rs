@@ -24,6 +24,7 @@ pub mod oracle;
 pub mod pace;
 pub mod programs;
 pub mod random;
+pub mod ranks;
 pub mod recording;
 pub mod texts;
 pub mod ways;

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::memory::caching_allocator::Bytes;
 
 /// Every block starts on a cache line, which is also the widest vector.
-const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 /// Alignment of the process's allocator. Beyond it, it would write the zeros itself, page by
 /// page, where the system hands out zeroed pages as they are touched.
 const NATURAL: usize = 16;

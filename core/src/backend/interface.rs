@@ -563,7 +563,8 @@ pub struct Capacity {
 /// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
 /// blocks. So outside of this package only tests see it (feature `internals`).
 pub trait Memory: Send + Sync {
-    /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses.
+    /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses. Kernels read vectors: what is asked
+    /// for is a multiple of that.
     fn alloc_raw(&self, bytes: usize) -> Option<u64>;
     /// Gives a block back.
     fn free_raw(&self, address: u64, bytes: usize);

@@ -202,9 +202,11 @@ impl Gpu {
         (result == CUresult::CUDA_SUCCESS).then_some(address)
     }
 
-    /// Gives a block back. It waits for all work.
+    /// Gives a block back. It waits for all work, by itself where another GPU may still copy: the driver waits for what
+    /// streams were given, and not for what these were told to wait for.
     pub(super) fn free(&self, address: u64) {
-        if self.enter().is_ok() {
+        let is_idle = !self.sparse.has_met() || self.wait_until(|| false).is_ok();
+        if is_idle && self.enter().is_ok() {
             // SAFETY: the block came from `alloc`, and its owner is gone. A failure leaks it.
             let _ = unsafe { sys::cuMemFree_v2(address) };
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spans::Spans;
 use super::working::refusal;
-use crate::backend::host::exhausted;
+use crate::backend::host::{ALIGNMENT, exhausted};
 use crate::backend::{Backend, Capacity, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -293,7 +293,9 @@ impl PartMemory {
         let mut places = vec![None; self.parts()];
         places[0] = Some(address);
         let has = vec![Spans::default(); self.parts()];
-        let block = Block { bytes: bytes as u64, places, has, fills: Vec::new() };
+        // Places of a block of others, too, are as long as kernels read.
+        let whole = bytes.next_multiple_of(ALIGNMENT) as u64;
+        let block = Block { bytes: whole, places, has, fills: Vec::new() };
         let mut blocks = self.lock();
         blocks.insert(address, block);
         blocks

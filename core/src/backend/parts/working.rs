@@ -1,7 +1,7 @@
 //! Working memory, which is given back.
 
 use crate::backend::Memory;
-use crate::backend::host::exhausted;
+use crate::backend::host::{ALIGNMENT, exhausted};
 use crate::error::{Error, Result};
 
 /// A block of working memory.
@@ -13,7 +13,7 @@ pub(super) struct Working<'m> {
 
 impl<'m> Working<'m> {
     pub(super) fn of(memory: &'m dyn Memory, bytes: usize) -> Result<Self> {
-        let bytes = bytes.max(64);
+        let bytes = bytes.max(1).next_multiple_of(ALIGNMENT);
         let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
         Ok(Self { memory, address, bytes })
     }

@@ -199,11 +199,12 @@ impl Lowering<'_> {
 
     /// Whether an active lane's index is in bounds, and sees to it that the access reports it otherwise. That is a branch,
     /// before which the loads of other indices would have to end, so it is taken once for several. Lanes beyond the
-    /// launch are left out only behind it: reading what is in bounds does no harm.
+    /// launch that loaded zeros are left out only behind it: reading what is in bounds does no harm. Neighbours loaded
+    /// what lies behind arrays, and a part has memory for what its own lanes read.
     fn check_bounds(&mut self, access: Option<u32>, indexed: Indexed) -> Name {
         let is_late = !self.is_uniform_part() && self.regions.is_empty() && access.is_some();
         let is_written = self.kernel.buffers[indexed.buffer.index()].written;
-        let active = match is_late && !is_written {
+        let active = match is_late && !is_written && self.distance > 1 {
             true => indexed.active.map(|active| self.register(active)),
             false => self.active_lanes(indexed.active),
         };
