@@ -9,7 +9,8 @@ pub use crate::backend::cuda::{
 };
 pub use crate::backend::isa::Isa;
 pub use crate::backend::{
-    Capacity, DeviceChoice, Gpus, PartNotes, Slowest, gives_executable_memory, prepare,
+    Capacity, DeviceChoice, Gpus, PartNotes, PartWork, SharedFile, Slowest,
+    gives_executable_memory, prepare,
 };
 
 #[cfg(unix)]

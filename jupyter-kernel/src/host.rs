@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use porcini_core::device::SharedFile;
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
 use porcini_script::{DisplayTarget, Host, Shown, folders, programs};
@@ -184,6 +185,20 @@ impl Host for Notebook {
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
         folders::replace(path, contents)
+    }
+
+    fn shared_file(&self, path: &str) -> io::Result<SharedFile> {
+        SharedFile::at(path.as_ref())
+    }
+
+    fn replace_shared(
+        &self,
+        path: &str,
+        head: &[u8],
+        bytes: u64,
+        fill: &mut dyn FnMut(&SharedFile) -> bool,
+    ) -> io::Result<bool> {
+        folders::replace_shared(path, head, bytes, fill)
     }
 
     fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

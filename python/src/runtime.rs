@@ -353,7 +353,7 @@ fn kernel_history(py: Python<'_>, clear: bool) -> PyResult<Table> {
         dict.set_item("code_bytes", launch.code.bytes)?;
         dict.set_item("hash", format!("{:.8}", launch.hash.to_string()))?;
         if has_parts {
-            let slowest = launch.parts.slowest;
+            let slowest = launch.parts.slowest();
             let micros = |time: Duration| time.as_secs_f64() * 1e6;
             dict.set_item("exchanged", launch.parts.exchanged)?;
             dict.set_item("slowest_part", slowest.map(|slowest| slowest.part))?;

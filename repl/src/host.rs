@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use porcini_core::device::SharedFile;
 use porcini_core::log::LogSink;
 use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
@@ -102,6 +103,20 @@ impl Host for System {
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
         folders::replace(path, contents)
+    }
+
+    fn shared_file(&self, path: &str) -> io::Result<SharedFile> {
+        SharedFile::at(path.as_ref())
+    }
+
+    fn replace_shared(
+        &self,
+        path: &str,
+        head: &[u8],
+        bytes: u64,
+        fill: &mut dyn FnMut(&SharedFile) -> bool,
+    ) -> io::Result<bool> {
+        folders::replace_shared(path, head, bytes, fill)
     }
 
     fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

@@ -4,19 +4,23 @@
 //! `PORCINI_PROGRAMS=N` runs N programs of each kind, and `PORCINI_SEED=S` starts at another seed.
 
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use porcini_core::backend::Outside;
-use porcini_core::device::Launched;
+use porcini_core::device::{Launched, SharedFile};
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
+use porcini_script::on_engine_thread;
 use porcini_tests::data::Values;
 use porcini_tests::extent::is_full;
 use porcini_tests::generate::generate;
+use porcini_tests::host::TestHost;
 use porcini_tests::programs::{Mode, Program, run};
 use porcini_tests::{golden, ranks};
+use serde_json::Value;
 
 use super::programs::{first_difference, number};
 
@@ -375,5 +379,67 @@ fn scans_exchange_totals_of_chunks() {
         let (lines, got) = exchanged(4, work);
         assert!(got == want);
         assert_eq!(lines, ["exchange: 6 KiB"]);
+    }
+}
+
+/// What parts share is in the rows of all of them, within the launch.
+#[test]
+fn timelines_have_a_row_for_each_part() {
+    let script = "x = sin(FloatC(UInt32C::arange(100000))); eval(x); eval(psum(x)); trace_events(\"t.json\")";
+    let timeline: Value = on_engine_thread(|| {
+        let host = Rc::new(TestHost::default());
+        let on_parts = (DeviceChoice::Parts(3, 1), 2);
+        golden::interpreter(host.clone(), on_parts, 0).execute(script, "timeline").unwrap();
+        serde_json::from_slice(&host.file("t.json").unwrap()).unwrap()
+    });
+    let events = timeline["traceEvents"].as_array().unwrap();
+    let rows: Vec<&str> =
+        events.iter().filter_map(|event| event["args"]["name"].as_str()).collect();
+    let parts: Vec<&str> =
+        rows.iter().filter_map(|name| name.rsplit_once(", ")).map(|it| it.1).collect();
+    assert!(parts.ends_with(&["part 0", "part 1", "part 2"]), "{rows:?}");
+    // The rows of the parts are the last three.
+    let first = rows.len() - 2;
+    let end = |event: &Value| event["ts"].as_f64().unwrap() + event["dur"].as_f64().unwrap();
+    let ends = |row: usize| {
+        events.iter().filter(move |event| event["ph"] == "X" && event["tid"] == row).map(end)
+    };
+    let last = ends(1).fold(0.0, f64::max);
+    for row in first..first + 3 {
+        // A kernel, and both passes of the prefix sum.
+        assert!(ends(row).count() >= 3, "row {row}: {events:?}");
+        assert!(ends(row).all(|end| end <= last), "row {row}: {events:?}");
+    }
+}
+
+/// Each part reads and writes its lanes of a file, unless that is another one by then.
+#[test]
+fn parts_share_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lanes");
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let ranks = Runtime::with(DeviceChoice::Ranks(3, 1), 1, None, outside).unwrap();
+    let ranks = Session::builder().runtime(ranks).build().unwrap();
+    for session in [session(3), ranks] {
+        let n = 100_003_u64;
+        let lane = session.arange(DType::F64, 0.into(), Scalar::Int(100_003), 1.into()).unwrap();
+        let start = 7;
+        std::fs::write(&path, vec![1; usize::try_from(start + 8 * n + 1).unwrap()]).unwrap();
+        let file = SharedFile::at(&path).unwrap();
+        assert!((&lane / 0.0).save(&file, start).unwrap());
+        let want: Vec<u8> = (0..n).flat_map(|lane| (lane as f64 / 0.0).to_le_bytes()).collect();
+        let written = std::fs::read(&path).unwrap();
+        assert_eq!((written[6], written[written.len() - 1]), (1, 1));
+        let nan = f64::NAN.to_le_bytes();
+        assert!(written[7..15] == nan && written[15..written.len() - 1] == want[8..]);
+
+        let read = |file: &SharedFile| session.from_file(DType::F64, n, file, start).unwrap();
+        assert!(read(&file).is_none(), "it was written since");
+        let file = SharedFile::at(&path).unwrap();
+        let got = read(&file).unwrap();
+        assert_eq!(got.to_vec::<f64>().unwrap()[1..], vec![f64::INFINITY; 100_002]);
+        assert!(session.from_file(DType::F64, n + 1, &file, start).unwrap().is_none(), "too short");
+        std::fs::remove_file(&path).unwrap();
+        assert!(read(&file).is_none(), "it is gone");
     }
 }

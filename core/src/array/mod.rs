@@ -1,6 +1,5 @@
 //! The handle that Rust code and scripts hold: one external reference to a variable.
 
-pub mod bytes;
 pub(crate) mod derivatives;
 mod description;
 mod distinct;
@@ -20,12 +19,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::bytes::quieten;
 use crate::array::operators::{methods, operators};
+use crate::backend::{FileLanes, SharedFile};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::bytes::quieten;
 use crate::ir::display;
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::var::{Handle, Kind, MAX_OPERANDS, Serial, VarId};
@@ -35,6 +35,7 @@ use crate::session::{CONVERTED, Session};
 use crate::trace::Recorder;
 use crate::trace::functions::{self, Function};
 
+pub use crate::ir::bytes;
 pub use description::Description;
 pub use groups::Groups;
 pub(crate) use groups::combining;
@@ -405,6 +406,21 @@ impl Array {
             take(&piece);
         }
         Ok(())
+    }
+
+    /// Writes the little-endian bytes of all lanes into a file that is as long already, from a byte on: each part of the device
+    /// its own. Every NaN is the quiet NaN. `false`, and a file that nobody should read, where some part does not reach
+    /// it, or there are no lanes in memory.
+    ///
+    /// # Errors
+    /// As [`Array::read`].
+    pub fn save(&self, file: &SharedFile, start: u64) -> Result<bool> {
+        let dtype = self.dtype();
+        let Lanes::Data { data, device } = self.evaluated(dtype)?.lanes else { return Ok(false) };
+        let lanes = FileLanes { file: file.clone(), dtype, start, n: self.size() };
+        let is_done = device.backend.memory().save(data.address(), &lanes)?;
+        self.session.report()?;
+        Ok(is_done)
     }
 
     /// The lanes, evaluated.

@@ -5,7 +5,9 @@ use std::alloc::{GlobalAlloc as _, Layout, System};
 
 #[cfg(target_os = "linux")]
 use super::pages;
-use super::{Capacity, Memory, control_groups, limits};
+use super::shared_file::read_at;
+use super::{Capacity, FileLanes, Memory, control_groups, limits};
+use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::memory::caching_allocator::Bytes;
 
@@ -152,6 +154,15 @@ impl Memory for HostMemory {
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
         self.get(source, target);
         Ok(())
+    }
+
+    /// Straight into the block.
+    fn load(&self, target: u64, lanes: &FileLanes) -> Result<bool> {
+        lanes.in_pieces(false, |file, at, bytes| {
+            let n = exactly(bytes.end - bytes.start);
+            // SAFETY: the evaluation that fills a buffer is its only user.
+            Ok(read_at(file, unsafe { bytes_at_mut(target + bytes.start, n) }, at))
+        })
     }
 
     fn is_host(&self) -> bool {

@@ -1,12 +1,14 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
+use super::memory::Memory;
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use crate::error::{Error, Result};
@@ -43,11 +45,11 @@ pub trait Backend: Send + Sync {
     /// `Interrupted`, and what `room` fails with; the result is undefined then.
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()>;
 
-    /// Begins a primitive, with working memory of the device's own.
+    /// Begins a primitive, with working memory of the device's own; how long it took there.
     ///
     /// # Panics
     /// Where this process would run it.
-    fn begin_primitive(&self, _call: &PrimitiveCall) -> Begun<'_, ()> {
+    fn begin_primitive(&self, _call: &PrimitiveCall) -> Begun<'_, Duration> {
         unreachable!("internal error: a primitive that runs here is not begun")
     }
 
@@ -327,23 +329,47 @@ pub struct Exchange {
 }
 
 /// What the parts of a device have done for a launch.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartNotes {
     /// Bytes that they have brought each other.
     pub exchanged: u64,
-    /// The one that took longest, where that is known.
-    pub slowest: Option<Slowest>,
+    /// What they did when, where that is known: GPUs go on when nobody looks any more.
+    pub works: Vec<PartWork>,
 }
 
-/// The part that took longest over its lanes.
+/// What a part did at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartWork {
+    /// Its number; 0 is here.
+    pub part: usize,
+    /// How long before the end of the launch it began.
+    pub ago: Duration,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// The part that took longest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slowest {
     /// Its number; 0 is here.
     pub part: usize,
     /// How long it took.
     pub time: Duration,
-    /// How long parts with lanes took in the mean.
+    /// How long parts with work took in the mean.
     pub mean: Duration,
+}
+
+impl PartNotes {
+    /// The part that took longest, where that is known.
+    pub fn slowest(&self) -> Option<Slowest> {
+        let mut times = BTreeMap::<usize, Duration>::new();
+        for work in &self.works {
+            *times.entry(work.part).or_default() += work.time;
+        }
+        let (&part, &time) = times.iter().max_by_key(|&(_, time)| time)?;
+        let mean = times.values().sum::<Duration>() / u32::try_from(times.len()).unwrap_or(1);
+        Some(Slowest { part, time, mean })
+    }
 }
 
 /// What came of some lanes of a launch.
@@ -548,88 +574,5 @@ impl Origin {
             (Self::Disk, _) | (_, Self::Disk) => Self::Disk,
             (Self::Own, Self::Own) => Self::Own,
         }
-    }
-}
-
-/// Bytes that are left, and of whose memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Capacity {
-    /// Bytes.
-    pub bytes: u64,
-    /// Whose they are, as people read it: `the system`.
-    pub whose: &'static str,
-}
-
-/// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
-/// blocks. So outside of this package only tests see it (feature `internals`).
-pub trait Memory: Send + Sync {
-    /// A zeroed block, aligned to at least 64 bytes, or `None` if the device refuses. Kernels read vectors: what is asked
-    /// for is a multiple of that.
-    fn alloc_raw(&self, bytes: usize) -> Option<u64>;
-    /// Gives a block back.
-    fn free_raw(&self, address: u64, bytes: usize);
-    /// Why it refuses everything, if the device is gone.
-    fn failure(&self) -> Option<Error> {
-        None
-    }
-    /// A block whose bytes have memory when [`Memory::back`] has been asked for them, or `None` if the device refuses.
-    fn reserve_raw(&self, bytes: usize) -> Option<u64> {
-        self.alloc_raw(bytes)
-    }
-    /// Has bytes of a block that was reserved be there, zeroed if nobody asked before; whether there is so much memory.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    fn back(&self, _block: u64, _bytes: Range<u64>) -> Result<bool> {
-        Ok(true)
-    }
-    /// Writes `n` elements of `bytes` bytes each, all with the low bits of `pattern`.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()>;
-    /// Copies within the device.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()>;
-    /// Copies from the host.
-    ///
-    /// # Errors
-    /// A failure of the device.
-    fn write(&self, target: u64, source: &[u8]) -> Result<()>;
-    /// Copies to the host what all work launched before made.
-    ///
-    /// # Errors
-    /// `Interrupted`, a failure of the device.
-    fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
-    /// Whether nothing launched before still writes to a block, as far as is known without waiting; if not, it is seen
-    /// to.
-    fn is_ready(&self, _address: u64) -> bool {
-        true
-    }
-    /// Waits until what was launched before has written a block.
-    ///
-    /// # Errors
-    /// `Interrupted`, a failure of the device.
-    fn wait(&self, _address: u64) -> Result<()> {
-        Ok(())
-    }
-    /// Takes note of a block of others, which work will read.
-    fn borrow_block(&self, _address: u64, _bytes: usize) {}
-    /// Waits until nothing reads a block of others any more, and forgets it.
-    fn return_block(&self, _address: u64) {}
-    /// Has all bytes from an address on where the address says, for those who read memory themselves.
-    ///
-    /// # Errors
-    /// `Interrupted`, `OutOfMemory`, a failure of the device.
-    fn bring_here(&self, _address: u64, _bytes: u64) -> Result<()> {
-        Ok(())
-    }
-    /// What the device could still hand out, besides what it has.
-    fn capacity(&self) -> Capacity;
-    /// Whether addresses are pointers of this process.
-    fn is_host(&self) -> bool {
-        false
     }
 }

@@ -12,6 +12,7 @@ mod interface;
 pub mod interp;
 pub mod isa;
 pub(crate) mod limits;
+mod memory;
 mod open;
 mod outside;
 #[cfg(target_os = "linux")]
@@ -21,13 +22,16 @@ pub mod primitive;
 pub mod queue;
 pub mod ranks;
 pub(crate) mod reduce;
+mod shared_file;
 pub mod thread_pool;
 
 pub use gpus::Gpus;
 pub use interface::{
-    Alone, Backend, Begun, Capacity, CodeStatistics, Exchange, Executable, Failures, GpuBackend,
-    LaunchShape, Launched, LoadedEntry, LoadedModule, Memory, Operand, Origin, OutOfBounds,
-    Outcome, PartNotes, Pending, Ran, Running, RunsRanges, Slowest,
+    Alone, Backend, Begun, CodeStatistics, Exchange, Executable, Failures, GpuBackend, LaunchShape,
+    Launched, LoadedEntry, LoadedModule, Operand, Origin, OutOfBounds, Outcome, PartNotes,
+    PartWork, Pending, Ran, Running, RunsRanges, Slowest,
 };
+pub use memory::{Capacity, Memory};
 pub use open::{DeviceChoice, gives_executable_memory, open, open_processor, opens_late, prepare};
 pub use outside::{Listener, Outside};
+pub use shared_file::{FileLanes, SharedFile};

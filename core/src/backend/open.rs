@@ -57,6 +57,15 @@ impl DeviceChoice {
         Self::Launched(launched, WHOLE)
     }
 
+    /// Whether it may have several parts, each with memory of its own.
+    pub const fn may_have_parts(self) -> bool {
+        #[cfg(unix)]
+        if matches!(self, Self::Launched(..)) {
+            return true;
+        }
+        matches!(self, Self::Parts(2.., _) | Self::Ranks(..) | Self::Gpus(..))
+    }
+
     /// GPUs as one device, as `cuda:0-3` means it.
     pub const fn gpus(gpus: Gpus) -> Self {
         Self::Gpus(gpus, WHOLE_ON_GPUS)

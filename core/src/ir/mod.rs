@@ -14,6 +14,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod body;
+pub mod bytes;
 pub(crate) mod call;
 pub(crate) mod composite;
 pub mod display;

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::array::{Array, bytes};
+use crate::backend::{FileLanes, SharedFile};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -33,6 +34,29 @@ impl Session {
             device.backend.memory().write(start, converted)?;
         }
         Ok(self.adopt(T::DTYPE, lanes.len() as u64, buffer))
+    }
+
+    /// An array of lanes that lie in a file, little-endian from a byte on: each part of the device reads its own. `None`
+    /// where some part does not reach the file, or finds another one, and of truth values, which somebody must look at.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Interrupted`, a failure of the device.
+    pub fn from_file(
+        &self,
+        dtype: DType,
+        n: u64,
+        file: &SharedFile,
+        start: u64,
+    ) -> Result<Option<Array>> {
+        let bytes = n.saturating_mul(dtype.bytes() as u64);
+        if dtype == DType::Mask || start.saturating_add(bytes) > file.size() {
+            return Ok(None);
+        }
+        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
+        let (buffer, device) = self.with_device(alloc)?;
+        let lanes = FileLanes { file: file.clone(), dtype, start, n };
+        let is_done = device.backend.memory().load(buffer.address(), &lanes)?;
+        Ok(is_done.then(|| self.adopt(dtype, n, buffer)))
     }
 
     /// An array from little-endian lanes of `dtype`; masks are bytes 0 or 1.

@@ -79,6 +79,11 @@ impl Session {
         self.runtime().opened().map_or(1, |device| device.backend.parts())
     }
 
+    /// Whether the device that was asked for may have several, be it open or not.
+    pub fn may_have_parts(&self) -> bool {
+        self.runtime().choice().may_have_parts()
+    }
+
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {
         let (gpu, has_parts) = (self.gpu()?, self.parts() > 1);
         Ok(match device {

@@ -54,6 +54,32 @@ fn launcher(folder: &Path) -> String {
     format!("{} {{}}", file.display())
 }
 
+/// Long files are written and read by the parts, each its lanes, with the bytes that one process writes.
+#[test]
+fn parts_read_and_write_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let script = |name: &str| {
+        let path = file(name).display().to_string();
+        format!(
+            "let x = sin(FloatC(UInt32C::arange(29069 * 172))); x[7] = nan; \
+             write_npy(\"{path}\", TensorC(x).reshape([29069, 172, 1])); let y = read_npy(\"{path}\"); \
+             let bits = UInt32C::reinterpret(FloatC(y.ravel())); \
+             print(y.shape, y[4999007], y[-1], TensorC(y).shape, hsum(UInt64C(bits)))"
+        )
+    };
+    let (code, output, error) = run(&["--device", "cpu", "-e", &script("one.npy")]);
+    assert_eq!((code, &*error), (0, ""));
+    let written = std::fs::read(file("one.npy")).unwrap();
+    for (many, name) in [(["--device", "cpu:3"], "parts.npy"), (["--ranks", "2"], "ranks.npy")] {
+        let got = run(&[&many[..], &["-e", &script(name)]].concat());
+        assert_eq!(got, (0, output.clone(), String::new()), "{many:?}");
+        assert!(std::fs::read(file(name)).unwrap() == written, "{many:?}");
+    }
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 3, "a file without a name is left");
+}
+
 #[test]
 fn a_launcher_starts_ranks() {
     let folder = tempfile::tempdir().unwrap();

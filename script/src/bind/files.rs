@@ -13,11 +13,14 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, outside_fault, placed};
 use crate::value::host_array::HostRef;
+use crate::value::npy::{self, Header};
 use crate::value::{ArrayRef, type_name};
 use crate::world::folders;
 
 /// Bytes that are packed between two looks at the interrupt flag.
 const PIECE: usize = 1 << 20;
+/// Bytes from which on parts of a device read and write files by themselves.
+const SHARED: u64 = 16 << 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     npy(registry);
@@ -30,11 +33,14 @@ fn npy(registry: &mut Registry<'_>) {
         "(path)",
         "The contents of a NumPy .npy file as a host array: FloatC(read_npy(\"x.npy\")). Complex numbers have a last \
          extent of two, real and imaginary part, as Complex2fC takes them; TensorC and TensorXcC make complex entries of \
-         them.\n\n\
+         them. On a device of several parts each reads its lanes of a long file by itself.\n\n\
          >> write_npy(\"x.npy\", FloatC([1, 2])); FloatC(read_npy(\"x.npy\"))\n[1, 2]",
     );
     registry.any("read_npy", 1, |context, _, args| {
         let path = path("read_npy", args[0])?;
+        if let Some(shared) = read_shared(context, &path)? {
+            return Ok(shared);
+        }
         HostRef::from_npy(&context.session, &contents(context, "read_npy", &path)?)
             .map_err(|error| placed(error, &format!("read_npy: {path}")))
     });
@@ -42,13 +48,63 @@ fn npy(registry: &mut Registry<'_>) {
         "write_npy",
         "(path, x)",
         "Writes an array or host array as a NumPy .npy file of shape [lanes], [lanes, components] of a vector, [lanes, \
-         rows, columns] of a matrix, of a tensor its own; of complex numbers as such. Evaluates.\n\n\
+         rows, columns] of a matrix, of a tensor its own; of complex numbers as such. Evaluates. On a device of several parts each writes its lanes of a \
+         long array or real tensor by itself.\n\n\
          >> write_npy(\"x.npy\", Int32C([1, 2])); read_npy(\"x.npy\")\n[1, 2]\nndarray i32 [2]",
     );
     registry.any("write_npy", 2, |context, _, args| {
         let path = path("write_npy", args[0])?;
+        if write_shared(context, &path, args[1])? {
+            return Ok(());
+        }
         store(context, "write_npy", &path, &host_array("write_npy", args[1])?.to_npy()?)
     });
+}
+
+/// What the parts of a device can read of an `.npy` file by themselves, each its lanes.
+fn read_shared(context: &Context, path: &str) -> Result<Option<HostRef>> {
+    // What is wrong with a file is told by whoever reads it as a whole.
+    let is_shared = context.session.may_have_parts();
+    let file = is_shared.then(|| context.host.shared_file(path).ok()).flatten();
+    let Some(file) = file.filter(|file| file.size() >= SHARED) else {
+        return Ok(None);
+    };
+    let Ok(head) = file.head(npy::HEAD) else { return Ok(None) };
+    let Ok((header, start)) = Header::of_head(&head, file.size()) else { return Ok(None) };
+    if !header.is_plain() {
+        return Ok(None);
+    }
+    let n = header.shape.iter().product::<usize>() as u64;
+    let array = context.session.from_file(header.dtype, n, &file, start);
+    let array = array.or_fault().map_err(|error| placed(error, &format!("read_npy: {path}")))?;
+    Ok(array.map(|array| HostRef::shared(array, header.shape)))
+}
+
+/// Writes an `.npy` file of what the parts of a device have, each its lanes; whether that could be done.
+fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> {
+    let value = value.read_lock::<ArrayRef>().map(|array| array.clone());
+    let value = value.filter(|_| context.session.may_have_parts());
+    let Some((array, shape)) = value.and_then(|value| HostRef::as_one(&value)) else {
+        return Ok(false);
+    };
+    let head = npy::written_header(array.dtype(), &shape, false);
+    let (start, size) = (head.len() as u64, array.size() * array.dtype().bytes() as u64);
+    if size < SHARED {
+        return Ok(false);
+    }
+    let mut failed = None;
+    let written = context.host.replace_shared(path, &head, start + size, &mut |file| {
+        let saved = array.save(file, start).or_fault();
+        saved.unwrap_or_else(|error| {
+            failed = Some(error);
+            false
+        })
+    });
+    let place = format!("write_npy: {path}");
+    match failed {
+        Some(error) => Err(placed(error, &place)),
+        None => written.map_err(|error| outside_fault(&place, &error)),
+    }
 }
 
 fn npz(registry: &mut Registry<'_>) {

@@ -375,8 +375,7 @@ fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic)
 fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {
     let n: usize = host.shape().iter().product();
     let place = place(index, n as u64).or_fault()?;
-    let element = usize::try_from(place).ok().and_then(|place| host.element(place));
-    Ok(dynamic(element.expect("internal error: an element less than the shape says")))
+    host.element(usize::try_from(place).unwrap_or(usize::MAX)).map(dynamic)
 }
 
 /// `for x in v` runs over components, `for x in a` over lanes (which evaluates).

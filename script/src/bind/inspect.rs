@@ -205,10 +205,10 @@ const HISTORY: [&str; 19] = [
 ];
 
 /// Adds what the parts of a device have done for a launch.
-fn add_parts(map: &mut Map, notes: PartNotes) {
+fn add_parts(map: &mut Map, notes: &PartNotes) {
     let micros = |time: Duration| Dynamic::from(time.as_secs_f64() * 1e6);
     map.insert("exchanged".into(), i64::try_from(notes.exchanged).unwrap_or(i64::MAX).into());
-    let slowest = notes.slowest.map(|slowest| {
+    let slowest = notes.slowest().map(|slowest| {
         let part = i64::try_from(slowest.part).unwrap_or(i64::MAX);
         [part.into(), micros(slowest.time), micros(slowest.mean)]
     });
@@ -249,7 +249,7 @@ fn history(registry: &mut Registry<'_>) {
             map.insert("registers".into(), number(launch.code.registers));
             map.insert("spills".into(), number(launch.code.spills));
             if has_parts {
-                add_parts(&mut map, launch.parts);
+                add_parts(&mut map, &launch.parts);
             }
             Dynamic::from(map)
         });

@@ -305,8 +305,7 @@ impl Writer {
         depth: usize,
     ) -> Result<()> {
         let Some((&n, inner)) = shape.split_first() else {
-            let number = array.element(start).unwrap_or(Scalar::Int(0));
-            return self.number(number, array.dtype());
+            return self.number(array.element(start)?, array.dtype());
         };
         let stride: usize = inner.iter().product();
         self.list(0..n, depth, |writer, i| {

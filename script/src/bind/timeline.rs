@@ -23,8 +23,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "timeline",
         "(n)",
-        "The last launches (1000, or n of them) as a picture: a row for the script's thread, one for each that works behind it, and what \
-         they did when: compile, run a kernel, a batch, a primitive. On a GPU a launch ends for the script when it is queued. \
+        "The last launches (1000, or n of them) as a picture: a row for the script's thread, one for each that works behind it and one for each part of the device, and what \
+         they did when: compile, run a kernel, a batch, a primitive. On a GPU a launch ends for the script when it is queued, and what its parts do is not known. \
          kernel_history_clear() begins anew; kernel_history() has the numbers, trace_events writes them for other programs.\n\n\
          >> flush(FloatC([1, 2]) + 1); type_of(timeline())\nPicture",
     );
@@ -62,42 +62,69 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
 }
 
-/// A part of a timeline: what was done on which thread from when on, and how long.
+/// A stretch of a timeline: what was done in which row from when on, and how long.
 struct Span<'h> {
     kind: usize,
-    thread: usize,
+    row: usize,
     start: Duration,
     time: Duration,
     launch: &'h LaunchRecord,
 }
 
-/// What launches were, one after the other.
-fn spans(history: &[LaunchRecord]) -> impl Iterator<Item = Span<'_>> {
-    history.iter().flat_map(|launch| {
-        let compile_time = launch.compile_time;
-        let start = launch.start.saturating_sub(compile_time);
-        let compiled = Span { kind: 0, thread: 0, start, time: compile_time, launch };
-        let kind = match &*launch.name {
-            "kernel" => 1,
-            "batch" => 2,
-            _ => 3,
-        };
-        let (thread, start) = (launch.worker, launch.start + launch.waited);
-        let ran = Span { kind, thread, start, time: launch.run_time, launch };
-        let compiled = Some(compiled).filter(|span| !span.time.is_zero());
-        compiled.into_iter().chain([ran])
-    })
+/// Who did something: the threads that ran launches, of which the first is the script's, then the parts of the device.
+struct Doers {
+    threads: usize,
+    parts: usize,
 }
 
-/// The threads that ran launches, 0 the script's.
-fn threads(history: &[LaunchRecord]) -> std::ops::RangeInclusive<usize> {
-    0..=history.iter().map(|launch| launch.worker).max().unwrap_or(0)
+impl Doers {
+    fn of(history: &[LaunchRecord]) -> Self {
+        let last = |numbers: &mut dyn Iterator<Item = usize>| numbers.max().map_or(0, |n| n + 1);
+        let works = history.iter().flat_map(|launch| &launch.parts.works);
+        Self {
+            threads: last(&mut history.iter().map(|launch| launch.worker)).max(1),
+            parts: last(&mut works.map(|work| work.part)),
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let behind = (1..self.threads).map(|thread| format!("behind {thread}"));
+        let parts = (0..self.parts).map(|part| format!("part {part}"));
+        ["script".into()].into_iter().chain(behind).chain(parts)
+    }
+
+    /// What launches were, one after the other.
+    fn spans<'h>(&self, history: &'h [LaunchRecord]) -> impl Iterator<Item = Span<'h>> {
+        let threads = self.threads;
+        history.iter().flat_map(move |launch| {
+            let compile_time = launch.compile_time;
+            let start = launch.start.saturating_sub(compile_time);
+            let compiled = Span { kind: 0, row: 0, start, time: compile_time, launch };
+            let kind = match &*launch.name {
+                "kernel" => 1,
+                "batch" => 2,
+                _ => 3,
+            };
+            let (row, start) = (launch.worker, launch.start + launch.waited);
+            let ran = Span { kind, row, start, time: launch.run_time, launch };
+            let end = start + launch.run_time;
+            let parts = launch.parts.works.iter().map(move |work| Span {
+                kind,
+                row: threads + work.part,
+                start: end.saturating_sub(work.ago),
+                time: work.time,
+                launch,
+            });
+            let compiled = Some(compiled).filter(|span| !span.time.is_zero());
+            compiled.into_iter().chain([ran]).chain(parts)
+        })
+    }
 }
 
 fn chart(context: &Context, history: &[LaunchRecord]) -> Chart {
-    let row = |thread| if thread == 0 { "script".into() } else { format!("behind {thread}") };
-    let rows: Vec<String> = threads(history).map(row).collect();
-    let spans: Vec<Span<'_>> = spans(history).collect();
+    let doers = Doers::of(history);
+    let rows: Vec<String> = doers.names().collect();
+    let spans: Vec<Span<'_>> = doers.spans(history).collect();
     let start = spans.iter().map(|span| span.start).min().unwrap_or_default();
     let end = spans.iter().map(|span| span.start + span.time).max().unwrap_or_default();
     let all = end.saturating_sub(start);
@@ -107,12 +134,12 @@ fn chart(context: &Context, history: &[LaunchRecord]) -> Chart {
         _ => ("s", 1.0),
     };
     let length = |time: Duration| time.as_secs_f64() * each;
-    #[expect(clippy::cast_precision_loss, reason = "few threads")]
-    let middle = |thread: usize| (rows.len() - thread) as f64 - 0.5;
+    #[expect(clippy::cast_precision_loss, reason = "few rows")]
+    let middle = |row: usize| (rows.len() - row) as f64 - 0.5;
     let layer = |(kind, label): (usize, &&str)| {
         let own = spans.iter().filter(|span| span.kind == kind);
         let place = |span: &Span<'_>| {
-            ((length(span.start.saturating_sub(start)), middle(span.thread)), length(span.time))
+            ((length(span.start.saturating_sub(start)), middle(span.row)), length(span.time))
         };
         let own: Vec<_> = own.map(place).collect();
         Layer { label: (*label).into(), marks: Marks::Spans(own) }
@@ -134,16 +161,17 @@ fn events(context: &Context) -> (Value, usize) {
     let history = context.session.history();
     let us = |time: Duration| time.as_secs_f64() * 1e6;
     let device = context.session.device_name();
-    let named = threads(&history).map(|thread| {
-        let name = if thread == 0 { device.clone() } else { format!("{device}, behind {thread}") };
-        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": thread + 1, "args": {"name": name}})
+    let doers = Doers::of(&history);
+    let named = doers.names().enumerate().map(|(row, name)| {
+        let name = if row == 0 { device.clone() } else { format!("{device}, {name}") };
+        json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": row + 1, "args": {"name": name}})
     });
     let mut events: Vec<Value> = named.collect();
-    for Span { kind, thread, start, time, launch } in spans(&history) {
+    for Span { kind, row, start, time, launch } in doers.spans(&history) {
         let (name, category) =
             if kind == 0 { ("compile", "compile") } else { (&*launch.name, "launch") };
         events.push(json!({
-            "name": name, "cat": category, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": thread + 1,
+            "name": name, "cat": category, "ph": "X", "ts": us(start), "dur": us(time), "pid": 1, "tid": row + 1,
             "args": {
                 "lanes": launch.size, "members": launch.members, "operations": launch.operations,
                 "signature": signature(launch),

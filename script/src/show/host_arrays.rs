@@ -25,8 +25,7 @@ fn write_nested(
     options: &PrintOptions,
 ) -> Result<()> {
     let Some((&n, inner)) = shape.split_first() else {
-        let text = |x| number(x, host.dtype(), options.arrays.digits);
-        return out.put(&host.element(start).map_or_else(String::new, text));
+        return out.put(&number(host.element(start)?, host.dtype(), options.arrays.digits));
     };
     let stride: usize = inner.iter().product();
     let separator =

@@ -1,9 +1,12 @@
 //! Arrays on the host: what `x.ndarray()` gives, and `.npy` files.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::slice;
 
 use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
+use porcini_core::array::Slice;
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
@@ -17,11 +20,40 @@ pub(crate) struct HostRef(Rc<RefCell<HostArray>>);
 
 #[derive(Debug)]
 struct HostArray {
-    data: HostData,
+    data: Data,
     /// Whether the last extent is of the two parts of complex numbers, which a file has in its place.
     is_complex: bool,
     /// The value that fills it at the next `eval()`, for `x.ndarray(false)`.
     source: Option<ArrayRef>,
+}
+
+/// Where the elements are.
+#[derive(Debug)]
+enum Data {
+    Here(HostData),
+    /// In the parts of a device, which have read them from a file by themselves; in row-major order.
+    Shared {
+        array: Array,
+        shape: Vec<usize>,
+    },
+}
+
+impl Data {
+    /// The elements here.
+    fn here(&self) -> Result<Cow<'_, HostData>> {
+        match self {
+            Self::Here(data) => Ok(Cow::Borrowed(data)),
+            Self::Shared { array, shape } => {
+                array
+                    .session()
+                    .check_host_memory(array.size() * array.dtype().bytes() as u64)
+                    .or_fault()?;
+                let flat = [shape.iter().product()];
+                let all = HostData::from_columns(array.dtype(), &flat, slice::from_ref(array))?;
+                all.reshape(shape).map(Cow::Owned)
+            }
+        }
+    }
 }
 
 macro_rules! host_data {
@@ -166,7 +198,13 @@ where
 
 impl HostRef {
     fn new(data: HostData, is_complex: bool) -> Self {
-        Self(Rc::new(RefCell::new(HostArray { data, is_complex, source: None })))
+        Self(Rc::new(RefCell::new(HostArray { data: Data::Here(data), is_complex, source: None })))
+    }
+
+    /// Elements that the parts of a device have, in row-major order.
+    pub(crate) fn shared(array: Array, shape: Vec<usize>) -> Self {
+        let data = Data::Shared { array, shape };
+        Self(Rc::new(RefCell::new(HostArray { data, is_complex: false, source: None })))
     }
 
     /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
@@ -182,15 +220,25 @@ impl HostRef {
         let host = Self::of(value)?;
         // The parts of a tensor's entries stand there already, those of nested values behind the lanes.
         if matches!(value.dtype(), DType::F32 | DType::F64) && has_complex_lanes(value) {
-            let data = host.0.borrow().data.clone().with_last(1);
+            let data = host.0.borrow().data.here()?.into_owned().with_last(1);
             return Ok(Self::new(data, true));
         }
         Ok(host)
     }
 
+    /// The one array that holds all elements as [`HostRef::for_file`] has them, and their shape; `None` of what is made of
+    /// several, or complex.
+    pub(crate) fn as_one(value: &ArrayRef) -> Option<(Array, Vec<usize>)> {
+        let columns = columns(value).ok().filter(|_| !has_complex_entries(value))?;
+        let [array] = columns.try_into().ok()?;
+        let shape = shape(value).ok()?;
+        let n = shape.iter().product::<usize>() as u64;
+        (array.size() == n && value.components().is_none()).then_some((array, shape))
+    }
+
     /// Zeros of the same shape, to be filled by the next `eval()`.
     pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
-        let data = HostData::zeros(value.dtype(), &checked_shape(value)?)?;
+        let data = Data::Here(HostData::zeros(value.dtype(), &checked_shape(value)?)?);
         let source = Some(value.copy());
         let is_complex = has_complex_entries(value);
         Ok(Self(Rc::new(RefCell::new(HostArray { data, is_complex, source }))))
@@ -210,7 +258,10 @@ impl HostRef {
                 "reshape: {got:?} and {shape:?} have different numbers of elements"
             )));
         }
-        Ok(Self::new(self.0.borrow().data.reshape(shape)?, false))
+        match &self.0.borrow().data {
+            Data::Here(data) => Ok(Self::new(data.reshape(shape)?, false)),
+            Data::Shared { array, .. } => Ok(Self::shared(array.clone(), shape.to_vec())),
+        }
     }
 
     /// The arrays that fill it, until it is filled.
@@ -222,8 +273,11 @@ impl HostRef {
     pub(crate) fn fill(&self) -> Result<()> {
         let Some(source) = self.source() else { return Ok(()) };
         let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
-        *self.0.borrow_mut() =
-            HostArray { data, is_complex: has_complex_entries(&source), source: None };
+        *self.0.borrow_mut() = HostArray {
+            data: Data::Here(data),
+            is_complex: has_complex_entries(&source),
+            source: None,
+        };
         Ok(())
     }
 
@@ -234,17 +288,30 @@ impl HostRef {
 
     /// Extents, outermost first.
     pub(crate) fn shape(&self) -> Vec<usize> {
-        self.0.borrow().data.shape()
+        match &self.0.borrow().data {
+            Data::Here(data) => data.shape(),
+            Data::Shared { shape, .. } => shape.clone(),
+        }
     }
 
     /// Element type.
     pub(crate) fn dtype(&self) -> DType {
-        self.0.borrow().data.dtype()
+        match &self.0.borrow().data {
+            Data::Here(data) => data.dtype(),
+            Data::Shared { array, .. } => array.dtype(),
+        }
     }
 
     /// Element by its index in row-major order.
-    pub(crate) fn element(&self, i: usize) -> Option<Scalar> {
-        self.0.borrow().data.element(i)
+    pub(crate) fn element(&self, i: usize) -> Result<Scalar> {
+        match &self.0.borrow().data {
+            Data::Here(data) => {
+                Ok(data.element(i).expect("internal error: an element less than the shape says"))
+            }
+            Data::Shared { array, .. } => {
+                array.item(i64::try_from(i).unwrap_or(i64::MAX)).or_fault()
+            }
+        }
     }
 
     /// Whether the last extent is of the parts of complex numbers.
@@ -254,7 +321,17 @@ impl HostRef {
 
     /// One array with all elements, without a copy, or with those whose last index is `component`.
     pub(crate) fn column(&self, session: &Session, component: Option<usize>) -> Result<Array> {
-        self.0.borrow().data.column(session, component).or_fault()
+        let host = self.0.borrow();
+        match (&host.data, component) {
+            (Data::Here(data), _) => data.column(session, component).or_fault(),
+            (Data::Shared { array, .. }, None) => Ok(array.clone()),
+            (Data::Shared { array, shape }, Some(i)) => {
+                let columns = shape.last().copied().unwrap_or(1);
+                let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+                let column = Slice::new(end(i as u64), end(array.size()), end(columns as u64));
+                array.slice(column).or_fault()
+            }
+        }
     }
 
     /// The array in an `.npy` file.
@@ -267,7 +344,7 @@ impl HostRef {
     /// The contents of an `.npy` file.
     pub(crate) fn to_npy(&self) -> Result<Vec<u8>> {
         let host = self.0.borrow();
-        host.data.write(host.is_complex)
+        host.data.here()?.write(host.is_complex)
     }
 }
 

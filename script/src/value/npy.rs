@@ -12,6 +12,8 @@ use crate::fault::{Result as Faultable, check_interrupt, fault};
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers of plain types are far shorter; NumPy refuses longer ones than 10 000 bytes.
 const LONGEST_HEADER: usize = 1 << 16;
+/// Bytes in which every header ends.
+pub(crate) const HEAD: u64 = LONGEST_HEADER as u64 + 12;
 /// NumPy has no more.
 const MOST_DIMENSIONS: usize = 64;
 /// Rows without elements cost a file nothing, and whoever shows them time and memory.
@@ -67,6 +69,26 @@ pub(crate) struct Header {
 impl Header {
     /// The header of a file, and the bytes of its elements: as many as it says.
     pub(crate) fn read(file: &[u8]) -> Result<(Self, &[u8])> {
+        let (header, elements) = Self::split(file)?;
+        header.check_size(elements.len())?;
+        Ok((header, elements))
+    }
+
+    /// The header at the beginning of a file of so many bytes, and where its elements begin: as many as it says.
+    pub(crate) fn of_head(head: &[u8], bytes: u64) -> Result<(Self, u64)> {
+        let (header, elements) = Self::split(head)?;
+        let start = (head.len() - elements.len()) as u64;
+        header.check_size(usize::try_from(bytes - start).unwrap_or(usize::MAX))?;
+        Ok((header, start))
+    }
+
+    /// Whether the elements lie in the file as they do in memory.
+    pub(crate) fn is_plain(&self) -> bool {
+        let in_order = !self.fortran_order || self.shape.len() < 2;
+        in_order && !self.is_complex && !self.big_endian
+    }
+
+    fn split(file: &[u8]) -> Result<(Self, &[u8])> {
         let rest = file.strip_prefix(MAGIC).ok_or(Refusal::Magic)?;
         let (&[version, _], rest) = rest.split_first_chunk().ok_or(Refusal::Cut)?;
         let (length, rest) = match version {
@@ -85,9 +107,7 @@ impl Header {
             return Err(Refusal::LongHeader(length));
         }
         let (text, elements) = rest.split_at_checked(length).ok_or(Refusal::Cut)?;
-        let header = Dictionary { text, at: 0 }.header()?;
-        header.check_size(elements.len())?;
-        Ok((header, elements))
+        Ok((Dictionary { text, at: 0 }.header()?, elements))
     }
 
     fn check_size(&self, got: usize) -> Result<()> {
@@ -154,7 +174,7 @@ pub(crate) fn write<T: Element>(
     Ok(file)
 }
 
-fn written_header(dtype: DType, shape: &[usize], is_complex: bool) -> Vec<u8> {
+pub(crate) fn written_header(dtype: DType, shape: &[usize], is_complex: bool) -> Vec<u8> {
     let (shape, bytes) = match shape.split_last() {
         Some((_, outer)) if is_complex => (outer, 2 * dtype.bytes()),
         _ => (shape, dtype.bytes()),

@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use porcini_core::device::SharedFile;
 use porcini_core::interrupt;
 use porcini_core::memory::caching_allocator::Bytes;
 #[cfg(unix)]
@@ -218,10 +219,41 @@ pub(crate) fn read_piece(source: &mut impl Read, bytes: &mut Vec<u8>) -> io::Res
 pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
     let path = path.as_ref();
     check_size(contents.len() as u64)?;
-    let before = std::fs::metadata(path).ok();
-    if before.as_ref().is_some_and(|before| !before.is_file()) {
+    if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
         return std::fs::write(path, contents);
     }
+    replace_by(path, |new| write_pieces(new, contents).map(|()| true)).map(drop)
+}
+
+/// Replaces a plain file as a whole by one of so many bytes, of which the first are given and others are what `fill` says
+/// that it wrote; whether there is such a file now.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_shared(
+    path: impl AsRef<Path>,
+    head: &[u8],
+    bytes: u64,
+    fill: impl FnOnce(&SharedFile) -> bool,
+) -> io::Result<bool> {
+    let path = path.as_ref();
+    check_size(bytes)?;
+    if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
+        return Ok(false);
+    }
+    replace_by(path, |new| {
+        new.write_all(head)?;
+        new.as_file().set_len(bytes)?;
+        Ok(SharedFile::at(new.path()).is_ok_and(|file| fill(&file)))
+    })
+}
+
+/// Replaces a plain file by a new one, if `fill` says that it is filled.
+fn replace_by(
+    path: &Path,
+    fill: impl FnOnce(&mut NamedTempFile) -> io::Result<bool>,
+) -> io::Result<bool> {
+    let before = std::fs::metadata(path).ok();
     let target = if before.is_some() { path.canonicalize()? } else { end_of_links(path)? };
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     if before.is_some() {
@@ -235,11 +267,13 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
         }
         _ => error,
     })?;
-    write_pieces(&mut new, contents)?;
+    if !fill(&mut new)? {
+        return Ok(false);
+    }
     if let Some(before) = before {
         new.as_file().set_permissions(before.permissions())?;
     }
-    new.persist(&target).map(drop).map_err(|error| error.error)
+    new.persist(&target).map(|_| true).map_err(|error| error.error)
 }
 
 /// Writes behind what is in a file, or makes it.

@@ -7,7 +7,7 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use porcini_core::device::Toolkit;
+use porcini_core::device::{SharedFile, Toolkit};
 use porcini_core::log::LogSink;
 
 use crate::show::forms::{DisplayTarget, Shown};
@@ -80,6 +80,31 @@ pub trait Host {
     /// # Errors
     /// As [`Host::read_file`].
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()>;
+
+    /// A plain file as other processes of whoever runs this find it, too.
+    ///
+    /// # Errors
+    /// As [`Host::read_file`]; `Unsupported` where no other process may.
+    fn shared_file(&self, path: &str) -> io::Result<SharedFile> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Replaces a file by one of so many bytes, of which the first are given and others are what `fill` says that it wrote;
+    /// whether there is such a file now.
+    ///
+    /// # Errors
+    /// As [`Host::write_file`].
+    fn replace_shared(
+        &self,
+        path: &str,
+        head: &[u8],
+        bytes: u64,
+        fill: &mut dyn FnMut(&SharedFile) -> bool,
+    ) -> io::Result<bool> {
+        let _ = (path, head, bytes, fill);
+        Ok(false)
+    }
 
     /// Writes behind what is in a file, or makes it.
     ///

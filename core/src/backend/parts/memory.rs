@@ -6,12 +6,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
+use super::partition::Partition;
 use super::spans::Spans;
 use super::working::refusal;
 use crate::backend::host::{ALIGNMENT, exhausted};
-use crate::backend::{Backend, Capacity, Memory};
+use crate::backend::{Backend, Capacity, FileLanes, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -436,6 +439,36 @@ impl Memory for PartMemory {
         self.bring(0, address, 0..bytes).map(drop)
     }
 
+    fn load(&self, target: u64, lanes: &FileLanes) -> Result<bool> {
+        let partition = Partition::new(lanes.n, self.parts());
+        let width = lanes.dtype.bytes() as u64;
+        // Memory is not asked for anything while a part is at work.
+        let own = partition.all().enumerate().filter(|(_, own)| !own.is_empty());
+        let places = own.map(|(part, own)| {
+            let bytes = own.start * width..own.end * width;
+            Ok((part, self.place(part, target, bytes.clone())? + bytes.start, lanes.part(&own)))
+        });
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let is_done = beside(&places, |(part, place, own)| self.of(*part).load(*place, own))?;
+        if is_done {
+            self.wrote_lanes(target, lanes.dtype.bytes(), lanes.n, partition.all());
+        }
+        Ok(is_done)
+    }
+
+    fn save(&self, source: u64, lanes: &FileLanes) -> Result<bool> {
+        let partition = Partition::new(lanes.n, self.parts());
+        let width = lanes.dtype.bytes() as u64;
+        let own = partition.all().enumerate().filter(|(_, own)| !own.is_empty());
+        let places = own.map(|(part, own)| {
+            let bytes = own.start * width..own.end * width;
+            self.bring(part, source, bytes.clone())?;
+            Ok((part, self.place(part, source, bytes.clone())? + bytes.start, lanes.part(&own)))
+        });
+        let places = places.collect::<Result<Vec<_>>>()?;
+        beside(&places, |(part, place, own)| self.of(*part).save(*place, own))
+    }
+
     fn capacity(&self) -> Capacity {
         // Of GPUs each has some of an array.
         let gpus = self.devices.iter().filter_map(|it| Some((it.gpu()?.number(), it.memory())));
@@ -448,6 +481,25 @@ impl Memory for PartMemory {
             },
         }
     }
+}
+
+/// Does something for parts, on a thread each; whether all could.
+fn beside<T: Sync>(parts: &[T], work: impl Fn(&T) -> Result<bool> + Sync) -> Result<bool> {
+    let work = &work;
+    let done: Vec<Result<bool>> = thread::scope(|scope| {
+        let begin = |one| {
+            let thread = thread::Builder::new().name("files".into());
+            // Without a thread it is done when the others are.
+            thread.spawn_scoped(scope, move || work(one)).map_err(|_| one)
+        };
+        let begun: Vec<_> = parts.iter().map(begin).collect();
+        let end = |begun: std::result::Result<thread::ScopedJoinHandle<'_, _>, &T>| match begun {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(one) => work(one),
+        };
+        begun.into_iter().map(end).collect()
+    });
+    done.into_iter().try_fold(true, |all, one| Ok(all && one?))
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.

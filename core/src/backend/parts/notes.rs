@@ -1,16 +1,19 @@
 //! What parts have done since somebody asked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::backend::{PartNotes, Slowest};
+use crate::backend::{PartNotes, PartWork};
 
 #[derive(Default)]
 pub(super) struct Notes {
     exchanged: AtomicU64,
-    slowest: Mutex<Option<Slowest>>,
+    works: Mutex<Vec<Took>>,
 }
+
+/// A part, when it began something, and how long that took.
+pub(super) type Took = (usize, Instant, Duration);
 
 impl Notes {
     /// Parts have brought each other bytes.
@@ -18,23 +21,23 @@ impl Notes {
         self.exchanged.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Parts have taken times over their lanes.
-    pub(super) fn took(&self, times: &[(usize, Duration)]) {
-        let Some(&(part, time)) = times.iter().max_by_key(|(_, time)| time) else { return };
-        let sum: Duration = times.iter().map(|(_, time)| time).sum();
-        let mean = sum / u32::try_from(times.len()).unwrap_or(1);
-        let mut slowest = self.slowest.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of several launches for one that of the longest.
-        if slowest.is_none_or(|known| known.time < time) {
-            *slowest = Some(Slowest { part, time, mean });
-        }
+    /// Parts have taken times.
+    pub(super) fn took(&self, works: impl IntoIterator<Item = Took>) {
+        self.works().extend(works);
+    }
+
+    fn works(&self) -> MutexGuard<'_, Vec<Took>> {
+        self.works.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All so far, which is then forgotten.
     pub(super) fn take(&self) -> PartNotes {
-        PartNotes {
-            exchanged: self.exchanged.swap(0, Ordering::Relaxed),
-            slowest: self.slowest.lock().unwrap_or_else(PoisonError::into_inner).take(),
-        }
+        let works = std::mem::take(&mut *self.works());
+        let works = works.into_iter().map(|(part, begun, time)| PartWork {
+            part,
+            ago: begun.elapsed(),
+            time,
+        });
+        PartNotes { exchanged: self.exchanged.swap(0, Ordering::Relaxed), works: works.collect() }
     }
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::panic::resume_unwind;
 use std::thread;
+use std::time::Instant;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -146,16 +147,25 @@ pub(super) fn run_each(
 ) -> Result<()> {
     let (own, others): (Vec<_>, Vec<_>) = calls.iter().partition(|(part, _)| shared.is_here(*part));
     let here = || {
-        own.iter().try_for_each(|(part, call)| {
-            shared.with_room(*part, room, |room| shared.devices[*part].run_primitive(call, room))
+        own.iter().try_for_each(|&&(part, ref call)| {
+            let since = Instant::now();
+            shared.with_room(part, room, |room| shared.devices[part].run_primitive(call, room))?;
+            if !shared.are_gpus() {
+                shared.notes.took([(part, since, since.elapsed())]);
+            }
+            Ok(())
         })
     };
     if others.is_empty() {
         return here();
     }
     let elsewhere = || {
+        let asked = Instant::now();
         let begun = others.iter().map(|(part, call)| shared.devices[*part].begin_primitive(call));
-        all(begun).map(drop)
+        let times = all(begun)?;
+        let took = others.iter().zip(times).map(|((part, _), time)| (*part, asked, time));
+        shared.notes.took(took);
+        Ok(())
     };
     thread::scope(|scope| {
         let beside = thread::Builder::new().name("ranks".into()).spawn_scoped(scope, elsewhere);

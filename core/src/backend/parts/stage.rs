@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::notes::Took;
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
 use super::windows::Values;
@@ -300,17 +301,17 @@ impl Stage {
             // Memory is not asked for anything while a part is at work.
             blocks.push((self.at(part, params, &lanes)?, part, lanes));
         }
-        let parts: Vec<usize> = blocks.iter().map(|&(_, part, _)| part).collect();
         let begin = |(block, part, lanes): (ParamBlock, usize, Range<u64>)| {
             let code = self.codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");
-            timed(code.begin_range(block, lanes))
+            let asked = Instant::now();
+            timed(part, asked, code.begin_range(block, lanes))
         };
-        let ran = all(blocks.into_iter().map(begin))?;
+        let (ran, times): (Vec<Ran>, Vec<Took>) =
+            all(blocks.into_iter().map(begin))?.into_iter().unzip();
         // Of GPUs nobody waits for some, and for others only behind them.
         if !self.shared.are_gpus() {
-            let times = ran.iter().map(|ran| ran.time.unwrap_or_default());
-            self.shared.notes.took(&parts.into_iter().zip(times).collect::<Vec<_>>());
+            self.shared.notes.took(times);
         }
         Ok(ran)
     }
@@ -336,13 +337,16 @@ pub(super) fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Ve
     done.into_iter().collect()
 }
 
-/// What runs here when it is waited for tells how long it took.
-fn timed(begun: Begun<'_, Ran>) -> Begun<'_, Ran> {
+/// Tells when a part ran its lanes, and how long: elsewhere from when it was asked on, here when it is waited for.
+fn timed(part: usize, asked: Instant, begun: Begun<'_, Ran>) -> Begun<'_, (Ran, Took)> {
     Box::new(move || {
         let since = Instant::now();
         let ran = begun()?;
-        let time = ran.time.or_else(|| Some(since.elapsed()));
-        Ok(Ran { time, ..ran })
+        let took = match ran.time {
+            Some(time) => (part, asked, time),
+            None => (part, since, since.elapsed()),
+        };
+        Ok((ran, took))
     })
 }
 

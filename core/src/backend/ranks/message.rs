@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::primitive::PrimitiveCall;
-use crate::backend::{CodeStatistics, Failures, Origin, Ran};
+use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
 use crate::error::Error;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
@@ -50,6 +50,16 @@ pub(super) enum Request {
         address: u64,
         bytes: usize,
     },
+    /// Reads lanes of a file.
+    Load {
+        address: u64,
+        lanes: FileLanes,
+    },
+    /// Writes lanes into a file.
+    Save {
+        address: u64,
+        lanes: FileLanes,
+    },
     Capacity,
     /// Compiles a kernel, which has this number from then on.
     Lower {
@@ -85,13 +95,21 @@ impl Request {
 /// What a rank answers.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Reply {
-    Hello { version: String, device: String, process: u32 },
+    Hello {
+        version: String,
+        device: String,
+        process: u32,
+    },
     Done,
     Address(Option<u64>),
     Capacity(u64),
+    /// Whether it reached the file.
+    Reached(bool),
     Code(Code),
     Launched(Failures),
     Ran(Ran),
+    /// How long a primitive took.
+    Took(Duration),
     Failed(Failure),
 }
 

@@ -10,8 +10,8 @@ use super::channel::{Channel, receive, send};
 use super::message::{Code, Reply, Request, VERSION};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
-    Backend, Begun, Capacity, CodeStatistics, Executable, Launched, Listener, Memory, Ran,
-    RunsRanges,
+    Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
+    Ran, RunsRanges,
 };
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -236,6 +236,16 @@ impl Remote {
     }
 }
 
+impl Remote {
+    /// Whether it reached the file of a request.
+    fn reached(&self, request: &Request) -> Result<bool> {
+        match self.link.call(request, &[])? {
+            Reply::Reached(reached) => Ok(reached),
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+}
+
 impl Backend for Remote {
     fn name(&self) -> String {
         self.device.clone()
@@ -251,13 +261,13 @@ impl Backend for Remote {
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, _: Room<'_>) -> Result<()> {
-        self.begin_primitive(call)()
+        self.begin_primitive(call)().map(drop)
     }
 
-    fn begin_primitive(&self, call: &PrimitiveCall) -> Begun<'_, ()> {
+    fn begin_primitive(&self, call: &PrimitiveCall) -> Begun<'_, Duration> {
         let asked = self.link.ask(&Request::Primitive { call: call.clone() }, &[]);
         Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Done => Ok(()),
+            Reply::Took(time) => Ok(time),
             other => Err(self.link.unexpected(&other)),
         })
     }
@@ -317,6 +327,14 @@ impl Memory for Remote {
             }
             other => Err(self.link.unexpected(&other)),
         }
+    }
+
+    fn load(&self, address: u64, lanes: &FileLanes) -> Result<bool> {
+        self.reached(&Request::Load { address, lanes: lanes.clone() })
+    }
+
+    fn save(&self, address: u64, lanes: &FileLanes) -> Result<bool> {
+        self.reached(&Request::Save { address, lanes: lanes.clone() })
     }
 
     fn capacity(&self) -> Capacity {

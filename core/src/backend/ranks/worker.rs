@@ -75,6 +75,12 @@ impl Worker {
                 bytes.resize(n, 0);
                 memory.read(address, bytes)?;
             }
+            Request::Load { address, lanes } => {
+                return Ok(Reply::Reached(memory.load(address, &lanes)?));
+            }
+            Request::Save { address, lanes } => {
+                return Ok(Reply::Reached(memory.save(address, &lanes)?));
+            }
             Request::Capacity => return Ok(Reply::Capacity(memory.capacity().bytes)),
             Request::Lower { number, kernel, mode } => {
                 let code = self.device.lower(&kernel, mode)?;
@@ -102,7 +108,9 @@ impl Worker {
             }
             Request::Primitive { call } => {
                 let room = |bytes| self.spare.alloc(bytes).map_err(|_| exhausted(bytes));
+                let since = Instant::now();
                 self.device.run_primitive(&call, &room)?;
+                return Ok(Reply::Took(since.elapsed()));
             }
         }
         Ok(Reply::Done)

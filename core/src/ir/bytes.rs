@@ -35,7 +35,7 @@ pub fn take<T: Element>(bytes: &[u8], lanes: &mut Vec<T>) {
 }
 
 /// Makes every NaN the quiet NaN.
-pub(super) fn quieten(dtype: DType, bytes: &mut [u8]) {
+pub(crate) fn quieten(dtype: DType, bytes: &mut [u8]) {
     with_lane!(dtype, T => quieten_lanes::<T>(bytes), mask => ());
 }
 
