@@ -79,9 +79,9 @@ impl Session {
         self.runtime().opened().map_or(1, |device| device.backend.parts())
     }
 
-    /// Whether the device that was asked for may have several, be it open or not.
-    pub fn may_have_parts(&self) -> bool {
-        self.runtime().choice().may_have_parts()
+    /// The device that was asked for.
+    pub fn choice(&self) -> DeviceChoice {
+        self.runtime().choice()
     }
 
     fn runs_on(&self, device: DeviceChoice) -> Result<bool> {

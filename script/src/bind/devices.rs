@@ -71,8 +71,13 @@ fn choice(session: &Session, name: &Dynamic) -> Result<DeviceChoice> {
             "write x.to(\"cpu\"), x.to(\"cuda\") or x.to(\"cuda:1\")",
         ));
     };
-    let is_whole = session.family().iter().any(|session| session.device_name() == text);
-    let end = text.find(' ').filter(|_| is_whole).unwrap_or(text.len());
-    // `cuda:0, opened when a value is needed`
-    text[..end].trim_end_matches(',').parse::<DeviceChoice>().or_fault()
+    text.parse::<DeviceChoice>().or_else(|error| {
+        // `cuda:0, opened when a value is needed`, or its first word, which only a launcher may know: `mpi:2`
+        let is_known = |session: &Session| {
+            let name = session.device_name();
+            name == text || name.split([' ', ',']).next() == Some(&text)
+        };
+        let known = session.family().into_iter().find(is_known);
+        known.map(|session| session.choice()).ok_or(error).or_fault()
+    })
 }

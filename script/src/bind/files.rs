@@ -64,7 +64,7 @@ fn npy(registry: &mut Registry<'_>) {
 /// What the parts of a device can read of an `.npy` file by themselves, each its lanes.
 fn read_shared(context: &Context, path: &str) -> Result<Option<HostRef>> {
     // What is wrong with a file is told by whoever reads it as a whole.
-    let is_shared = context.session.may_have_parts();
+    let is_shared = context.session.choice().may_have_parts();
     let file = is_shared.then(|| context.host.shared_file(path).ok()).flatten();
     let Some(file) = file.filter(|file| file.size() >= SHARED) else {
         return Ok(None);
@@ -83,7 +83,7 @@ fn read_shared(context: &Context, path: &str) -> Result<Option<HostRef>> {
 /// Writes an `.npy` file of what the parts of a device have, each its lanes; whether that could be done.
 fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> {
     let value = value.read_lock::<ArrayRef>().map(|array| array.clone());
-    let value = value.filter(|_| context.session.may_have_parts());
+    let value = value.filter(|_| context.session.choice().may_have_parts());
     let Some((array, shape)) = value.and_then(|value| HostRef::as_one(&value)) else {
         return Ok(false);
     };
