@@ -45,7 +45,7 @@ fn the_wheel_is_installed_and_passes_its_tests() {
 
     let tests = here.join("tests");
     let said = run(Command::new(&own)
-        .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"])
+        .args(["-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", "--tb=short"])
         .arg(&tests)
         .current_dir(folder.path())
         .env("PYTHONDONTWRITEBYTECODE", "1"));

@@ -241,7 +241,8 @@ fn copies_to_and_from_the_host_stop() {
 #[test]
 fn a_session_goes_on_after_ctrl_c() {
     let _flag = Flag::take();
-    let failures = golden::check(&golden::sessions().join("interrupt/k9.rhai"));
+    let failures =
+        golden::check(&golden::sessions().join("interrupt/k9.rhai"), &golden::configurations());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -153,12 +153,12 @@ impl Fuzz {
         usize::try_from(self.state >> 33).unwrap() % n
     }
 
-    /// Argument lists: all of one value, every sixteenth pair of two, or all under `PORCINI_FULL=1`, some of three and four.
+    /// Argument lists: all of one value, every twenty-fourth pair of two, or all under `PORCINI_FULL=1`, some of three and four.
     fn arguments(&mut self) -> Vec<String> {
         let names = Self::names();
         let mut lists = vec![String::new()];
         lists.extend(names.iter().cloned());
-        let step = every(16);
+        let step = every(24);
         // Another function, other pairs.
         let pairs = (self.draw(step)..names.len().pow(2)).step_by(step);
         lists.extend(
@@ -247,7 +247,7 @@ fn functions_never_panic() {
         {
             names.extend(STATICS.map(|function| format!("{array}::{function}")));
         }
-        let every = every(6);
+        let every = every(9);
         for (number, name) in names.into_iter().enumerate() {
             // One would end each cell at its first call, the other is meant to take its time.
             if ["exit", "sleep"].contains(&name.as_str()) {
@@ -290,7 +290,7 @@ fn operators_and_indices_never_panic() {
                 texts.push(format!("Matrix3fC({}{b})", format!("{a}, {b}, ").repeat(4)));
                 texts.push(format!("Matrix4C({}{a}, {b})", format!("{a}, {b}, ").repeat(7)));
                 texts.push(format!("for x in {a} {{ x + {b}; break; }}"));
-                let values = names.iter().step_by(every(3));
+                let values = names.iter().step_by(every(6));
                 texts.extend(values.map(|c| format!("{a}[{b}] = {c}")));
                 fuzz.run_all(&texts, operator_of);
                 fuzz.run(&format!("{a} + {b}"));

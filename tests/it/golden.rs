@@ -1,6 +1,6 @@
 //! The golden sessions in `sessions/`, on every configuration of the interpreter.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use porcini_core::Runtime;
@@ -25,7 +25,8 @@ fn check_folder(folder: &str) {
     let wanted = std::env::var("SESSION").unwrap_or_default();
     let files = golden::scripts(&golden::sessions().join(folder));
     let files = files.iter().filter(|file| file.to_string_lossy().contains(&wanted));
-    report(&files.flat_map(|file| golden::check(file)).collect::<Vec<_>>());
+    let configurations = golden::configurations_and_ranks();
+    report(&files.flat_map(|file| golden::check(file, &configurations)).collect::<Vec<_>>());
 }
 
 /// Checks every session on a device of the caller's.
@@ -72,7 +73,9 @@ fn examples() {
         let shows_device = |file: &Path| SHOW_DEVICES.iter().any(|name| file.ends_with(name));
         files.retain(|file| !shows_device(file));
     }
-    let failures = files.iter().flat_map(|file| golden::check_script(file, &expected(file)));
+    let configurations = golden::configurations_and_ranks();
+    let check = |file: &PathBuf| golden::check_script(file, &expected(file), &configurations);
+    let failures = files.iter().flat_map(check);
     report(&failures.collect::<Vec<_>>());
 }
 

@@ -114,8 +114,12 @@ const NESTS: [(&str, &str, &str); 52] = [
 fn texts_nest_to_100_000() {
     with_interpreter(|interpreter| {
         for (number, (before, middle, behind)) in NESTS.into_iter().enumerate() {
-            // The deepest of every sixteenth kind, or of all.
-            let most = if is_full() || number % 16 == 0 { 100_000 } else { 10_000 };
+            // The deepest of every sixteenth kind, and deep ones of every third, or of all.
+            let most = match number {
+                _ if is_full() || number % 16 == 0 => 100_000,
+                _ if number % 3 == 1 => 10_000,
+                _ => 1900,
+            };
             for n in [10, 100, 1000, 1900, 10_000, 100_000].into_iter().filter(|&n| n <= most) {
                 let open = format!("{}{middle}", before.repeat(n));
                 for text in [format!("{open}{}", behind.repeat(n)), open] {

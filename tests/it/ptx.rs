@@ -63,16 +63,16 @@ fn ptxas() -> Option<PathBuf> {
     found
 }
 
-/// Assembles kernels for each generation of devices: for the newest every second with its literals in one of two ways by
-/// turns, for the older ones an eighth of them each; all of it with `PORCINI_FULL=1`.
+/// Assembles kernels for each generation of devices: for the newest every sixth with its literals in one of two ways by
+/// turns, for the older ones every twenty-fourth; all of it with `PORCINI_FULL=1`.
 fn assemble_all(ptxas: &Path, name: &str, kernels: &[Kernel]) {
     assert!(kernels.len() > 200, "{} kernels", kernels.len());
     for capability in [75, 80, 90] {
         let is_wanted = |i: usize, mode| {
             let is_parameter = mode == LiteralMode::Parameter;
             is_full()
-                || capability == 90 && i % 8 == if is_parameter { 0 } else { 4 }
-                || is_parameter && i % 16 == if capability == 80 { 2 } else { 10 }
+                || capability == 90 && i % 12 == if is_parameter { 0 } else { 4 }
+                || is_parameter && i % 24 == if capability == 80 { 2 } else { 10 }
         };
         let version = if capability == 90 { (7, 8) } else { (7, 0) };
         let target = Target { compute_capability: capability, ptx_version: version };

@@ -50,7 +50,7 @@ const MOMENT: Duration = Duration::from_millis(30);
 pub const BASELINE: (DeviceChoice, usize) = (DeviceChoice::Interp(Isa::Baseline), 1);
 
 /// The ways in which every session runs: interpreted and compiled, by what this processor can do, on one
-/// thread, two, and more than there are cores; over parts, with `PORCINI_FULL=1` of several numbers and ranks.
+/// thread, two, and more than there are cores; over parts, with `PORCINI_FULL=1` of several numbers.
 pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let available = Isa::ALL.into_iter().filter(|isa| isa.is_available());
     let interpreters = available.map(DeviceChoice::Interp).zip([1, 2, 1]);
@@ -60,18 +60,18 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
     let numbers: &[u16] = if is_full() { &[2, 3, 7, 17] } else { &[3] };
     // Every array of more lanes than a chunk is split.
     let parts = numbers.iter().map(|&number| (DeviceChoice::Parts(number, 1), 2));
-    let ranks = is_full().then_some((DeviceChoice::Ranks(2, 1), 2));
     let gpus = crate::gpu::open().map(|_| {
         let several = crate::gpu::several()[0];
         [DeviceChoice::Cuda(0), DeviceChoice::Gpus(several, 1)]
     });
     let gpus = gpus.into_iter().flatten().map(|choice| (choice, 1));
-    interpreters.chain(compilers).chain(parts).chain(ranks).chain(gpus).collect()
+    interpreters.chain(compilers).chain(parts).chain(gpus).collect()
 }
 
-/// Whether a device shows what its parts exchange.
-const fn has_parts(device: DeviceChoice) -> bool {
-    matches!(device, DeviceChoice::Parts(..) | DeviceChoice::Ranks(..) | DeviceChoice::Gpus(..))
+/// The same, and with `PORCINI_FULL=1` over ranks: for programs whose tests can be one (`ranks.rs`).
+pub fn configurations_and_ranks() -> Vec<(DeviceChoice, usize)> {
+    let ranks = is_full().then_some((DeviceChoice::Ranks(2, 1), 2));
+    configurations().into_iter().chain(ranks).collect()
 }
 
 /// Whether a device is one of GPUs.
@@ -350,16 +350,16 @@ pub fn scripts(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs a session file in every configuration; a report for each cell that differs.
-pub fn check(path: &Path) -> Vec<String> {
+/// Runs a session file in several configurations; a report for each cell that differs.
+pub fn check(path: &Path, configurations: &[(DeviceChoice, usize)]) -> Vec<String> {
     on_engine_thread(|| {
         let mut session = Session::read(path);
         let mut failures = Vec::new();
-        for (i, configuration) in configurations().into_iter().enumerate() {
+        for (i, &configuration) in configurations.iter().enumerate() {
             let host = session.host();
             let opened = interpreter(host.clone(), configuration, session.log_level);
             let mut shown = session.run(&host, opened);
-            if has_parts(configuration.0) {
+            if configuration.0.may_have_parts() {
                 session.hide_parts(&mut shown);
             }
             if i == 0 && is_updating() {
@@ -419,12 +419,16 @@ pub fn traces(path: &Path, log_level: u8) -> Vec<String> {
     })
 }
 
-/// Runs a script as a whole in every configuration and compares its output with the file `expected`.
-pub fn check_script(path: &Path, expected: &Path) -> Vec<String> {
+/// Runs a script as a whole in several configurations and compares its output with the file `expected`.
+pub fn check_script(
+    path: &Path,
+    expected: &Path,
+    configurations: &[(DeviceChoice, usize)],
+) -> Vec<String> {
     let source = std::fs::read_to_string(path).unwrap_or_default();
     on_engine_thread(|| {
         let mut failures = Vec::new();
-        for (i, configuration) in configurations().into_iter().enumerate() {
+        for (i, &configuration) in configurations.iter().enumerate() {
             let host = Rc::new(TestHost::default());
             let mut interpreter = interpreter(host.clone(), configuration, 0);
             let error = interpreter.execute(&source, "example").err();

@@ -416,6 +416,10 @@ impl Array {
     /// As [`Array::read`].
     pub fn save(&self, file: &SharedFile, start: u64) -> Result<bool> {
         let dtype = self.dtype();
+        let bytes = self.size().saturating_mul(dtype.bytes() as u64);
+        if start.saturating_add(bytes) > file.size() {
+            return Ok(false);
+        }
         let Lanes::Data { data, device } = self.evaluated(dtype)?.lanes else { return Ok(false) };
         let lanes = FileLanes { file: file.clone(), dtype, start, n: self.size() };
         let is_done = device.backend.memory().save(data.address(), &lanes)?;

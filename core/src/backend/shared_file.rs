@@ -1,5 +1,4 @@
-//! Files that the parts of a device read and write by themselves, each its lanes: an array larger than any host then never
-//! lies at one.
+//! Files that the parts of a device read and write by themselves, each its lanes: what they hold never comes together.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read as _};
@@ -14,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 /// Bytes that are moved between two looks at the interrupt flag.
-pub(super) const PIECE: u64 = 1 << 22;
+const PIECE: u64 = 1 << 22;
 
 /// A plain file, and by what others know that theirs of that name is the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,11 +41,13 @@ impl SharedFile {
     /// The plain file at a path, as it is now.
     ///
     /// # Errors
-    /// What the system says; `Unsupported` where it does not tell files apart.
+    /// What the system says; `Unsupported` where it does not tell files apart, and of names that are no text, which nobody
+    /// can be told.
     pub fn at(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let about = path.metadata()?;
-        let identity = identity(&about).filter(|_| about.is_file());
+        let can_be_told = about.is_file() && path.to_str().is_some();
+        let identity = identity(&about).filter(|_| can_be_told);
         let identity = identity.ok_or(io::ErrorKind::Unsupported)?;
         Ok(Self { path, bytes: about.len(), identity })
     }
@@ -106,8 +107,8 @@ impl FileLanes {
         self.n * self.dtype.bytes() as u64
     }
 
-    /// Moves them piece by piece between the file and somewhere else: `work` gets the file, a place in it, and which bytes of the lanes.
-    /// `false` where the file cannot be reached from here, or is another one.
+    /// Moves them piece by piece between the file and somewhere else: `work` gets the file, a place in it, and which bytes
+    /// of the lanes. `false` where the file cannot be reached from here, or is another one.
     ///
     /// # Errors
     /// `Interrupted`, and those of `work`.

@@ -258,10 +258,11 @@ impl Evaluator<'_> {
             self.log_code(quick_version.as_deref().unwrap_or(kernel), mode)?;
             ready = (self.clock)();
         }
-        let Started { results, pending, alone } = match launch.is_batch() {
-            true => self.run_members(launch, &*executable, at_once)?,
-            false => self.run_alone(launch, &*executable, at_once)?,
+        let started = match launch.is_batch() {
+            true => self.run_members(launch, &*executable, at_once),
+            false => self.run_alone(launch, &*executable, at_once),
         };
+        let Started { results, pending, alone } = started.inspect_err(|_| self.forget_notes())?;
         let run_time = (self.clock)().saturating_sub(ready);
         let parts = self.take_notes();
         if let Some(why) = alone {
@@ -532,6 +533,11 @@ impl Evaluator<'_> {
             self.say(1, || format!("exchange: {}", Bytes(notes.exchanged)));
         }
         notes
+    }
+
+    /// The same of a launch that failed.
+    fn forget_notes(&self) {
+        self.backend.take_notes();
     }
 
     /// Notes a launch that is no kernel's of ours.

@@ -49,7 +49,8 @@ impl Evaluator<'_> {
             format!("eval(): launching {batch}{name} (n={size}, in={inputs}, out={outputs})")
         });
         let start = (self.clock)();
-        self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes))?;
+        let ran = self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes));
+        ran.inspect_err(|_| self.forget_notes())?;
         let run_time = (self.clock)().saturating_sub(start);
         let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {

@@ -3,8 +3,8 @@
 use std::io::{Cursor, Read, Write};
 use std::ops::Deref;
 
-use porcini_core::interrupt;
 use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, Map};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -75,25 +75,30 @@ fn read_shared(context: &Context, path: &str) -> Result<Option<HostRef>> {
         return Ok(None);
     }
     let n = header.shape.iter().product::<usize>() as u64;
-    let array = context.session.from_file(header.dtype, n, &file, start);
-    let array = array.or_fault().map_err(|error| placed(error, &format!("read_npy: {path}")))?;
+    let array = match context.session.from_file(header.dtype, n, &file, start) {
+        // The host may have room for it.
+        Err(Error::OutOfMemory { .. }) => None,
+        array => array.or_fault().map_err(|error| placed(error, &format!("read_npy: {path}")))?,
+    };
     Ok(array.map(|array| HostRef::shared(array, header.shape)))
 }
 
 /// Writes an `.npy` file of what the parts of a device have, each its lanes; whether that could be done.
 fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> {
     let value = value.read_lock::<ArrayRef>().map(|array| array.clone());
-    let value = value.filter(|_| context.session.choice().may_have_parts());
-    let Some((array, shape)) = value.and_then(|value| HostRef::as_one(&value)) else {
+    let whole = value.and_then(|value| HostRef::as_one(&value));
+    let is_shared = |array: &Array| {
+        array.session().choice().may_have_parts()
+            && array.literal().is_none()
+            && size(array) >= SHARED
+    };
+    let Some((array, shape)) = whole.filter(|(array, _)| is_shared(array)) else {
         return Ok(false);
     };
     let head = npy::written_header(array.dtype(), &shape, false);
-    let (start, size) = (head.len() as u64, array.size() * array.dtype().bytes() as u64);
-    if size < SHARED {
-        return Ok(false);
-    }
-    let mut failed = None;
-    let written = context.host.replace_shared(path, &head, start + size, &mut |file| {
+    let (start, mut failed) = (head.len() as u64, None);
+    let bytes = size(&array).saturating_add(start);
+    let written = context.host.replace_shared(path, &head, bytes, &mut |file| {
         let saved = array.save(file, start).or_fault();
         saved.unwrap_or_else(|error| {
             failed = Some(error);
@@ -105,6 +110,11 @@ fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> 
         Some(error) => Err(placed(error, &place)),
         None => written.map_err(|error| outside_fault(&place, &error)),
     }
+}
+
+/// Bytes of an array's lanes.
+fn size(array: &Array) -> u64 {
+    array.size().saturating_mul(array.dtype().bytes() as u64)
 }
 
 fn npz(registry: &mut Registry<'_>) {

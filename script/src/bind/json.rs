@@ -293,7 +293,7 @@ impl Writer {
     }
 
     fn array(&mut self, array: &HostRef, depth: usize) -> Result<()> {
-        self.elements(array, &array.shape(), 0, depth)
+        self.elements(&array.fetched()?, &array.shape(), 0, depth)
     }
 
     /// The elements from `start` on, in row-major order.

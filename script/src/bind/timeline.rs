@@ -23,7 +23,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "timeline",
         "(n)",
-        "The last launches (1000, or n of them) as a picture: a row for the script's thread, one for each that works behind it and one for each part of the device, and what \
+        "The last launches (1000, or n of them) as a picture: a row for the script's thread, one for each that works behind it, one for each part of the device with what parts share, and what \
          they did when: compile, run a kernel, a batch, a primitive. On a GPU a launch ends for the script when it is queued, and what its parts do is not known. \
          kernel_history_clear() begins anew; kernel_history() has the numbers, trace_events writes them for other programs.\n\n\
          >> flush(FloatC([1, 2]) + 1); type_of(timeline())\nPicture",

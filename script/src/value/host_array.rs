@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::slice;
 
 use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
-use porcini_core::array::Slice;
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
@@ -44,10 +43,8 @@ impl Data {
         match self {
             Self::Here(data) => Ok(Cow::Borrowed(data)),
             Self::Shared { array, shape } => {
-                array
-                    .session()
-                    .check_host_memory(array.size() * array.dtype().bytes() as u64)
-                    .or_fault()?;
+                let bytes = array.size() * array.dtype().bytes() as u64;
+                array.session().check_host_memory(bytes).or_fault()?;
                 let flat = [shape.iter().product()];
                 let all = HostData::from_columns(array.dtype(), &flat, slice::from_ref(array))?;
                 all.reshape(shape).map(Cow::Owned)
@@ -322,16 +319,19 @@ impl HostRef {
     /// One array with all elements, without a copy, or with those whose last index is `component`.
     pub(crate) fn column(&self, session: &Session, component: Option<usize>) -> Result<Array> {
         let host = self.0.borrow();
-        match (&host.data, component) {
-            (Data::Here(data), _) => data.column(session, component).or_fault(),
-            (Data::Shared { array, .. }, None) => Ok(array.clone()),
-            (Data::Shared { array, shape }, Some(i)) => {
-                let columns = shape.last().copied().unwrap_or(1);
-                let end = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-                let column = Slice::new(end(i as u64), end(array.size()), end(columns as u64));
-                array.slice(column).or_fault()
+        match &host.data {
+            Data::Shared { array, .. } if component.is_none() && session.is(array.session()) => {
+                Ok(array.clone())
             }
+            // Also what another device has, since host arrays go anywhere.
+            data => data.here()?.column(session, component).or_fault(),
         }
+    }
+
+    /// The same with all elements here, for who looks at each of them.
+    pub(crate) fn fetched(&self) -> Result<Self> {
+        let host = self.0.borrow();
+        Ok(Self::new(host.data.here()?.into_owned(), host.is_complex))
     }
 
     /// The array in an `.npy` file.

@@ -317,6 +317,7 @@ impl PartMemory {
 
 impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
+        let bytes = bytes.next_multiple_of(ALIGNMENT);
         let address = self.of(0).reserve_raw(bytes)?;
         drop(self.add(address, bytes));
         Some(address)
@@ -499,7 +500,8 @@ fn beside<T: Sync>(parts: &[T], work: impl Fn(&T) -> Result<bool> + Sync) -> Res
         };
         begun.into_iter().map(end).collect()
     });
-    done.into_iter().try_fold(true, |all, one| Ok(all && one?))
+    let done = done.into_iter().collect::<Result<Vec<bool>>>()?;
+    Ok(done.into_iter().all(|could| could))
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.

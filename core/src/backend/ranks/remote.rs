@@ -234,9 +234,7 @@ impl Remote {
             other => Err(self.link.unexpected(&other)),
         }
     }
-}
 
-impl Remote {
     /// Whether it reached the file of a request.
     fn reached(&self, request: &Request) -> Result<bool> {
         match self.link.call(request, &[])? {

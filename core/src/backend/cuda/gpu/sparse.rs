@@ -25,8 +25,6 @@ pub(super) struct Sparse {
     unit: u64,
     /// Other GPUs, which copy from and to it.
     others: Mutex<Vec<sys::CUdevice>>,
-    /// Whether there are others.
-    has_met: AtomicBool,
     /// Whether some other cannot.
     is_apart: AtomicBool,
     blocks: Mutex<BTreeMap<u64, Block>>,
@@ -90,7 +88,6 @@ impl Sparse {
             device,
             unit: unit as u64,
             others: Mutex::default(),
-            has_met: AtomicBool::new(false),
             is_apart: AtomicBool::new(false),
             blocks: Mutex::default(),
         }
@@ -98,12 +95,12 @@ impl Sparse {
 
     /// Whether another GPU copies from and to it.
     pub(super) fn has_met(&self) -> bool {
-        self.has_met.load(Ordering::Relaxed)
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        self.is_apart.load(Ordering::Relaxed) || !others.is_empty()
     }
 
     /// Another GPU copies from and to it, by itself or not.
     pub(super) fn meets(&self, other: sys::CUdevice, reaches: bool) {
-        self.has_met.store(true, Ordering::Relaxed);
         if reaches {
             self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
         } else {
