@@ -83,7 +83,7 @@ fn examples() {
 #[test]
 fn watching_changes_nothing() {
     let files = FOLDERS.iter().flat_map(|folder| golden::scripts(&golden::sessions().join(folder)));
-    for file in files.step_by(every(4)) {
+    for file in files.step_by(every(6)) {
         let [unwatched, watched] = [0, 5].map(|level| golden::traces(&file, level));
         for (unwatched, watched) in unwatched.iter().zip(&watched) {
             assert_eq!(unwatched, watched, "{}", file.display());

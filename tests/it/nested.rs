@@ -22,7 +22,7 @@ use super::programs::{first_difference, number};
 
 /// Sizes around a packet, a block of the interpreter and a chunk of a reduction.
 const SIZES: [usize; 10] = [0, 1, 15, 16, 17, 511, 513, 1025, 4097, 65_539];
-const DEFAULT_COUNT: u64 = 250;
+const DEFAULT_COUNT: u64 = 150;
 /// Programs in which everything occurs.
 const COVERING: u64 = 1950;
 /// Programs that share their interpreters, and so their kernels.

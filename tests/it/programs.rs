@@ -18,7 +18,7 @@ use porcini_tests::programs::{Mode, Outcome, Program, run, run_recorded};
 
 /// Sizes around a block (16 lanes of AVX-512, 512 of the interpreter) and a chunk of a reduction.
 const SIZES: [usize; 11] = [0, 1, 15, 16, 17, 511, 512, 513, 4095, 4097, 65_539];
-const DEFAULT_COUNT: u64 = 800;
+const DEFAULT_COUNT: u64 = 500;
 const DEFAULT_GPU_COUNT: u64 = 2000;
 
 fn session(device: &Device) -> Session {
