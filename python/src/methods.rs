@@ -417,7 +417,7 @@ impl PyValue {
     #[getter]
     fn nbytes(&self) -> u64 {
         let value = self.value();
-        value.leaves().into_iter().map(|array| array.size() * array.dtype().bytes() as u64).sum()
+        value.leaves().into_iter().map(|array| array.bytes()).sum()
     }
 
     /// Lanes converted to a type: a class such as Float64, or a name as NumPy's.

@@ -77,6 +77,11 @@ impl Array {
         self.handle.size
     }
 
+    /// Bytes that all lanes take where they are in memory.
+    pub fn bytes(&self) -> u64 {
+        self.size().saturating_mul(self.dtype().bytes() as u64)
+    }
+
     /// Whether there are no lanes.
     pub fn is_empty(&self) -> bool {
         self.size() == 0
@@ -416,8 +421,7 @@ impl Array {
     /// As [`Array::read`].
     pub fn save(&self, file: &SharedFile, start: u64) -> Result<bool> {
         let dtype = self.dtype();
-        let bytes = self.size().saturating_mul(dtype.bytes() as u64);
-        if start.saturating_add(bytes) > file.size() {
+        if start.saturating_add(self.bytes()) > file.size() {
             return Ok(false);
         }
         let Lanes::Data { data, device } = self.evaluated(dtype)?.lanes else { return Ok(false) };

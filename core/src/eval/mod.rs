@@ -262,7 +262,9 @@ impl Evaluator<'_> {
             true => self.run_members(launch, &*executable, at_once),
             false => self.run_alone(launch, &*executable, at_once),
         };
-        let Started { results, pending, alone } = started.inspect_err(|_| self.forget_notes())?;
+        // Of one that failed nothing is noted.
+        let started = started.inspect_err(|_| drop(self.backend.take_notes()));
+        let Started { results, pending, alone } = started?;
         let run_time = (self.clock)().saturating_sub(ready);
         let parts = self.take_notes();
         if let Some(why) = alone {
@@ -533,11 +535,6 @@ impl Evaluator<'_> {
             self.say(1, || format!("exchange: {}", Bytes(notes.exchanged)));
         }
         notes
-    }
-
-    /// The same of a launch that failed.
-    fn forget_notes(&self) {
-        self.backend.take_notes();
     }
 
     /// Notes a launch that is no kernel's of ours.

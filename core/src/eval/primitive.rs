@@ -50,7 +50,8 @@ impl Evaluator<'_> {
         });
         let start = (self.clock)();
         let ran = self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes));
-        ran.inspect_err(|_| self.forget_notes())?;
+        // Of one that failed nothing is noted.
+        ran.inspect_err(|_| drop(self.backend.take_notes()))?;
         let run_time = (self.clock)().saturating_sub(start);
         let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {

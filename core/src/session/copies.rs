@@ -1,6 +1,6 @@
 //! Arrays that are copies of what the host has.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use crate::array::{Array, bytes};
@@ -8,12 +8,19 @@ use crate::backend::{FileLanes, SharedFile};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::memory::buffer::Buffer;
+use crate::session::runtime::Device;
 use crate::session::{CONVERTED, PIECE, Session};
 
 /// Bytes that are worth more than one thread.
 const SHARED: u64 = 4 << 20;
 
 impl Session {
+    /// So many bytes of device memory, and the device.
+    fn room(&self, bytes: u64) -> Result<(Buffer, Arc<Device>)> {
+        self.with_device(|| self.with_evaluator(|evaluator| evaluator.alloc(bytes)))
+    }
+
     /// An array with the given lanes.
     ///
     /// # Errors
@@ -21,8 +28,7 @@ impl Session {
     pub fn array<T: Element>(&self, lanes: &[T]) -> Result<Array> {
         let width = T::DTYPE.bytes();
         let bytes = (lanes.len() as u64).saturating_mul(width as u64);
-        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
-        let (buffer, device) = self.with_device(alloc)?;
+        let (buffer, device) = self.room(bytes)?;
         let mut converted = vec![0; lanes.len().saturating_mul(width).min(CONVERTED)];
         let pieces = lanes.chunks(CONVERTED / width);
         for (piece, start) in pieces.zip((buffer.address()..).step_by(CONVERTED)) {
@@ -52,8 +58,7 @@ impl Session {
         if dtype == DType::Mask || start.saturating_add(bytes) > file.size() {
             return Ok(None);
         }
-        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
-        let (buffer, device) = self.with_device(alloc)?;
+        let (buffer, device) = self.room(bytes)?;
         let lanes = FileLanes { file: file.clone(), dtype, start, n };
         let is_done = device.backend.memory().load(buffer.address(), &lanes)?;
         Ok(is_done.then(|| self.adopt(dtype, n, buffer)))
@@ -80,8 +85,7 @@ impl Session {
             });
         }
         let bytes = pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-        let alloc = || self.with_evaluator(|evaluator| evaluator.alloc(bytes));
-        let (buffer, device) = self.with_device(alloc)?;
+        let (buffer, device) = self.room(bytes)?;
         let memory = device.backend.memory();
         let write = |start: u64, piece: &[u8]| {
             if interrupt::is_requested() {

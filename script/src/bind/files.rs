@@ -90,14 +90,14 @@ fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> 
     let is_shared = |array: &Array| {
         array.session().choice().may_have_parts()
             && array.literal().is_none()
-            && size(array) >= SHARED
+            && array.bytes() >= SHARED
     };
     let Some((array, shape)) = whole.filter(|(array, _)| is_shared(array)) else {
         return Ok(false);
     };
     let head = npy::written_header(array.dtype(), &shape, false);
     let (start, mut failed) = (head.len() as u64, None);
-    let bytes = size(&array).saturating_add(start);
+    let bytes = array.bytes().saturating_add(start);
     let written = context.host.replace_shared(path, &head, bytes, &mut |file| {
         let saved = array.save(file, start).or_fault();
         saved.unwrap_or_else(|error| {
@@ -110,11 +110,6 @@ fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> 
         Some(error) => Err(placed(error, &place)),
         None => written.map_err(|error| outside_fault(&place, &error)),
     }
-}
-
-/// Bytes of an array's lanes.
-fn size(array: &Array) -> u64 {
-    array.size().saturating_mul(array.dtype().bytes() as u64)
 }
 
 fn npz(registry: &mut Registry<'_>) {

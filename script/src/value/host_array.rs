@@ -43,8 +43,7 @@ impl Data {
         match self {
             Self::Here(data) => Ok(Cow::Borrowed(data)),
             Self::Shared { array, shape } => {
-                let bytes = array.size() * array.dtype().bytes() as u64;
-                array.session().check_host_memory(bytes).or_fault()?;
+                array.session().check_host_memory(array.bytes()).or_fault()?;
                 let flat = [shape.iter().product()];
                 let all = HostData::from_columns(array.dtype(), &flat, slice::from_ref(array))?;
                 all.reshape(shape).map(Cow::Owned)

@@ -90,9 +90,7 @@ impl Outputs {
 
 fn bytes(value: &Dynamic) -> u64 {
     let of = |array: &ArrayRef| -> u64 {
-        let bytes =
-            |leaf: &porcini_core::Array| leaf.size().saturating_mul(leaf.dtype().bytes() as u64);
-        array.leaves().iter().map(bytes).fold(0, u64::saturating_add)
+        array.leaves().iter().map(porcini_core::Array::bytes).fold(0, u64::saturating_add)
     };
     if let Some(array) = value.read_lock::<ArrayRef>() {
         return of(&array);

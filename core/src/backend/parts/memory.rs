@@ -56,6 +56,13 @@ pub(super) struct Place {
     pub(super) address: u64,
 }
 
+/// What a part moves between its memory and a file.
+struct Share {
+    part: usize,
+    address: u64,
+    lanes: FileLanes,
+}
+
 /// A block and where in it an address is.
 type Found<'a> = (&'a mut Block, u64);
 
@@ -291,6 +298,21 @@ impl PartMemory {
         block.has.iter().map(of).collect()
     }
 
+    /// The lanes of a file that each part has of an array, and where; parts without lanes are left out.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn shares(&self, array: u64, lanes: &FileLanes) -> Result<Vec<Share>> {
+        let width = lanes.dtype.bytes() as u64;
+        let parts = Partition::new(lanes.n, self.parts()).all().enumerate();
+        let share = |(part, own): (usize, Range<u64>)| {
+            let bytes = own.start * width..own.end * width;
+            let address = self.place(part, array, bytes.clone())? + bytes.start;
+            Ok(Share { part, address, lanes: lanes.part(&own) })
+        };
+        parts.filter(|(_, own)| !own.is_empty()).map(share).collect()
+    }
+
     /// A new block with a place at the first part.
     fn add(&self, address: u64, bytes: usize) -> MutexGuard<'_, BTreeMap<u64, Block>> {
         let mut places = vec![None; self.parts()];
@@ -441,33 +463,23 @@ impl Memory for PartMemory {
     }
 
     fn load(&self, target: u64, lanes: &FileLanes) -> Result<bool> {
-        let partition = Partition::new(lanes.n, self.parts());
-        let width = lanes.dtype.bytes() as u64;
-        // Memory is not asked for anything while a part is at work.
-        let own = partition.all().enumerate().filter(|(_, own)| !own.is_empty());
-        let places = own.map(|(part, own)| {
-            let bytes = own.start * width..own.end * width;
-            Ok((part, self.place(part, target, bytes.clone())? + bytes.start, lanes.part(&own)))
-        });
-        let places = places.collect::<Result<Vec<_>>>()?;
-        let is_done = beside(&places, |(part, place, own)| self.of(*part).load(*place, own))?;
+        let shares = self.shares(target, lanes)?;
+        let is_done =
+            beside(&shares, |share| self.of(share.part).load(share.address, &share.lanes))?;
         if is_done {
+            let partition = Partition::new(lanes.n, self.parts());
             self.wrote_lanes(target, lanes.dtype.bytes(), lanes.n, partition.all());
         }
         Ok(is_done)
     }
 
     fn save(&self, source: u64, lanes: &FileLanes) -> Result<bool> {
-        let partition = Partition::new(lanes.n, self.parts());
-        let width = lanes.dtype.bytes() as u64;
-        let own = partition.all().enumerate().filter(|(_, own)| !own.is_empty());
-        let places = own.map(|(part, own)| {
-            let bytes = own.start * width..own.end * width;
-            self.bring(part, source, bytes.clone())?;
-            Ok((part, self.place(part, source, bytes.clone())? + bytes.start, lanes.part(&own)))
-        });
-        let places = places.collect::<Result<Vec<_>>>()?;
-        beside(&places, |(part, place, own)| self.of(*part).save(*place, own))
+        let shares = self.shares(source, lanes)?;
+        for share in &shares {
+            let start = share.lanes.start - lanes.start;
+            self.bring(share.part, source, start..start + share.lanes.bytes())?;
+        }
+        beside(&shares, |share| self.of(share.part).save(share.address, &share.lanes))
     }
 
     fn capacity(&self) -> Capacity {
