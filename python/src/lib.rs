@@ -39,7 +39,12 @@ mod scripts;
 mod tree;
 mod types;
 
+use porcini_core::memory::process_heap::Heap;
 use pyo3::prelude::*;
+
+/// What Rust takes here; Python keeps its own.
+#[global_allocator]
+static HEAP: Heap = Heap;
 
 #[pymodule]
 fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,7 +1,7 @@
 //! Memory that the system's limits leave this process: those of its shell, of a batch system or a service
 //! manager (`ulimit -v`, `ulimit -d`).
 
-pub(crate) use system::left;
+pub(crate) use system::{are_set, left};
 
 #[cfg(target_os = "linux")]
 mod system {
@@ -14,6 +14,11 @@ mod system {
         (Resource::As, "VmSize:", "the limit of the address space (ulimit -v)"),
         (Resource::Data, "VmData:", "the limit of data (ulimit -d)"),
     ];
+
+    /// Whether there is any. Takes no memory.
+    pub(crate) fn are_set() -> bool {
+        LIMITS.iter().any(|&(resource, ..)| getrlimit(resource).current.is_some())
+    }
 
     /// The limit that leaves least; `None` if there is none.
     pub(crate) fn left() -> Option<Capacity> {
@@ -31,6 +36,10 @@ mod system {
 #[cfg(not(target_os = "linux"))]
 mod system {
     use crate::backend::Capacity;
+
+    pub(crate) fn are_set() -> bool {
+        false
+    }
 
     pub(crate) fn left() -> Option<Capacity> {
         None

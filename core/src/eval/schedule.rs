@@ -25,6 +25,7 @@ use super::walk::{CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_foun
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::Target;
+use crate::ir::mix::Mix;
 use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
@@ -160,14 +161,26 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
         }
         Some((*stage, launch.primitive, arrays, result, launch.imag.is_some()))
     };
-    let mut counts: HashMap<_, usize> = HashMap::new();
-    steps.iter().filter_map(kind).for_each(|kind| *counts.entry(kind).or_default() += 1);
-    let mut firsts: HashMap<_, usize> = HashMap::new();
+    // The kind of each step by number, and of each kind how many there are and where the first one goes.
+    let mut number_of: HashMap<_, usize, Mix> = HashMap::default();
+    let mut kinds: Vec<(usize, Option<usize>)> = Vec::new();
+    let numbers: Vec<Option<usize>> = steps
+        .iter()
+        .map(|step| {
+            let number = *number_of.entry(kind(step)?).or_insert(kinds.len());
+            if number == kinds.len() {
+                kinds.push((0, None));
+            }
+            kinds[number].0 += 1;
+            Some(number)
+        })
+        .collect();
     let mut kept: Vec<(u32, Step)> = Vec::new();
-    for step in steps {
-        let place = kind(&step)
-            .filter(|kind| counts[kind] >= FEWEST)
-            .map_or(kept.len(), |kind| *firsts.entry(kind).or_insert(kept.len()));
+    for (step, number) in steps.into_iter().zip(numbers) {
+        let place = match number.map(|number| &mut kinds[number]) {
+            Some((FEWEST.., first)) => *first.get_or_insert(kept.len()),
+            _ => kept.len(),
+        };
         match (kept.get_mut(place), step) {
             (Some((_, Step::Primitive(first))), (_, Step::Primitive(launch))) => {
                 first.others.push(launch);

@@ -90,7 +90,7 @@ pub struct Table {
     slots: Vec<Variable>,
     unused: Unused,
     pub(crate) numbering: Numbering,
-    /// A superset of the variables that have handles and are not evaluated; see
+    /// A superset of the variables that have handles and are not evaluated, each once; see
     /// [`Table::held_unevaluated`].
     candidates: Vec<VarId>,
     next_serial: u64,
@@ -235,6 +235,7 @@ impl Table {
         if self.unused.free.pop().is_some() {
             let slot = &mut self.slots[id.index()];
             variable.generation = slot.generation.wrapping_add(1);
+            variable.is_listed = slot.is_listed;
             *slot = variable;
         } else {
             self.slots.push(variable);
@@ -275,6 +276,10 @@ impl Table {
 
     #[inline]
     fn add_candidate(&mut self, id: VarId) {
+        // A slot that is used again is among them already.
+        if std::mem::replace(&mut self.slots[id.index()].is_listed, true) {
+            return;
+        }
         if self.candidates.len() == self.candidates.capacity() {
             self.make_room_for_candidates();
         }
@@ -290,9 +295,11 @@ impl Table {
 
     fn prune_candidates(&mut self) {
         let mut candidates = std::mem::take(&mut self.candidates);
-        candidates.retain(|&id| self.get(id).external > 0 && self.is_pending(id));
-        candidates.sort_unstable();
-        candidates.dedup();
+        candidates.retain(|&id| {
+            let is_waiting = self.get(id).external > 0 && self.is_pending(id);
+            self.get_mut(id).is_listed = is_waiting;
+            is_waiting
+        });
         self.candidates = candidates;
     }
 

@@ -349,6 +349,8 @@ pub struct Variable {
     pub scope: u32,
     /// Whether derivatives of it may be asked for (S29): it keeps what it is made of.
     pub tracked: bool,
+    /// Whether the table has its slot among those that may wait; stays with the slot.
+    pub(crate) is_listed: bool,
     /// Contents, once evaluated.
     pub data: Option<Arc<Buffer>>,
     /// Cold fields, boxed to keep the row short.
@@ -372,6 +374,7 @@ impl Variable {
             line: 0,
             scope: 0,
             tracked: false,
+            is_listed: false,
             data: None,
             cold: None,
             number: 0,

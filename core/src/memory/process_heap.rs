@@ -1,14 +1,15 @@
 //! The heap of the process: lists, texts, recorded variables. Who takes memory there cannot be refused: the process
 //! ends where the system has none left. So a script is stopped before.
 //!
-//! Programs install [`Heap`] as their allocator. It has a reserve for when the system refuses, and counts what a
-//! thread takes: where the system limits this process, a script must leave room for copies of all that it has, since
+//! Programs install [`Heap`] as their allocator. Small blocks are mimalloc's, large ones the C library's, see
+//! `blocks.rs`. It has a reserve for when the system refuses, and counts what a thread takes: where the system limits this process, a script must leave room for copies of all that it has, since
 //! nobody can stop it while it copies. Arrays are no part of this: they are refused, and never copied.
 #![expect(unsafe_code, reason = "an allocator")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
+mod blocks;
 mod reserve;
 
 use crate::backend::limits;
@@ -34,7 +35,7 @@ thread_local! {
     static DUE: Cell<i64> = const { Cell::new(NEVER) };
 }
 
-/// The system's allocator, counted and with a reserve.
+/// Small and large blocks, counted and with a reserve.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
@@ -44,7 +45,7 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: passed on to the caller.
-        let block = unsafe { System.alloc(layout) };
+        let block = unsafe { blocks::alloc(layout) };
         if block.is_null() {
             return from_reserve(layout);
         }
@@ -56,7 +57,7 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: passed on to the caller.
-        let block = unsafe { System.alloc_zeroed(layout) };
+        let block = unsafe { blocks::alloc_zeroed(layout) };
         if block.is_null() {
             return from_reserve(layout);
         }
@@ -68,8 +69,8 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         if !reserve::has(block) {
-            // SAFETY: passed on to the caller; a refusal leaves the block as it was.
-            let moved = unsafe { System.realloc(block, layout, bytes) };
+            // SAFETY: passed on to the caller; what gives null leaves the block as it was.
+            let moved = unsafe { blocks::realloc(block, layout, bytes) };
             if !moved.is_null() {
                 // Pages keep what was asked for, wherever the system moves them.
                 if layout.size() < ADVISED {
@@ -94,12 +95,12 @@ unsafe impl GlobalAlloc for Heap {
             DUE.set(next_look(taken));
         }
         // SAFETY: passed on to the caller.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { blocks::dealloc(block, layout) }
     }
 }
 
 impl Heap {
-    /// Moves a block from or to the reserve.
+    /// Moves a block to where one of that size comes from, or from or to the reserve.
     ///
     /// # Safety
     /// As for `realloc`.
@@ -193,9 +194,10 @@ pub fn watch() {
     }));
 }
 
-/// Gives the system back what nobody uses: the C library keeps it for whoever asks next. It looks at all that is free,
-/// which takes time.
+/// Gives the system back what nobody uses: it is kept for whoever asks next. All that is free is looked at, which takes
+/// time.
 pub fn trim() {
+    blocks::collect();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it takes the allocator's own locks, and touches free pages only.
     unsafe {

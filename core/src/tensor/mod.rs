@@ -119,15 +119,15 @@ impl Tensor {
         Ok(Self { parts, view: Arc::new(View::whole(shape)) })
     }
 
-    /// The array whose lanes are the entries, if there is one.
-    pub(crate) fn lying(&self) -> Option<&Array> {
-        let [array] = &self.parts[..] else { return None };
-        self.view.is_whole(array.size()).then_some(array)
+    /// The array whose lanes are the entries, or real and imaginary part, if there are such.
+    pub(crate) fn lying(&self) -> Option<&[Array]> {
+        let is_whole = |part: &Array| self.view.is_whole(part.size());
+        self.parts.iter().all(is_whole).then_some(&self.parts[..])
     }
 
     /// The tensor of this shape of which these are the entries, where [`Tensor::lying`] has as many.
-    pub(crate) fn with_lanes(&self, lanes: Array) -> Self {
-        Self { parts: smallvec![lanes], view: self.view.clone() }
+    pub(crate) fn with_lanes(&self, parts: Parts) -> Self {
+        Self { parts, view: self.view.clone() }
     }
 
     /// The array and its lane that a tensor without axes is, where that is in memory: reading it there takes no launch.

@@ -9,7 +9,7 @@ use super::{Form, Value};
 use crate::array::Array;
 use crate::array::Operand;
 use crate::error::{Error, Result};
-use crate::trace::nested::{NestedCall, NestedFunction, find, rows};
+use crate::trace::nested::{NestedCall, NestedFunction, find, named};
 
 /// What a function does to the entries of its arguments.
 type Recipe<'f> = dyn Fn(&[Operand<'_>]) -> Result<Vec<Array>> + 'f;
@@ -24,11 +24,11 @@ type OfNumbers<'f> = dyn Fn(&[&Argument<'_>]) -> Result<Vec<Value>> + 'f;
 /// `Forms`, which lists what the function takes; as [`entries::apply`](super::entries::apply).
 pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
     let takes = || {
-        let rows = rows().filter(|row| row.name == op).map(|row| signature(row.parameters));
+        let rows = named(op).iter().map(|row| signature(row.parameters));
         let takes = rows.collect::<Vec<_>>().join(" or ");
         Error::forms(format!("{op}: got ({}), expected {takes}", types(args, ", ")))
     };
-    for row in rows().filter(|row| row.name == op) {
+    for row in named(op) {
         if let Some(result) = over_lanes(row, args)? {
             return Ok(vec![result]);
         }

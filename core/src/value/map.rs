@@ -14,7 +14,7 @@ use crate::ir::op::{self, Op, Parts};
 use crate::ir::var::MAX_OPERANDS;
 use crate::session::Session;
 use crate::trace::functions;
-use crate::trace::nested::find;
+use crate::trace::nested::{find, named};
 
 /// What an operation does to arrays and numbers.
 pub type Leaf<'f> = dyn Fn(&[Operand<'_>]) -> Result<Array> + 'f;
@@ -28,6 +28,9 @@ pub fn map(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
         return result;
     }
     if let Some(result) = through_tensors(op, args, &|entries| map(op, entries, leaf)) {
+        return result;
+    }
+    if let Some(result) = map_parts(op, args, leaf) {
         return result;
     }
     if let Some(result) = in_steps(op, args) {
@@ -77,9 +80,12 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
     let own = forms(args);
     // What has fewer levels is a real number, or a complex one without imaginary part.
     let among_reals = own.iter().map(|&form| if form == number { form } else { Form::Scalar });
-    let mut readings = vec![own.clone(), among_reals.collect()];
-    if !matches!(number, Form::Matrix(_)) {
-        readings.push(vec![number; args.len()]);
+    let mut readings = Vec::new();
+    if !named(op).is_empty() {
+        readings.extend([own.clone(), among_reals.collect()]);
+        if !matches!(number, Form::Matrix(_)) {
+            readings.push(vec![number; args.len()]);
+        }
     }
     if let Some(forms) = readings.iter().find(|forms| find(op, forms).is_some()) {
         return Ok(call_with(op, forms, args)?.remove(0));
@@ -128,13 +134,8 @@ pub fn components(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<V
         level => level,
     };
     let component = |i| components(op, &parts(args, level, i), leaf);
-    let results: Vec<Value> = (0..level.n_components()).map(component).collect::<Result<_>>()?;
-    // What compares parts is no number.
-    let is_mask = results.first().is_some_and(|result| result.dtype() == DType::Mask);
-    if is_mask && !matches!(level, Form::Matrix(_)) {
-        return Ok(Value::vector(results));
-    }
-    Ok(Value::Nested(level, results))
+    let results = (0..level.n_components()).map(component).collect::<Result<_>>()?;
+    Ok(of_components(level, results))
 }
 
 impl Argument<'_> {
@@ -204,6 +205,39 @@ fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Val
         leaf(operands).map(Value::Array)
     };
     Some((0..length?).map(component).collect::<Result<_>>().map(Value::vector))
+}
+
+/// As [`map_vectors`], of complex numbers or quaternions, all of one type, real numbers beside them, where an operation
+/// on them is one on their parts.
+fn map_parts(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Option<Result<Value>> {
+    let number = args.iter().find(|arg| arg.is_nested())?;
+    let (form, dtype) = (number.form(), number.dtype()?);
+    let is_of_parts = |arg: &&Argument<'_>| match arg {
+        Argument::Number(number) => !matches!(number, Scalar::Bool(_)),
+        Argument::Array(array) => array.dtype() == dtype,
+        Argument::Nested(own, parts) => {
+            *own == form && !parts.iter().any(Argument::is_nested) && arg.dtype() == Some(dtype)
+        }
+        Argument::Tensor(_) => false,
+    };
+    let is_number = matches!(form, Form::Complex | Form::Quaternion) && dtype != DType::Mask;
+    let is_linear = || named(op).is_empty() && meaning(op) == Parts::Linear;
+    if !is_number || !args.iter().all(is_of_parts) || !is_linear() {
+        return None;
+    }
+    let part = |i| {
+        let operands = parts(args, form, i);
+        leaf(&super::argument::operands(op, &operands)?).map(Value::Array)
+    };
+    let results = (0..form.n_components()).map(part).collect::<Result<_>>();
+    Some(results.map(|results| of_components(form, results)))
+}
+
+/// What an operation on each component of a level makes; what compares the parts of a number is none.
+fn of_components(level: Form, results: Vec<Value>) -> Value {
+    let is_mask = results.first().is_some_and(|result| result.dtype() == DType::Mask);
+    let is_number = matches!(level, Form::Matrix(_)) || !is_mask;
+    if is_number { Value::Nested(level, results) } else { Value::vector(results) }
 }
 
 /// The error of an operation that numbers of several parts do not have.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::argument::{Argument, types};
 use super::{Form, Value};
@@ -45,12 +45,27 @@ fn lane_by_lane(
         lanes.push(lying(arg, first.shape())?);
     }
     let lanes: SmallVec<[&Argument<'_>; MAX_OPERANDS]> = lanes.iter().collect();
-    Some(of_entries(&lanes).and_then(|result| match result {
-        Value::Array(lanes) if lanes.size() == first.shape().n_entries() => {
-            Ok(Value::Tensor(first.with_lanes(lanes)))
-        }
-        other => shaped(op, args, other, first.shape().clone()),
+    Some(of_entries(&lanes).and_then(|result| match of_lanes(result, first.shape().n_entries()) {
+        Ok(parts) => Ok(Value::Tensor(first.with_lanes(parts))),
+        Err(other) => shaped(op, args, other, first.shape().clone()),
     }))
+}
+
+/// The parts of so many entries, if a value is such without more ado; else the value.
+fn of_lanes(value: Value, n: u64) -> std::result::Result<Parts, Value> {
+    // There are complex numbers of 32 and 64 bits.
+    let is_part = |part: &Value| match part {
+        Value::Array(lanes) => lanes.size() == n && lanes.dtype() == lanes.dtype().widened(),
+        Value::Nested(..) | Value::Tensor(_) => false,
+    };
+    match value {
+        Value::Array(lanes) if lanes.size() == n => Ok(smallvec![lanes]),
+        Value::Nested(Form::Complex, parts) if parts.iter().all(is_part) => {
+            let array = |part| if let Value::Array(array) = part { Some(array) } else { None };
+            Ok(parts.into_iter().filter_map(array).collect())
+        }
+        other => Err(other),
+    }
 }
 
 /// The lanes of a number, or of a tensor of this shape that lies in memory entry by entry.
@@ -58,7 +73,12 @@ fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
     match arg {
         Argument::Number(number) => Some(Argument::Number(*number)),
         Argument::Tensor(tensor) if tensor.shape() == shape => {
-            (*tensor).lying().map(Argument::Array)
+            (*tensor).lying().map(|parts| match parts {
+                [array] => Argument::Array(array),
+                parts => {
+                    Argument::Nested(Form::Complex, parts.iter().map(Argument::Array).collect())
+                }
+            })
         }
         Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) => None,
     }

@@ -7,6 +7,7 @@ mod arithmetic;
 mod assemble;
 mod machine;
 mod meaning;
+mod model;
 mod primitives;
 mod programs;
 

@@ -1,34 +1,25 @@
 //! The entries of primitives, on the model, against the host's primitives.
 
-use std::collections::HashMap;
-
 use porcini_core::backend::cuda::{
-    AlongColumns, ProductCode, ProductParts, ProductSize, Step, Target, Work, lower_step, run_steps,
+    AlongColumns, ProductCode, ProductParts, ProductSize, Step, Target, Work,
 };
 use porcini_core::backend::isa::Isa;
-use porcini_core::backend::primitive::{MemoryArray, PrimitiveCall};
 use porcini_core::ir::op::ReduceOp;
 use porcini_core::ir::primitive::{
     Along, Factor, Lines, Order, Part, Primitive, Product, Sorting, Turned,
 };
-use porcini_core::ir::scalar::quiet_nan;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Result, Scalar, Session};
 
-use super::machine::{Memory, Program};
+use super::model::{Model, visible};
 use super::programs::Random;
-
-/// Bytes of which a block of memory has a whole number.
-const GRAIN: usize = 64;
-/// What lies between blocks.
-const GAP: u8 = 0x55;
 
 const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 
 /// All steps.
 pub(super) fn steps() -> Vec<Step> {
     let mut steps = vec![Step::CountTrue, Step::PlaceTrue(DType::U32), Step::PlaceTrue(DType::U64)];
-    steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows, Step::LookedUp]);
+    steps.extend([Step::CountedElements, Step::Rows, Step::WithinRows, Step::LookedUp, Step::Sent]);
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Picked));
     steps.extend([DType::U8, DType::U16, DType::U32, DType::U64].map(Step::Turned));
     for dtype in [DType::U8, DType::U16, DType::U32, DType::U64] {
@@ -98,120 +89,6 @@ fn products() -> impl Iterator<Item = ProductCode> {
         let is_batch = i % 7 == 3;
         ProductCode { dtype, turned, conjugate, aligned, parts, size, is_batch }
     })
-}
-
-/// A GPU's memory and code.
-struct Model {
-    memory: Memory,
-    ends: Vec<usize>,
-    programs: HashMap<Step, Program>,
-    target: Target,
-    processors: u64,
-}
-
-impl Model {
-    fn new() -> Self {
-        Self::of(Target::SM_75)
-    }
-
-    fn of(target: Target) -> Self {
-        // No array lies at address 0.
-        let memory = Memory(vec![GAP; GRAIN]);
-        Self { memory, ends: Vec::new(), programs: HashMap::new(), target, processors: 1 }
-    }
-
-    /// Forgets all arrays.
-    fn clear(&mut self) {
-        self.memory.0.truncate(GRAIN);
-        self.ends.clear();
-    }
-
-    fn array(&mut self, dtype: DType, lanes: &[u64], random: &mut Random) -> MemoryArray {
-        let bytes = dtype.bytes();
-        let address = self.room((lanes.len() * bytes) as u64).expect("memory grows");
-        for (&lane, at) in lanes.iter().zip((address..).step_by(bytes)) {
-            self.memory.write(at, bytes, lane);
-        }
-        // What follows the last lane in its block is anything.
-        let end = usize::try_from(address).expect("a small address") + lanes.len() * bytes;
-        for byte in end..end.next_multiple_of(GRAIN) {
-            self.memory.write(byte as u64, 1, random.bits(DType::U8));
-        }
-        MemoryArray { address, size: lanes.len() as u64, dtype }
-    }
-
-    /// What a primitive makes of `lanes`, in the bits of `result`.
-    fn lanes_of(
-        &mut self,
-        primitive: Primitive,
-        operands: &[(DType, &[u64])],
-        result: (DType, usize),
-        random: &mut Random,
-    ) -> Vec<u64> {
-        let [lanes, _] = self.results_of(primitive, operands, (result, false), random);
-        lanes
-    }
-
-    /// What a primitive makes of `lanes`, and the imaginary part if it is the real one of a product and both are wanted.
-    fn results_of(
-        &mut self,
-        primitive: Primitive,
-        operands: &[(DType, &[u64])],
-        ((result, n), has_imag): ((DType, usize), bool),
-        random: &mut Random,
-    ) -> [Vec<u64>; 2] {
-        self.clear();
-        let operands = operands.iter().map(|&(dtype, lanes)| self.array(dtype, lanes, random));
-        let operands = operands.collect();
-        let imag = has_imag.then(|| self.array(result, &vec![0; n], random));
-        let result = self.array(result, &vec![0; n], random);
-        let call = PrimitiveCall { primitive, operands, result, imag, lane_base: 0 };
-        assert!(
-            run_steps(self, &call).expect("the model does not fail"),
-            "no code for {primitive:?}"
-        );
-        for &end in &self.ends {
-            assert!(self.memory.0[end..end + GRAIN].iter().all(|&byte| byte == GAP), "{call:?}");
-        }
-        let bytes = result.dtype.bytes();
-        [Some(result), imag].map(|array| {
-            let places = array.into_iter().flat_map(|it| (it.address..).step_by(bytes).take(n));
-            places.map(|at| visible(result.dtype, self.memory.read(at, bytes))).collect()
-        })
-    }
-}
-
-impl Work for Model {
-    fn room(&mut self, bytes: u64) -> Result<u64> {
-        let address = self.memory.0.len();
-        let bytes = usize::try_from(bytes).expect("a small array").next_multiple_of(GRAIN);
-        self.memory.0.resize(address + bytes, 0xaa);
-        self.ends.push(address + bytes);
-        self.memory.0.resize(address + bytes + GRAIN, GAP);
-        Ok(address as u64)
-    }
-
-    fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
-        let target = self.target;
-        let parse = || Program::parse(&lower_step(step, target, step.name()), &[("params", 0)]);
-        let program = self.programs.entry(step).or_insert_with(parse);
-        let params: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        let order: Vec<u64> = (0..blocks).collect();
-        program.launch(&params, &mut self.memory, &order, step.threads().into());
-        Ok(())
-    }
-
-    fn processors(&self) -> u64 {
-        self.processors
-    }
-}
-
-/// The bits of a lane, those of every NaN being the same.
-fn visible(dtype: DType, bits: u64) -> u64 {
-    match dtype.decode(bits) {
-        Scalar::Float(value) if value.is_nan() => quiet_nan(dtype),
-        _ => bits,
-    }
 }
 
 /// What the host makes of the lanes.
@@ -453,9 +330,25 @@ fn half_floats_are_looked_up() {
         let got = (result.address..).step_by(2).take(n).map(|at| model.memory.read(at, 2));
         let want = lanes.iter().map(|&lane| table[usize::try_from(lane).expect("16 bits")]);
         assert!(got.eq(want), "{n} lanes by {blocks} blocks");
-        for &end in &model.ends {
-            assert!(model.memory.0[end..end + GRAIN].iter().all(|&byte| byte == GAP), "{n}");
-        }
+        model.check_gaps(&n);
+    }
+}
+
+#[test]
+fn a_few_bytes_are_sent_with_a_sign_behind_them() {
+    let (mut model, mut random) = (Model::new(), Random::new(7090));
+    for n in [1, 2, 4, 8, 31, 33, 255, 256] {
+        model.clear();
+        let bytes: Vec<u64> = (0..n).map(|_| random.bits(DType::U8)).collect();
+        let source = model.array(DType::U8, &bytes, &mut random);
+        let target = model.array(DType::U8, &vec![0; n], &mut random);
+        let sign = model.array(DType::U64, &[0], &mut random);
+        let words = [source.size, source.address, target.address, sign.address, 7 + source.size];
+        model.launch(Step::Sent, 1, &words).expect("the model does not fail");
+        assert_eq!(model.memory.read(sign.address, 8), 7 + source.size);
+        let got = (target.address..).take(n).map(|at| model.memory.read(at, 1));
+        assert!(got.eq(bytes.iter().copied()), "{n} bytes");
+        model.check_gaps(&n);
     }
 }
 

@@ -11,6 +11,7 @@ use porcini_core::spelling::similar;
 use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
+use super::many_arguments;
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
@@ -50,6 +51,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             context.session.finish(&arrays.iter().collect::<Vec<_>>()).or_fault()
         });
     }
+    many_arguments::register_beyond(registry.engine, &["flush"], MOST_ARGUMENTS);
     registry.doc(
         "engine_stats",
         "()",

@@ -9,6 +9,7 @@ use porcini_core::memory::process_heap;
 use rhai::Dynamic;
 
 use super::derivatives::with_letter;
+use super::many_arguments;
 use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::fault::{Fault, IntoFault, Result, Stop, fault, fault_with_hint, stop};
@@ -110,6 +111,7 @@ fn evaluation(registry: &mut Registry<'_>) {
             registry.any(name, arity, |context, _, args| evaluate_values(context, args));
         }
     }
+    many_arguments::register_beyond(registry.engine, &["eval", "cuda_eval"], MOST_ARGUMENTS);
     registry.doc(
         "sync",
         "()",

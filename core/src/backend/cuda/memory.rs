@@ -3,8 +3,11 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::entries::Entries;
 use super::gpu::{Gpu, Stream};
-use super::order::{DOWN, UP, Use};
+use super::order::{DOWN, N_COMPUTE, UP, Use};
+use super::ptx::Step;
+use super::short_reads::ShortReads;
 use super::staging::Staging;
 use crate::backend::{Capacity, Memory};
 use crate::error::Result;
@@ -20,11 +23,12 @@ pub(super) struct GpuMemory {
     gpu: Arc<Gpu>,
     /// Made for the first copy.
     staging: Mutex<Option<Staging>>,
+    short_reads: ShortReads,
 }
 
 impl GpuMemory {
-    pub(super) fn new(gpu: Arc<Gpu>) -> Self {
-        Self { gpu, staging: Mutex::default() }
+    pub(super) fn new(gpu: Arc<Gpu>, steps: Arc<Entries<Step>>) -> Self {
+        Self { short_reads: ShortReads::new(gpu.clone(), steps), gpu, staging: Mutex::default() }
     }
 
     fn with_staging(&self, work: impl FnOnce(&mut Staging) -> Result<()>) -> Result<()> {
@@ -89,6 +93,9 @@ impl Memory for GpuMemory {
         // A short copy of what is under way goes on in its stream, which costs less than a wait of another one.
         let own = if target.len() >= LONG { None } else { self.gpu.stream_of(source) };
         let turn = self.gpu.turn([Use::Read(source)], own.or(Some(DOWN)))?;
+        if own.is_some_and(|own| own < N_COMPUTE) && self.short_reads.take(target.len()) {
+            return self.short_reads.read(turn.stream, source, target);
+        }
         self.with_staging(|staging| staging.read(turn.stream, source, target))
     }
 

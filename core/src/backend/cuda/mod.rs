@@ -16,7 +16,7 @@
 //! | `reports.rs` | the words in which running kernels report, as indices out of bounds |
 //! | `ranges.rs` | some lanes of a launch, whose others run elsewhere |
 //! | `memory.rs` | the memory of a GPU |
-//! | `staging.rs` | pinned memory through which arrays come and go |
+//! | `staging.rs`, `short_reads.rs` | pinned memory through which arrays come and go, and a few bytes at once |
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `primitive.rs` | primitives as launches, one after the other |
 //! | `cublas.rs` | products on tensor cores, for those who ask |
@@ -47,6 +47,7 @@ mod primitive;
 mod ptx;
 mod ranges;
 mod reports;
+mod short_reads;
 mod staging;
 mod toolkit;
 
@@ -153,7 +154,8 @@ impl Cuda {
         let gpu = Arc::new(Gpu::open(number)?);
         let compiler = Arc::new(Compiler::new(gpu.clone(), outside.cache_folder.clone()));
         let shared = Arc::new(Shared::new(gpu.clone(), compiler.clone())?);
-        let (memory, host) = (GpuMemory::new(gpu.clone()), Arc::new(OnHost::new(gpu.clone())));
+        let (memory, host) =
+            (GpuMemory::new(gpu.clone(), shared.steps.clone()), Arc::new(OnHost::new(gpu.clone())));
         let toolkit = outside.toolkit.clone();
         let primitives = Primitives::new(gpu.clone(), shared.steps.clone(), toolkit.clone());
         Ok(Self { gpu, memory, compiler, shared, primitives, host, toolkit })

@@ -146,6 +146,20 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_that_is_used_again_is_listed_once() {
+        let mut table = table();
+        let first = table.intern(number_variable(Kind::Index, DType::F32, 8));
+        for _ in 0..50 {
+            let end = chain(&mut table, first, 1);
+            assert_eq!(table.candidates.len(), 2);
+            table.dec_external(end);
+            table.sweep();
+        }
+        let end = chain(&mut table, first, 1);
+        assert_eq!(table.held_unevaluated(), [first, end]);
+    }
+
+    #[test]
     fn recording_frees_more_than_it_adds() {
         let mut table = table();
         let first = table.intern(number_variable(Kind::Index, DType::F32, 8));

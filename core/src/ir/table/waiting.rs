@@ -99,7 +99,6 @@ impl Table {
         };
         let mut alike: Vec<VarId> = self.candidates.iter().copied().filter(is_alike).collect();
         alike.sort_unstable_by_key(|&id| self.get(id).serial);
-        alike.dedup();
         alike.truncate(usize::try_from(MOST_WORK / own.work.max(1)).unwrap_or(usize::MAX));
         alike
     }

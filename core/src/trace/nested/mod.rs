@@ -17,6 +17,9 @@ mod row;
 mod transform;
 mod vector;
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use self::row::N;
 pub use self::row::{Entries, Form, NestedFunction};
 use super::Recorder;
@@ -47,9 +50,21 @@ pub struct NestedCall {
     n: usize,
 }
 
+/// The rows by name: operators of nested values look for theirs whenever they are recorded.
+static BY_NAME: LazyLock<HashMap<&str, Vec<&NestedFunction>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<_, Vec<_>> = HashMap::new();
+    rows().for_each(|row| by_name.entry(row.name).or_default().push(row));
+    by_name
+});
+
+/// Those of a name.
+pub fn named(name: &str) -> &'static [&'static NestedFunction] {
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
+}
+
 /// The function called `name` for arguments of these forms.
 pub fn find(name: &str, forms: &[Form]) -> Option<NestedCall> {
-    rows().filter(|row| row.name == name).find_map(|function| {
+    named(name).iter().find_map(|&function| {
         let mut n = N;
         let mut pairs = forms.iter().zip(function.parameters);
         let fits = forms.len() == function.parameters.len()
@@ -62,10 +77,9 @@ impl NestedCall {
     /// The call that its name and [`NestedCall::shape`] tell from others.
     pub(crate) fn of_shape(name: &str, shape: &[u64]) -> Option<Self> {
         let &[_, n] = shape else { return None };
-        let calls = rows()
-            .filter(|row| row.name == name)
-            .map(|function| Self { function, n: usize::try_from(n).unwrap_or(N) });
-        calls.into_iter().find(|call| call.shape() == shape)
+        let n = usize::try_from(n).unwrap_or(N);
+        let mut calls = named(name).iter().map(|&function| Self { function, n });
+        calls.find(|call| call.shape() == shape)
     }
 
     /// Whether it makes a complex number of so many complex numbers alone.

@@ -273,6 +273,26 @@ impl Gpu {
         self.poll(|| self.streams.state(stream.number), give_up)
     }
 
+    /// As [`Self::wait_for`] of short work, or until something is there that it leaves for the host: that is known sooner.
+    ///
+    /// # Errors
+    /// `Interrupted`, and the work goes on; a failure of it.
+    pub(in super::super) fn wait_for_sign(
+        &self,
+        stream: Stream,
+        is_there: impl Fn() -> bool,
+    ) -> Result<()> {
+        /// Until then nobody asks the driver.
+        const SOON: Duration = Duration::from_micros(50);
+        let begun = Instant::now();
+        let state = || match is_there() {
+            true => CUresult::CUDA_SUCCESS,
+            false if begun.elapsed() < SOON => CUresult::CUDA_ERROR_NOT_READY,
+            false => self.streams.state(stream.number),
+        };
+        self.poll(state, interrupt::is_requested)
+    }
+
     fn wait_for_all(&self, open: impl Iterator<Item = Ticket>) -> Result<()> {
         self.enter()?;
         self.check_posted()?;

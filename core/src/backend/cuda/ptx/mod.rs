@@ -51,6 +51,7 @@ mod private;
 mod product;
 mod reduce;
 mod scan;
+mod sent;
 mod sharing;
 mod sort;
 mod sort_rows;

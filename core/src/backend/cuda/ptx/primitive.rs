@@ -3,7 +3,7 @@
 
 use super::target::Target;
 use super::writer::{Writer, ptx};
-use super::{along, count, looked_up, place, product, scan, sort, sort_rows, turned};
+use super::{along, count, looked_up, place, product, scan, sent, sort, sort_rows, turned};
 use crate::dtype::DType;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Order;
@@ -49,6 +49,8 @@ pub enum Step {
     Places(DType, bool),
     /// Half floats by a table of all.
     LookedUp,
+    /// A few bytes to the host.
+    Sent,
 }
 
 impl Step {
@@ -72,6 +74,7 @@ impl Step {
             Self::Product(product) => product.threads(),
             Self::Turned(_) => turned::THREADS,
             Self::LookedUp => looked_up::THREADS,
+            Self::Sent => sent::THREADS,
         }
     }
 
@@ -97,6 +100,7 @@ impl Step {
             Self::Turned(_) => "transpose",
             Self::Places(..) => "places_along",
             Self::LookedUp => "looked_up",
+            Self::Sent => "sent",
         }
     }
 }
@@ -134,6 +138,7 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::Turned(dtype) => turned::turned(dtype, name),
         Step::Places(dtype, is_line) => place::places(dtype, is_line, name),
         Step::LookedUp => looked_up::looked_up(name),
+        Step::Sent => sent::sent(name),
         Step::Product(code) => product::product(code, target, name),
     }
 }

@@ -1,0 +1,124 @@
+//! Where blocks come from. Recording takes and gives back millions of small ones, which the C library needs three times
+//! as long for as mimalloc. Large ones stay with the C library: it moves them by their pages where they grow, and gives
+//! them back to the system at once. Where the system limits this process, all are: mimalloc takes addresses ahead.
+#![expect(unsafe_code, reason = "an allocator")]
+
+use std::alloc::{GlobalAlloc as _, Layout, System};
+use std::ptr;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use libmimalloc_sys::{
+    mi_collect, mi_free, mi_malloc, mi_malloc_aligned, mi_option_set, mi_option_t,
+    mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
+};
+
+use crate::backend::limits;
+
+/// Bytes from which on a block is large; the C library maps larger ones by themselves.
+const LARGE: usize = 1 << 17;
+/// What mimalloc aligns blocks to that are no smaller.
+const ALIGNED: usize = 16;
+
+/// `mi_option_arena_eager_commit` of mimalloc.h: whether pages of addresses that are taken ahead may be written at once.
+const ARENA_EAGER_COMMIT: mi_option_t = 4;
+
+/// Whether mimalloc hands out small blocks: one answer for the life of the process, found before the first block.
+static CHOICE: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+const MIMALLOC: u8 = 1;
+const SYSTEM: u8 = 2;
+
+#[inline]
+fn is_small(layout: Layout) -> bool {
+    layout.size() < LARGE && layout.align() < LARGE && has_mimalloc()
+}
+
+#[inline]
+fn has_mimalloc() -> bool {
+    match CHOICE.load(Ordering::Relaxed) {
+        UNKNOWN => choose(),
+        choice => choice == MIMALLOC,
+    }
+}
+
+/// The first block is taken before there are threads.
+#[cold]
+fn choose() -> bool {
+    let choice = if limits::are_set() { SYSTEM } else { MIMALLOC };
+    // Addresses that were taken ahead are no data yet, which a sandbox bounds from its start on.
+    // SAFETY: it sets a number in the allocator, which has taken nothing yet.
+    unsafe { mi_option_set(ARENA_EAGER_COMMIT, 0) };
+    CHOICE.store(choice, Ordering::Relaxed);
+    choice == MIMALLOC
+}
+
+/// Whether a block of this layout needs nothing but its size to be aligned.
+#[inline]
+fn is_plain(layout: Layout) -> bool {
+    layout.align() <= ALIGNED && layout.align() <= layout.size()
+}
+
+/// # Safety
+/// As for [`std::alloc::GlobalAlloc::alloc`].
+#[inline]
+pub(super) unsafe fn alloc(layout: Layout) -> *mut u8 {
+    let block = match (is_small(layout), is_plain(layout)) {
+        // SAFETY: passed on to the caller.
+        (false, _) => return unsafe { System.alloc(layout) },
+        // SAFETY: any size is allowed.
+        (true, true) => unsafe { mi_malloc(layout.size()) },
+        // SAFETY: a layout's alignment is a power of two.
+        (true, false) => unsafe { mi_malloc_aligned(layout.size(), layout.align()) },
+    };
+    block.cast()
+}
+
+/// # Safety
+/// As for [`std::alloc::GlobalAlloc::alloc_zeroed`].
+#[inline]
+pub(super) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
+    let block = match (is_small(layout), is_plain(layout)) {
+        // SAFETY: passed on to the caller.
+        (false, _) => return unsafe { System.alloc_zeroed(layout) },
+        // SAFETY: any size is allowed.
+        (true, true) => unsafe { mi_zalloc(layout.size()) },
+        // SAFETY: a layout's alignment is a power of two.
+        (true, false) => unsafe { mi_zalloc_aligned(layout.size(), layout.align()) },
+    };
+    block.cast()
+}
+
+/// Null also where the new block would not come from where the old one did.
+///
+/// # Safety
+/// As for [`std::alloc::GlobalAlloc::realloc`].
+#[inline]
+pub(super) unsafe fn realloc(block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+    match (is_small(layout), bytes < LARGE) {
+        // SAFETY: the block is mimalloc's, and a layout's alignment a power of two.
+        (true, true) => unsafe { mi_realloc_aligned(block.cast(), bytes, layout.align()) }.cast(),
+        (true, false) => ptr::null_mut(),
+        (false, true) if has_mimalloc() && layout.align() < LARGE => ptr::null_mut(),
+        // SAFETY: passed on to the caller.
+        (false, _) => unsafe { System.realloc(block, layout, bytes) },
+    }
+}
+
+/// # Safety
+/// As for [`std::alloc::GlobalAlloc::dealloc`].
+#[inline]
+pub(super) unsafe fn dealloc(block: *mut u8, layout: Layout) {
+    if is_small(layout) {
+        // SAFETY: the block is mimalloc's.
+        unsafe { mi_free(block.cast()) }
+    } else {
+        // SAFETY: the block is the C library's; the rest is passed on to the caller.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Gives the system back what no small block needs.
+pub(super) fn collect() {
+    // SAFETY: it looks at this thread's blocks and at those of threads that ended.
+    unsafe { mi_collect(true) };
+}
