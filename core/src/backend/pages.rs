@@ -5,7 +5,6 @@
 //! page never reaches beyond its block, so nothing is resident that was not asked for.
 #![expect(unsafe_code, reason = "blocks are mapped and unmapped by address")]
 
-use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
@@ -69,20 +68,6 @@ pub(crate) fn ask_for_huge(block: *mut u8, bytes: usize) {
         let start = unsafe { block.add(before) };
         // SAFETY: as above. A system without huge pages refuses.
         let _ = unsafe { madvise(start.cast(), length, Advice::LinuxHugepage) };
-    }
-}
-
-/// Makes those pages resident that lie wholly in a block.
-pub(crate) fn make_resident(block: &mut [MaybeUninit<u8>]) {
-    let page = rustix::param::page_size();
-    let start = block.as_mut_ptr();
-    let before = start.addr().next_multiple_of(page) - start.addr();
-    let length = block.len().saturating_sub(before) / page * page;
-    if length > 0 {
-        // SAFETY: the range lies in the block.
-        let start = unsafe { start.add(before) };
-        // SAFETY: as above; the advice does not change what it holds. An older system refuses.
-        let _ = unsafe { madvise(start.cast(), length, Advice::LinuxPopulateWrite) };
     }
 }
 

@@ -21,7 +21,8 @@ use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
 /// Variables beyond which an evaluation is planned anyway.
-const MOST_MET: usize = 1 << 10;
+const MOST_MET: usize = 1 << 15;
+const _: () = assert!(MOST_MET <= u16::MAX as usize, "operands are numbers of 16 bits");
 /// Forms, instructions and bindings of the plans that are kept.
 const MOST_KEPT: usize = 1 << 20;
 /// Hashes of forms that were met once.
@@ -166,6 +167,9 @@ impl Cones {
         let insts = plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
         let held = plan.steps.iter().map(|step| step.held().count()).sum::<usize>();
         let size = self.forms.len() + insts + held;
+        if size > MOST_KEPT / 8 {
+            return;
+        }
         if self.n_kept + size > MOST_KEPT {
             self.known.clear();
             self.n_kept = 0;

@@ -2,8 +2,9 @@
 //! ends where the system has none left. So a script is stopped before.
 //!
 //! Programs install [`Heap`] as their allocator. Small blocks are mimalloc's, large ones the C library's, see
-//! `blocks.rs`. It has a reserve for when the system refuses, and counts what a thread takes: where the system limits this process, a script must leave room for copies of all that it has, since
-//! nobody can stop it while it copies. Arrays are no part of this: they are refused, and never copied.
+//! `blocks.rs`. It has a reserve for when the system refuses, and counts what a thread takes: where the system limits
+//! this process, a script must leave room for copies of all that it has, since nobody can stop it while it copies.
+//! Arrays are no part of this: they are refused, and never copied.
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -218,14 +219,6 @@ pub fn zeroed(n: usize) -> Option<Vec<u8>> {
     let block = unsafe { std::alloc::alloc_zeroed(layout) };
     // SAFETY: a block of the process's allocator with that many bytes, all of them 0.
     (!block.is_null()).then(|| unsafe { Vec::from_raw_parts(block, n, n) })
-}
-
-/// Makes the pages of a block that is about to be used resident at once: touched one by one, each is a fault.
-pub fn make_resident(block: &mut Vec<u8>) {
-    #[cfg(target_os = "linux")]
-    pages::make_resident(block.spare_capacity_mut());
-    #[cfg(not(target_os = "linux"))]
-    let _ = block;
 }
 
 /// What this thread took, which another one has from now on: it counts it by [`receive`].

@@ -221,7 +221,12 @@ fn map_parts(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Option<Result
         Argument::Tensor(_) => false,
     };
     let is_number = matches!(form, Form::Complex | Form::Quaternion) && dtype != DType::Mask;
-    let is_linear = || named(op).is_empty() && meaning(op) == Parts::Linear;
+    // Rows of numbers of several parts with real ones say what becomes of the other parts.
+    let has_row = || match args.iter().all(|arg| arg.is_nested()) {
+        true => find(op, &forms(args)).is_some(),
+        false => !named(op).is_empty(),
+    };
+    let is_linear = || meaning(op) == Parts::Linear && !has_row();
     if !is_number || !args.iter().all(is_of_parts) || !is_linear() {
         return None;
     }

@@ -11,7 +11,6 @@ use porcini_core::spelling::similar;
 use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
-use super::many_arguments;
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
@@ -41,6 +40,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
     );
+    registry.doc_form("flush", "([x, y, ..])", "A list may have any number of values.");
     registry.any("flush", 0, |context, _, _| {
         context.eval_all()?;
         context.session.sync().or_fault()
@@ -51,7 +51,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             context.session.finish(&arrays.iter().collect::<Vec<_>>()).or_fault()
         });
     }
-    many_arguments::register_beyond(registry.engine, &["flush"], MOST_ARGUMENTS);
     registry.doc(
         "engine_stats",
         "()",

@@ -1,20 +1,10 @@
-//! Functions of many arguments, as functions of scripts that make a list of them.
+//! Constructors of many arguments, as functions of scripts that make a list of them.
 //!
 //! Of a function that takes any types Rhai tries every combination of "this type" and "any type": 9 ms for 16
 //! arguments, at each call. Functions of scripts it finds by name and number of arguments.
 
 use crate::diagnose::diagnosis::LISTED;
 use rhai::{Engine, Module, Scope};
-
-/// The most arguments of those that take any number of values.
-pub(super) const MOST: usize = 32;
-
-/// Makes functions that take up to so many values, or a list, take more.
-pub(super) fn register_beyond(engine: &mut Engine, names: &[&str], few: usize) {
-    let arities = || few + 1..=MOST;
-    let all = names.iter().flat_map(|name| arities().map(|arity| (name.to_string(), arity)));
-    register(engine, &all.collect::<Vec<_>>());
-}
 
 /// Up to so many arguments Rhai finds a function in a microsecond.
 pub(super) const FEW: usize = 4;

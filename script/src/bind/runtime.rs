@@ -9,7 +9,6 @@ use porcini_core::memory::process_heap;
 use rhai::Dynamic;
 
 use super::derivatives::with_letter;
-use super::many_arguments;
 use super::memory::evaluate_values;
 use super::registry::Registry;
 use crate::fault::{Fault, IntoFault, Result, Stop, fault, fault_with_hint, stop};
@@ -104,6 +103,7 @@ fn evaluation(registry: &mut Registry<'_>) {
          at the next read, or by sync(): within try { } as well.\n\n\
          >> a = FloatC([1, 2]) + 1; eval(a); kernel_history().len()\n1",
     );
+    registry.doc_form("eval", "([a, b, ..])", "A list may have any number of arrays.");
     registry.alias("cuda_eval", "eval");
     for name in ["eval", "cuda_eval"] {
         registry.any(name, 0, |context, _, _| context.eval_all());
@@ -111,7 +111,6 @@ fn evaluation(registry: &mut Registry<'_>) {
             registry.any(name, arity, |context, _, args| evaluate_values(context, args));
         }
     }
-    many_arguments::register_beyond(registry.engine, &["eval", "cuda_eval"], MOST_ARGUMENTS);
     registry.doc(
         "sync",
         "()",

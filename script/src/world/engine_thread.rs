@@ -29,10 +29,6 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     process_heap::share();
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
-        let work = || {
-            let _last = warm_up();
-            work()
-        };
         let thread = builder.spawn_scoped(scope, work);
         let thread = thread.expect("internal error: the system refuses the engine thread");
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -48,17 +44,5 @@ pub fn start_engine_thread(
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
     process_heap::share();
     let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
-    builder.spawn(|| {
-        let _last = warm_up();
-        work();
-    })
-}
-
-/// The C library's memory of a thread grows page by page, a call of the system and a fault each: what starting an
-/// interpreter needs is asked for in large pieces. While the last one is kept, the others are not given back.
-fn warm_up() -> Vec<u8> {
-    let mut pieces = [(); 14].map(|()| Vec::with_capacity(100 << 10));
-    let last = Vec::with_capacity(1 << 10);
-    pieces.iter_mut().for_each(process_heap::make_resident);
-    last
+    builder.spawn(work)
 }

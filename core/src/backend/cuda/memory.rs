@@ -93,8 +93,10 @@ impl Memory for GpuMemory {
         // A short copy of what is under way goes on in its stream, which costs less than a wait of another one.
         let own = if target.len() >= LONG { None } else { self.gpu.stream_of(source) };
         let turn = self.gpu.turn([Use::Read(source)], own.or(Some(DOWN)))?;
-        if own.is_some_and(|own| own < N_COMPUTE) && self.short_reads.take(target.len()) {
-            return self.short_reads.read(turn.stream, source, target);
+        if own.is_some_and(|own| own < N_COMPUTE)
+            && let Some(entry) = self.short_reads.entry(target.len())
+        {
+            return self.short_reads.read(entry, &turn, source, target);
         }
         self.with_staging(|staging| staging.read(turn.stream, source, target))
     }

@@ -153,6 +153,11 @@ impl Order {
         open.map(move |stream| Ticket { stream, time: last[stream] })
     }
 
+    /// The last work that a stream was given.
+    pub(super) fn last(&self, stream: usize) -> Ticket {
+        Ticket { stream, time: self.given[stream] }
+    }
+
     /// Work is done, and all before in its stream.
     pub(super) fn is_done(&mut self, ticket: Ticket) {
         let done = &mut self.done[ticket.stream];

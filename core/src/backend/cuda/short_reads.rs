@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::entries::Entries;
-use super::gpu::{Gpu, Grid, Mapped, Stream};
+use super::gpu::{Function, Gpu, Grid, Mapped, Turn};
 use super::ptx::Step;
 use crate::error::Result;
 
@@ -38,33 +38,41 @@ impl ShortReads {
         Self { gpu, steps, n_reads: AtomicU32::new(0), room: Mutex::default() }
     }
 
-    /// Whether so many bytes are better read here.
-    pub(super) fn take(&self, bytes: usize) -> bool {
-        (1..=MOST_BYTES).contains(&bytes) && self.n_reads.fetch_add(1, Ordering::Relaxed) >= FEW
+    /// The kernel, if so many bytes are better read by it.
+    pub(super) fn entry(&self, bytes: usize) -> Option<Function> {
+        let is_short = (1..=MOST_BYTES).contains(&bytes);
+        if !is_short || self.n_reads.fetch_add(1, Ordering::Relaxed) < FEW {
+            return None;
+        }
+        self.steps.step(Step::Sent).ok()
     }
 
-    /// Reads bytes, behind what the stream was given.
+    /// Reads bytes, behind what the stream of a turn was given.
     ///
     /// # Errors
     /// `Interrupted`, a failure of the device.
-    pub(super) fn read(&self, stream: Stream, source: u64, target: &mut [u8]) -> Result<()> {
-        let entry = self.steps.step(Step::Sent)?;
+    pub(super) fn read(
+        &self,
+        entry: Function,
+        turn: &Turn<'_>,
+        source: u64,
+        target: &mut [u8],
+    ) -> Result<()> {
         let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
         let Room { words, number, left } = &mut *room;
         *number += 1;
         let own = match words.take() {
             Some(words) => words,
-            None => self.gpu.mapped(1 + MOST_BYTES / 8)?,
+            None => self.new_words()?,
         };
-        own.set(0, 0);
-        let n = target.len() as u64;
-        let params = [n, source, own.address + 8, own.address, *number];
-        self.gpu.launch(stream, entry, Grid::of(1, Step::Sent.threads()), &params)?;
+        let params = [target.len() as u64, source, own.address + 8, own.address, *number];
+        self.gpu.launch(turn.stream, entry, Grid::of(1, Step::Sent.threads()), &params)?;
         let is_there = || own.get(0) == Some(*number);
-        if let Err(error) = self.gpu.wait_for_sign(stream, is_there) {
+        if let Err(error) = self.gpu.wait_for_sign(turn.stream, is_there) {
             left.push(own);
             return Err(error);
         }
+        turn.is_done();
         // What was written before the number is there as well.
         fence(Ordering::Acquire);
         for (i, piece) in (1..).zip(target.chunks_mut(8)) {
@@ -72,6 +80,13 @@ impl ShortReads {
             piece.copy_from_slice(&word[..piece.len()]);
         }
         *words = Some(own);
-        Ok(())
+        // Of a device that was lost meanwhile no word is read.
+        self.gpu.enter()
+    }
+
+    fn new_words(&self) -> Result<Mapped> {
+        let words = self.gpu.mapped(1 + MOST_BYTES / 8)?;
+        words.set(0, 0);
+        Ok(words)
     }
 }

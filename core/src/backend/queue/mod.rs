@@ -117,19 +117,22 @@ impl Line {
         buffers.map(|(&address, &writes)| blocks.a_use(address, writes)).collect()
     }
 
-    fn wait_to_read(&self, address: u64) -> Result<()> {
+    /// Waits until blocks can be touched. Where nothing is under way nobody looks for them, and they are none.
+    fn wait_unless_idle(&self, uses: impl FnOnce() -> Vec<Use>) -> Result<Vec<Use>> {
         if self.workers.are_idle() {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        self.workers.wait_for(&[self.a_use(address, false)])
+        let uses = uses();
+        self.workers.wait_for(&uses)?;
+        Ok(uses)
+    }
+
+    fn wait_to_read(&self, address: u64) -> Result<()> {
+        self.wait_unless_idle(|| vec![self.a_use(address, false)]).map(drop)
     }
 
     fn wait_to_write(&self, address: u64) -> Result<()> {
-        if self.workers.are_idle() {
-            return Ok(());
-        }
-        let uses = [self.a_use(address, true)];
-        self.workers.wait_for(&uses)?;
+        let uses = self.wait_unless_idle(|| vec![self.a_use(address, true)])?;
         self.workers.mend(&uses);
         Ok(())
     }
@@ -166,11 +169,8 @@ impl Backend for Queue {
             let written = [Some(call.result), call.imag].into_iter().flatten();
             read.chain(written.map(|array| a_use(&array, true))).collect::<Vec<_>>()
         };
-        if !self.line.workers.are_idle() {
-            let uses: Vec<Use> = calls.iter().flat_map(uses).collect();
-            self.line.workers.wait_for(&uses)?;
-            self.line.workers.mend(&uses);
-        }
+        let uses = self.line.wait_unless_idle(|| calls.iter().flat_map(uses).collect())?;
+        self.line.workers.mend(&uses);
         // Room may be a block that a launch under way still reads.
         self.device.run_primitives(calls, &|bytes| {
             let block = room(bytes)?;

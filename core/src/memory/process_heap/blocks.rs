@@ -1,6 +1,6 @@
-//! Where blocks come from. Recording takes and gives back millions of small ones, which the C library needs three times
-//! as long for as mimalloc. Large ones stay with the C library: it moves them by their pages where they grow, and gives
-//! them back to the system at once. Where the system limits this process, all are: mimalloc takes addresses ahead.
+//! Where blocks come from. Recording takes and gives back millions of small ones, for which the C library needs up to
+//! three times as long as mimalloc. Large ones stay with the C library, which moves them by their pages where they grow.
+//! Where the system limits this process all blocks are the C library's, since mimalloc takes addresses ahead.
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc as _, Layout, System};
@@ -22,7 +22,7 @@ const ALIGNED: usize = 16;
 /// `mi_option_arena_eager_commit` of mimalloc.h: whether pages of addresses that are taken ahead may be written at once.
 const ARENA_EAGER_COMMIT: mi_option_t = 4;
 
-/// Whether mimalloc hands out small blocks: one answer for the life of the process, found before the first block.
+/// Whether mimalloc hands out small blocks: one answer for the life of the process, found before the first of them.
 static CHOICE: AtomicU8 = AtomicU8::new(UNKNOWN);
 const UNKNOWN: u8 = 0;
 const MIMALLOC: u8 = 1;
@@ -41,15 +41,15 @@ fn has_mimalloc() -> bool {
     }
 }
 
-/// The first block is taken before there are threads.
+/// Limits may change while several threads ask: the first answer counts.
 #[cold]
 fn choose() -> bool {
     let choice = if limits::are_set() { SYSTEM } else { MIMALLOC };
     // Addresses that were taken ahead are no data yet, which a sandbox bounds from its start on.
     // SAFETY: it sets a number in the allocator, which has taken nothing yet.
     unsafe { mi_option_set(ARENA_EAGER_COMMIT, 0) };
-    CHOICE.store(choice, Ordering::Relaxed);
-    choice == MIMALLOC
+    let known = CHOICE.compare_exchange(UNKNOWN, choice, Ordering::Relaxed, Ordering::Relaxed);
+    known.map_or_else(|known| known, |_| choice) == MIMALLOC
 }
 
 /// Whether a block of this layout needs nothing but its size to be aligned.
@@ -117,7 +117,7 @@ pub(super) unsafe fn dealloc(block: *mut u8, layout: Layout) {
     }
 }
 
-/// Gives the system back what no small block needs.
+/// Gives the system back what no small block of this thread needs, nor of threads that ended.
 pub(super) fn collect() {
     // SAFETY: it looks at this thread's blocks and at those of threads that ended.
     unsafe { mi_collect(true) };

@@ -84,6 +84,8 @@ pub(in super::super) struct Turn<'g> {
     gpu: &'g Gpu,
     pub(in super::super) stream: Stream,
     uses: SmallVec<[Use; 8]>,
+    /// The last work that the stream was given before.
+    before: Ticket,
     /// Whether it comes behind all before, and before all behind.
     is_alone: bool,
     ended: Option<Ticket>,
@@ -105,8 +107,9 @@ impl Gpu {
             drop(order);
             return self.turn_alone();
         };
+        let (before, stream) = (order.last(number), self.stream(number));
         self.have_wait(number, waits)?;
-        Ok(Turn { gpu: self, stream: self.stream(number), uses, is_alone: false, ended: None })
+        Ok(Turn { gpu: self, stream, uses, before, is_alone: false, ended: None })
     }
 
     /// A turn for work that uses any blocks.
@@ -118,8 +121,8 @@ impl Gpu {
         self.check_posted()?;
         let waits = order.begin_alone();
         self.have_wait(0, waits)?;
-        let uses = SmallVec::new();
-        Ok(Turn { gpu: self, stream: self.stream(0), uses, is_alone: true, ended: None })
+        let (before, uses) = (order.last(0), SmallVec::new());
+        Ok(Turn { gpu: self, stream: self.stream(0), uses, before, is_alone: true, ended: None })
     }
 
     /// Leaves a launch that comes behind all before to the thread that gives launches to the driver; else gives it back.
@@ -354,6 +357,11 @@ impl Turn<'_> {
         // What is no known block has no other user.
         let waits = order.join(self.stream.number, &[one]).unwrap_or_default();
         self.gpu.have_wait(self.stream.number, waits)
+    }
+
+    /// What it was given came behind all that its stream was given before, and is done.
+    pub(in super::super) fn is_done(&self) {
+        self.gpu.streams.order().is_done(self.before);
     }
 
     /// Ends the turn; when it is in the order.

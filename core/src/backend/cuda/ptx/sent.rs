@@ -24,10 +24,10 @@ pub(super) fn sent(name: &str) -> String {
     ptx!(w, "add.u64 {target}, {target}, {thread}");
     ptx!(w, "ld.global.u8 {byte}, [{source}]");
     ptx!(w, "st.global.u8 [{target}], {byte}");
-    ptx!(w, "membar.sys");
     w.put_label(done);
     ptx!(w, "bar.sync 0");
     ptx!(w, "@{other} bra {end}");
+    ptx!(w, "membar.sys");
     ptx!(w, "st.volatile.global.u64 [{sign}], {number}");
     w.put_label(end);
     w.finish(name, &[params(5)])
