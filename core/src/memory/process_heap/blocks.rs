@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc as _, Layout, System};
+use std::ffi::c_long;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -21,6 +22,10 @@ const ALIGNED: usize = 16;
 
 /// `mi_option_arena_eager_commit` of mimalloc.h: whether pages of addresses that are taken ahead may be written at once.
 const ARENA_EAGER_COMMIT: mi_option_t = 4;
+/// `mi_option_purge_delay`: milliseconds after which the system gets pages back that nobody uses.
+const PURGE_DELAY: mi_option_t = 15;
+/// Longer than a start takes, or a turn of a script's loop: pages that come back are a fault each.
+const PURGED_AFTER: c_long = 1000;
 
 /// Whether mimalloc hands out small blocks: one answer for the life of the process, found before the first of them.
 static CHOICE: AtomicU8 = AtomicU8::new(UNKNOWN);
@@ -48,6 +53,8 @@ fn choose() -> bool {
     // Addresses that were taken ahead are no data yet, which a sandbox bounds from its start on.
     // SAFETY: it sets a number in the allocator, which has taken nothing yet.
     unsafe { mi_option_set(ARENA_EAGER_COMMIT, 0) };
+    // SAFETY: as above.
+    unsafe { mi_option_set(PURGE_DELAY, PURGED_AFTER) };
     let known = CHOICE.compare_exchange(UNKNOWN, choice, Ordering::Relaxed, Ordering::Relaxed);
     known.map_or_else(|known| known, |_| choice) == MIMALLOC
 }
