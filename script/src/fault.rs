@@ -157,7 +157,7 @@ pub(crate) fn under_name(mut error: Box<EvalAltResult>, name: &str) -> Box<EvalA
 }
 
 /// The message with the name in front; `None` if it has it.
-fn renamed(message: &str, name: &str) -> Option<String> {
+pub(crate) fn renamed(message: &str, name: &str) -> Option<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':');
     let starts = message
         .strip_prefix(name)

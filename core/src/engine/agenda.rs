@@ -1,11 +1,11 @@
-//! What is done next: operations by operator and signature, those of the lowest mean depth first (S28).
+//! What was pushed and what became of it: operations by operator and signature, those of the lowest mean depth first,
+//! those with effects in the order of pushing (S28).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
-/// Operations are numbered in the order in which they were pushed.
-type Number = u64;
+use super::order::{Number, Order};
 
 /// The result of an operation, to come: it is done only while somebody holds one.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub trait Doer<P, O, E> {
         None
     }
 
-    /// Whether operations are done that nobody holds: they have effects.
+    /// Whether operations have effects: they are done though nobody holds them, and in the order of pushing.
     fn has_effects(&self, operator: &P) -> bool;
 }
 
@@ -92,6 +92,8 @@ pub struct Agenda<P, O, E> {
     /// Nobody else's.
     home: Arc<()>,
     operations: HashMap<Number, Operation<P, O, E>>,
+    /// Those with effects that wait.
+    effects: BTreeSet<Number>,
     /// How many there were when those were last dropped that nobody can see.
     n_kept: usize,
     n_waiting: usize,
@@ -112,6 +114,7 @@ struct Operation<P, O, E> {
     line: u32,
     depth: u64,
     alive: Weak<()>,
+    has_effects: bool,
     state: State<O, E>,
     /// Where it has failed: the operation whose failure that is.
     cause: Number,
@@ -125,11 +128,11 @@ enum Source<O> {
 
 impl<P, O, E> Default for Agenda<P, O, E> {
     fn default() -> Self {
-        let (home, operations) = (Arc::new(()), HashMap::new());
         Self {
             next: 0,
-            home,
-            operations,
+            home: Arc::new(()),
+            operations: HashMap::new(),
+            effects: BTreeSet::new(),
             n_kept: 0,
             n_waiting: 0,
             rows: Vec::new(),
@@ -137,13 +140,6 @@ impl<P, O, E> Default for Agenda<P, O, E> {
             failures: BTreeMap::new(),
         }
     }
-}
-
-/// Ready operations of one operator and signature.
-#[derive(Default)]
-struct Group {
-    numbers: BTreeSet<Number>,
-    depths: u64,
 }
 
 impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
@@ -161,7 +157,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         doer: &dyn Doer<P, O, E>,
     ) -> Handle {
         if self.operations.len() > 2 * self.n_kept + FEW {
-            self.sweep(doer);
+            self.sweep();
         }
         let alive = Arc::new(());
         let number = self.next;
@@ -176,10 +172,20 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             }
         });
         let inputs = inputs.collect();
-        let state = State::Pending;
-        let held = Arc::downgrade(&alive);
-        let operation =
-            Operation { operator, inputs, line, depth, alive: held, state, cause: number };
+        let has_effects = doer.has_effects(&operator);
+        if has_effects {
+            self.effects.insert(number);
+        }
+        let operation = Operation {
+            operator,
+            inputs,
+            line,
+            depth,
+            alive: Arc::downgrade(&alive),
+            has_effects,
+            state: State::Pending,
+            cause: number,
+        };
         self.operations.insert(number, operation);
         self.n_waiting += 1;
         Handle { number, alive, home: self.home.clone() }
@@ -212,7 +218,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     }
 
     /// Does what the handles need, or all that somebody holds or that has effects; of one signature at most `most` at a
-    /// time.
+    /// time. Operations with effects are done as they were pushed: before one of them all that were pushed earlier.
     ///
     /// # Errors
     /// What the doer stops with. Failures of operations are their states.
@@ -223,18 +229,18 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         doer: &mut dyn Doer<P, O, E>,
     ) -> Result<(), E> {
         if wanted.is_none() {
-            self.sweep(doer);
+            self.sweep();
         }
         let roots: Vec<Number> = match wanted {
             Some(handles) => handles.iter().map(|handle| handle.number).collect(),
             None => self.operations.keys().copied().collect(),
         };
-        let mut run = Run::default();
-        let mut ready = self.plan(&roots, &mut run);
+        let mut order = Order::default();
+        let mut ready = self.plan(roots, &mut order);
         ready.sort_unstable();
-        let mut result = self.enter(ready, &mut run, doer);
+        let mut result = self.enter(ready, &mut order, doer);
         while result.is_ok()
-            && let Some(((operator, signature), numbers)) = run.take(most)
+            && let Some(((operator, signature), numbers)) = order.take(most)
         {
             let members: Vec<Member<O>> =
                 numbers.iter().filter_map(|&number| self.member(number).ok()).collect();
@@ -243,38 +249,40 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             let mut ready = Vec::new();
             for (number, result) in numbers.into_iter().zip(results) {
                 self.settle(number, result);
-                ready.extend(run.done(number));
+                ready.extend(order.done(number));
             }
             result = doer.stops().map_or(Ok(()), Err);
             if result.is_ok() {
-                result = self.enter(ready, &mut run, doer);
+                result = self.enter(ready, &mut order, doer);
             }
         }
         if wanted.is_none() || self.operations.len() > 2 * self.n_kept + FEW {
-            self.sweep(doer);
+            self.sweep();
         }
         result
     }
 
-    /// Finds what roots need; the operations of it that wait for no other.
-    fn plan(&self, roots: &[Number], run: &mut Run<P>) -> Vec<Number> {
-        let mut open = roots.to_vec();
+    /// Finds what roots need, and operations with effects before them; those of it that wait for no result.
+    fn plan(&self, roots: Vec<Number>, order: &mut Order<P>) -> Vec<Number> {
+        let mut open = roots;
         let mut ready = Vec::new();
+        // Before which number those with effects are planned.
+        let mut reached = 0;
         while let Some(number) = open.pop() {
-            let Some(operation) = self.pending(number) else { continue };
-            if run.n_before.contains_key(&number) {
+            let Some(operation) = self.pending(number).filter(|_| !order.has(number)) else {
                 continue;
+            };
+            if operation.has_effects && number > reached {
+                open.extend(self.effects.range(reached..number));
+                reached = number;
             }
             let before: HashSet<Number> =
                 operation.sources().filter(|&before| self.pending(before).is_some()).collect();
-            run.n_before.insert(number, before.len());
             if before.is_empty() {
                 ready.push(number);
             }
-            for before in before {
-                run.after.entry(before).or_default().push(number);
-                open.push(before);
-            }
+            open.extend(&before);
+            order.add(number, operation.has_effects, before.into_iter());
         }
         ready
     }
@@ -283,7 +291,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     fn enter(
         &mut self,
         mut ready: Vec<Number>,
-        run: &mut Run<P>,
+        order: &mut Order<P>,
         doer: &mut dyn Doer<P, O, E>,
     ) -> Result<(), E> {
         ready.reverse();
@@ -293,17 +301,13 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             let signature =
                 self.member(number).and_then(|member| doer.signature(&operator, &member));
             match signature {
-                Ok(signature) => {
-                    let group = run.groups.entry((operator, signature)).or_default();
-                    group.numbers.insert(number);
-                    group.depths += depth;
-                }
+                Ok(signature) => order.enter(number, (operator, signature), depth),
                 Err(error) => {
                     if let Some(stop) = doer.stops() {
                         return Err(stop);
                     }
                     self.settle(number, Err(error));
-                    ready.extend(run.done(number));
+                    ready.extend(order.done(number));
                 }
             }
         }
@@ -358,6 +362,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         }
         if let Some(operation) = self.operations.get_mut(&number) {
             self.n_waiting -= 1;
+            self.effects.remove(&number);
             operation.cause = cause;
             operation.state = result.map_or_else(State::Failed, State::Done);
             // What it took is of no further use.
@@ -387,14 +392,11 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     }
 
     /// Drops what nobody can see: no handle is held, and nothing that will be done needs it.
-    fn sweep(&mut self, doer: &dyn Doer<P, O, E>) {
-        let is_root = |operation: &Operation<P, O, E>| {
-            let is_pending = matches!(operation.state, State::Pending);
-            operation.alive.strong_count() > 0
-                || is_pending && doer.has_effects(&operation.operator)
-        };
-        let roots = self.operations.iter().filter(|(_, operation)| is_root(operation));
-        let mut open: Vec<Number> = roots.map(|(&number, _)| number).collect();
+    fn sweep(&mut self) {
+        let held = |operation: &Operation<P, O, E>| operation.alive.strong_count() > 0;
+        let roots = self.operations.iter().filter(|(_, operation)| held(operation));
+        let roots = roots.map(|(&number, _)| number).chain(self.effects.iter().copied());
+        let mut open: Vec<Number> = roots.collect();
         let mut seen: HashSet<Number> = open.iter().copied().collect();
         while let Some(number) = open.pop() {
             open.extend(self.operations[&number].sources().filter(|&before| seen.insert(before)));
@@ -413,57 +415,6 @@ impl<P, O, E> Operation<P, O, E> {
             Source::Object(_) => None,
             Source::Result(number) => Some(*number),
         })
-    }
-}
-
-/// Operations to be done, and what they wait for.
-struct Run<P> {
-    n_before: HashMap<Number, usize>,
-    after: HashMap<Number, Vec<Number>>,
-    /// Those that wait for no other.
-    groups: HashMap<(P, String), Group>,
-}
-
-impl<P> Default for Run<P> {
-    fn default() -> Self {
-        Self { n_before: HashMap::new(), after: HashMap::new(), groups: HashMap::new() }
-    }
-}
-
-impl<P: Clone + Eq + Hash> Run<P> {
-    /// Those that waited for this one, and now for none.
-    fn done(&mut self, number: Number) -> Vec<Number> {
-        let mut ready = self.after.remove(&number).unwrap_or_default();
-        ready.retain(|after| {
-            let n_before = self.n_before.get_mut(after);
-            n_before.is_some_and(|n_before| {
-                *n_before -= 1;
-                *n_before == 0
-            })
-        });
-        ready
-    }
-
-    /// The group of the lowest mean depth, of those the one that was pushed first, or its first operations.
-    fn take(&mut self, most: usize) -> Option<((P, String), Vec<Number>)> {
-        let order = |a: &Group, b: &Group| {
-            // Fractions compare by their products.
-            let (depths, others) =
-                (a.depths * b.numbers.len() as u64, b.depths * a.numbers.len() as u64);
-            depths.cmp(&others).then_with(|| a.numbers.first().cmp(&b.numbers.first()))
-        };
-        let first = self.groups.iter().min_by(|(_, a), (_, b)| order(a, b));
-        let key = first.map(|(key, _)| key.clone())?;
-        let group = self.groups.get_mut(&key)?;
-        let n = group.numbers.len() as u64;
-        let taken: Vec<Number> =
-            std::iter::from_fn(|| group.numbers.pop_first()).take(most.max(1)).collect();
-        // Those that are left are as deep, about: the depths are of use for an order only.
-        group.depths = group.depths / n * group.numbers.len() as u64;
-        if group.numbers.is_empty() {
-            self.groups.remove(&key);
-        }
-        Some((key, taken))
     }
 }
 
@@ -555,6 +506,26 @@ mod tests {
         agenda.run(None, usize::MAX, &mut doer).unwrap();
         assert_eq!(doer.0, [("print", 1)]);
         assert!(agenda.is_empty());
+    }
+
+    #[test]
+    fn effects_keep_their_order() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let one = agenda.push("add", vec![Input::Object(1)], 0, &doer);
+        // The first one waits for a result, those behind it for the first one.
+        drop(agenda.push("print", vec![Input::Handle(one)], 0, &doer));
+        let read = agenda.push("print", vec![Input::Object(2)], 0, &doer);
+        let failed = agenda.push("fail", Vec::new(), 0, &doer);
+        drop(agenda.push("print", vec![Input::Object(3), Input::Handle(failed)], 0, &doer));
+        let two = ["print", "print"]
+            .map(|name| agenda.push(name, vec![Input::Object(4), Input::Object(5)], 0, &doer));
+        let other = agenda.push("add", vec![Input::Object(1)], 0, &doer);
+        agenda.run(Some(std::slice::from_ref(&read)), usize::MAX, &mut doer).unwrap();
+        assert_eq!(doer.0, [("add", 1), ("print", 2)], "what comes later waits");
+        agenda.run(Some(&two[1..]), usize::MAX, &mut doer).unwrap();
+        assert_eq!(doer.0[2..], [("fail", 1), ("print", 2)], "one that fails holds none up");
+        assert!(matches!(agenda.state(&other), State::Pending));
+        assert_eq!(value(&agenda, &two[0]), 9);
     }
 
     #[test]

@@ -48,6 +48,7 @@
 
 mod agenda;
 mod operators;
+mod order;
 
 pub use agenda::{Agenda, Doer, Handle, Input, Member, Row, State};
 pub use operators::{Engine, Object, Operator, Statistics};

@@ -41,7 +41,8 @@ pub trait Operator<O: Object> {
         None
     }
 
-    /// Whether it is done though nobody holds its handle.
+    /// Whether it does more than to give a result: it is done though nobody holds its handle, and before those of
+    /// which this is true and that were pushed later.
     fn has_effects(&self) -> bool {
         false
     }

@@ -114,8 +114,8 @@ fn of_variables(registry: &mut Registry<'_>) {
         "get",
         "(module, name, type)",
         "Lanes of a variable of a CUDA module, __constant__ or __device__, as they are when the launches before have run: \
-         m.get(\"coef\", \"f32\"). get(h), or e.get(h), is the value of what an engine was given to do, done now if it waits. Lists \
-         and maps have get too: an element by its index or key.\n\n\
+         m.get(\"coef\", \"f32\"). get(h), or e.get(h), is the value of what an engine was given to do, done now if it waits; \
+         of a list or map of handles e.get gives one of their values. Lists and maps have get too: an element by its index or key.\n\n\
          >> e = engine(); get(e.push(\"sqrt\", FloatC([4, 9])))\n[2, 3]\n\
          >> m = cuda_module(\".version 7.8\\n.target sm_80\\n.address_size 64\\n.visible .entry f(.param .u32 n) { ret; }\"); \
          try { m.get(1, \"f32\") } catch (e) { print(e.message) }\n\

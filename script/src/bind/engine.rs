@@ -7,22 +7,19 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use porcini_core::eval::history::LaunchRecord;
 use porcini_core::ir::kernel::KernelHash;
-use porcini_core::spelling::similar;
 use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
+use super::engine_functions::{MOST_PUSHED, call_function, function_of};
+use super::engine_handles::with_arrays;
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
-use crate::language::tokens::registered;
 use crate::value::ArrayRef;
 
 /// How often `wait_any` looks.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
-
-/// Functions that are named where none of a name is known.
-const RELATIVES: usize = 4;
 
 /// Arguments of `flush`.
 const MOST_ARGUMENTS: usize = 8;
@@ -40,14 +37,18 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
     );
-    registry.doc_form("flush", "([x, y, ..])", "A list may have any number of values.");
+    registry.doc_form(
+        "flush",
+        "([x, y, ..])",
+        "A list may have any number of values, and of handles of engines: what they need is done.",
+    );
     registry.any("flush", 0, |context, _, _| {
         context.eval_all()?;
         context.session.sync().or_fault()
     });
     for arity in 1..=MOST_ARGUMENTS {
-        registry.any("flush", arity, |context, _, args| {
-            let arrays = evaluated(context, args)?;
+        registry.any("flush", arity, |context, call, args| {
+            let arrays = evaluated(context, call, args)?;
             context.session.finish(&arrays.iter().collect::<Vec<_>>()).or_fault()
         });
     }
@@ -72,23 +73,33 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "wait_any",
         "(values)",
-        "Evaluates a list of values and waits until one of them is computed; its index. The others go on.\n\n\
+        "Evaluates a list of values and waits until one of them is computed; its index. The others go on. Of handles of an \
+         engine the operations are done first; one that failed counts as computed.\n\n\
          >> wait_any([FloatC([1, 2]) + 1])\n0",
     );
-    registry.typed("wait_any", TypeId::of::<rhai::Array>(), 1, |context, _, args| {
+    registry.typed("wait_any", TypeId::of::<rhai::Array>(), 1, |context, call, args| {
         let list = args[0].read_lock::<rhai::Array>().map(|list| list.clone()).unwrap_or_default();
+        // Operations that are alike are done together, whichever items they are of.
+        let list = with_arrays(context, call, &Dynamic::from_array(list))?.into_array();
         let items: Vec<Vec<Array>> = list
+            .unwrap_or_default()
             .into_iter()
-            .map(|mut item| evaluated(context, &[&mut item]))
+            .map(|mut item| evaluated(context, call, &[&mut item]))
             .collect::<Result<_>>()?;
         wait_any(&items)
     });
     pushes(registry);
 }
 
-/// Evaluates the array values among `args`; their arrays.
-fn evaluated(context: &Context, args: &[&mut Dynamic]) -> Result<Vec<Array>> {
-    let values = values(args)?;
+/// Evaluates the array values among `args`, and those that handles among them give; their arrays.
+fn evaluated(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    args: &[&mut Dynamic],
+) -> Result<Vec<Array>> {
+    let args = args.iter().map(|arg| with_arrays(context, call, arg));
+    let mut args = args.collect::<Result<Vec<_>>>()?;
+    let values = values(&args.iter_mut().collect::<Vec<_>>())?;
     context.eval(&values)?;
     Ok(values.iter().flat_map(ArrayRef::leaves).collect())
 }
@@ -110,60 +121,6 @@ fn wait_any(items: &[Vec<Array>]) -> Result<i64> {
         thread::sleep(POLL_INTERVAL);
     }
 }
-
-/// The function to push: that of the name, or of Cengine's name for the class that does it, which ends in `_op`.
-pub(super) fn function_of(context: &Context, name: &str) -> Result<ImmutableString> {
-    let functions = context.functions.borrow();
-    let known = || functions.iter().map(|(name, _)| name.as_str());
-    let meant = [Some(name), name.strip_suffix("_op")];
-    if let Some(meant) =
-        meant.into_iter().flatten().find(|&name| known().any(|known| known == name))
-    {
-        return Ok(meant.into());
-    }
-    // Names of operations begin with what they are of.
-    let family = name.split_once('_').map_or(name, |(family, _)| family);
-    let relatives = known().filter(|known| known.starts_with(&format!("{family}_")));
-    let relatives: Vec<&str> = relatives.take(RELATIVES).collect();
-    let otherwise = match relatives.is_empty() {
-        true => "help() lists the functions".into(),
-        false => format!("did you mean one of {}, ..?", relatives.join(", ")),
-    };
-    let hint = nearest(name, known(), &otherwise);
-    Err(fault_with_hint(format!("push: unknown op `{name}`"), hint))
-}
-
-/// What may have been meant, or what else helps.
-pub(super) fn nearest<'k>(
-    name: &str,
-    known: impl Iterator<Item = &'k str>,
-    otherwise: &str,
-) -> String {
-    let near = similar(name, known);
-    match near.is_empty() {
-        true => otherwise.into(),
-        false => format!("did you mean {}?", near.join(" or ")),
-    }
-}
-
-/// Calls a function to push. What works in place works on a copy, which is the result.
-pub(super) fn call_function(
-    call: &NativeCallContext<'_>,
-    name: &str,
-    mut args: Vec<Dynamic>,
-) -> Result<Dynamic> {
-    let first = args.first().and_then(|first| first.read_lock::<ArrayRef>().map(|x| x.copy()));
-    let first = first.map(Dynamic::from);
-    if let (Some(own), Some(first)) = (&first, args.first_mut()) {
-        *first = own.clone();
-    }
-    let args = &mut args.iter_mut().collect::<Vec<_>>();
-    let result = call.call_native_fn_raw(registered(name), true, args)?;
-    Ok(if result.is_unit() { first.unwrap_or(result) } else { result })
-}
-
-/// Arguments of an operation by name.
-pub(super) const MOST_PUSHED: usize = 6;
 
 fn pushes(registry: &mut Registry<'_>) {
     for arity in 1..=MOST_PUSHED {

@@ -9,9 +9,11 @@ use porcini_core::{Array, interrupt};
 use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
 use super::custom::Arguments;
-use super::engine::call_function;
+use super::engine_failures::{Failure, Raised};
+use super::engine_functions::{call_function, draws, has_effects, is_scripted};
+use super::engine_inputs::{assembled, lent, own};
 use crate::context::Context;
-use crate::fault::{Fault, Result, fault, fault_with_hint};
+use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::custom::CustomRef;
 use crate::value::{ArrayRef, Node, type_name};
 
@@ -66,6 +68,11 @@ impl Op {
             Self::Own(own) => &own.name,
         }
     }
+
+    /// Whether it draws from the generator of the session.
+    pub(super) fn draws(&self) -> bool {
+        matches!(self, Self::Named(name) if draws(name))
+    }
 }
 
 /// The inputs of an operation, and the function that knows its derivative.
@@ -119,118 +126,134 @@ impl<'c> Closures<'c> {
         })
     }
 
-    fn one(&self, op: &Op, inputs: &[Dynamic]) -> Result<Dynamic> {
+    fn one(&self, op: &Op, inputs: Vec<Dynamic>) -> Result<Dynamic> {
         match op {
-            Op::Own(own) => given(own, self.call_closure("exec", &own.exec, inputs.to_vec())?),
-            Op::Named(name) => call_function(self.call, name, inputs.to_vec()),
+            Op::Own(operator) => {
+                let result = self.call_closure("exec", &operator.exec, inputs)?;
+                given(operator.has_effects, result)
+            }
+            Op::Named(name) if is_scripted(self.call, name, inputs.len()) => {
+                given(false, self.call_closure(name, &FnPtr::new(name.as_str())?, inputs)?)
+            }
+            Op::Named(name) => call_function(self.call, name, inputs),
         }
     }
 
     /// The inputs of operations whose operator tells its derivative, where some are tracked.
-    fn derived(&self, op: &Op, members: &[Member<Dynamic>]) -> Result<Vec<Option<Derived>>> {
+    fn derived(&self, op: &Op, members: &[Vec<Dynamic>]) -> Result<Vec<Option<Derived>>> {
         let derivative = match op {
             Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
             Op::Own(_) | Op::Named(_) => None,
         };
-        let told = |member: &Member<Dynamic>| {
+        let told = |inputs: &Vec<Dynamic>| {
             let Some(function) = derivative else { return Ok(None) };
-            let arguments = Arguments::new("operator", member.inputs.iter())?;
+            let arguments = Arguments::new("operator", inputs.iter())?;
             let function = function.clone();
             Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
         };
         members.iter().map(told).collect()
     }
 
-    fn batch(&self, own: &Described, members: &[&[Dynamic]]) -> Option<Result<rhai::Array>> {
-        let batched = own.batched.as_ref()?;
-        let inputs: rhai::Array =
-            members.iter().map(|inputs| Dynamic::from_array(inputs.to_vec())).collect();
+    fn batch(&self, batched: &FnPtr, members: Vec<Vec<Dynamic>>) -> Result<rhai::Array> {
+        let expected = members.len();
+        let inputs: rhai::Array = members.into_iter().map(Dynamic::from_array).collect();
         let results = self.call_closure("batched", batched, vec![Dynamic::from_array(inputs)]);
-        Some(results.and_then(|results| {
+        results.and_then(|results| {
             let list = results.read_lock::<rhai::Array>().map(|list| list.clone());
             match list {
-                Some(list) if list.len() == members.len() => Ok(list),
+                Some(list) if list.len() == expected => Ok(list),
                 Some(list) => {
-                    let (got, expected) = (list.len(), members.len());
+                    let got = list.len();
                     Err(fault(format!("batched gave {got} results for {expected} operations")))
                 }
                 None => {
                     Err(fault(format!("batched gave {}, expected a list", type_name(&results))))
                 }
             }
-        }))
+        })
     }
 
     /// Checks a result's kind where the operator says it.
     fn check(&self, op: &Op, member: &Member<Dynamic>, result: &Dynamic) -> Result<()> {
         let Op::Own(own) = op else { return Ok(()) };
         let Some(shape) = &own.shape else { return Ok(()) };
-        let said = self.call_closure("shape", shape, member.inputs.clone())?;
+        let said = self.call_closure("shape", shape, lent(&member.inputs))?;
         let (expected, got) = (said_kind(&said), kind(result));
         match got == expected {
             true => Ok(()),
             false => Err(fault(format!("the result is {got}, its shape says {expected}"))),
         }
     }
+
+    /// The failure of an operation.
+    fn failure(&self, op: &Op, member: &Member<Dynamic>, raised: Rc<Raised>) -> Failure {
+        let n = assembled(&member.inputs).len();
+        let names_itself = matches!(op, Op::Named(name) if !is_scripted(self.call, name, n));
+        Failure::new(op.name(), names_itself, member.line, raised)
+    }
 }
 
-impl Doer<Op, Dynamic, Fault> for Closures<'_> {
+impl Doer<Op, Dynamic, Failure> for Closures<'_> {
     fn signature(
         &mut self,
         op: &Op,
         member: &Member<Dynamic>,
-    ) -> std::result::Result<String, Fault> {
+    ) -> std::result::Result<String, Failure> {
         if let Op::Own(own) = op
             && let Some(signature) = &own.signature
         {
-            let said = self.call_closure("signature", signature, member.inputs.clone());
+            let said = self.call_closure("signature", signature, lent(&member.inputs));
             return said
                 .map(|said| said.to_string())
-                .map_err(|error| named(op, member.line, &error));
+                .map_err(|error| self.failure(op, member, Raised::new(*error)));
         }
-        Ok(member.inputs.iter().map(kind).collect::<Vec<_>>().join(", "))
+        Ok(assembled(&member.inputs).iter().map(kind).collect::<Vec<_>>().join(", "))
     }
 
     fn run(
         &mut self,
         op: &Op,
         members: &[Member<Dynamic>],
-    ) -> Vec<std::result::Result<Dynamic, Fault>> {
-        let told = match self.derived(op, members) {
+    ) -> Vec<std::result::Result<Dynamic, Failure>> {
+        // Whatever an operator writes is its own: others have the same inputs.
+        let mut inputs: Vec<Vec<Dynamic>> =
+            members.iter().map(|member| lent(&member.inputs)).collect();
+        let told = match self.derived(op, &inputs) {
             Ok(told) => told,
             Err(error) => {
-                return members.iter().map(|member| Err(named(op, member.line, &error))).collect();
+                let raised = Raised::new(*error);
+                let failed = |member| Err(self.failure(op, member, raised.clone()));
+                return members.iter().map(failed).collect();
             }
         };
-        let inputs: Vec<&[Dynamic]> = members
-            .iter()
-            .zip(&told)
-            .map(|(member, told)| match told {
-                Some(told) => &told.arguments.untracked[..],
-                None => &member.inputs[..],
-            })
-            .collect();
-        let batch = match op {
-            Op::Own(own) => self.batch(own, &inputs),
+        for (inputs, told) in inputs.iter_mut().zip(&told) {
+            if let Some(told) = told {
+                *inputs = told.arguments.untracked.iter().cloned().map(own).collect();
+            }
+        }
+        let batched = match op {
+            Op::Own(operator) => operator.batched.as_ref(),
             Op::Named(_) => None,
         };
-        let mut settled = Vec::with_capacity(members.len());
-        let mut batch = batch.map(|batch| {
-            batch.map(Vec::into_iter).map_err(|error| named(op, members[0].line, &error))
+        let mut batch = batched.map(|batched| {
+            let results = self.batch(batched, std::mem::take(&mut inputs));
+            results.map(Vec::into_iter).map_err(|error| Raised::new(*error))
         });
-        for ((member, inputs), told) in members.iter().zip(inputs).zip(&told) {
+        let mut inputs = inputs.into_iter();
+        let mut settled = Vec::with_capacity(members.len());
+        for (member, told) in members.iter().zip(&told) {
             let result = match &mut batch {
                 Some(Ok(results)) => {
-                    let result = results.next().unwrap_or_default();
-                    match op {
-                        Op::Own(own) => given(own, result),
-                        Op::Named(_) => Ok(result),
-                    }
+                    let has_effects = matches!(op, Op::Own(own) if own.has_effects);
+                    given(has_effects, results.next().unwrap_or_default())
+                        .map_err(|error| Raised::new(*error))
                 }
-                Some(Err(fault)) => Err(fault.clone().raised()),
-                None => self.one(op, inputs),
+                Some(Err(raised)) => Err(raised.clone()),
+                None => self
+                    .one(op, inputs.next().unwrap_or_default())
+                    .map_err(|error| Raised::new(*error)),
             };
-            let result = result.and_then(|result| {
+            let checked = |result: Dynamic| {
                 self.check(op, member, &result)?;
                 match told {
                     Some(Derived { function, arguments }) => {
@@ -238,7 +261,10 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
                     }
                     None => Ok(result),
                 }
-            });
+            };
+            // The operator may keep and write what it gave.
+            let result = result
+                .and_then(|result| checked(result).map(own).map_err(|error| Raised::new(*error)));
             if self.stop.borrow().is_some() {
                 // What has ended the script is not done again at the end.
                 let n = if batch.is_some() { members.len() } else { 1 };
@@ -254,17 +280,20 @@ impl Doer<Op, Dynamic, Fault> for Closures<'_> {
             {
                 self.results.push(array.clone());
             }
-            settled.push(result.map_err(|error| named(op, member.line, &error)));
+            settled.push(result.map_err(|raised| self.failure(op, member, raised)));
         }
         settled
     }
 
-    fn stops(&self) -> Option<Fault> {
-        (interrupt::is_requested() || self.stop.borrow().is_some()).then(Fault::interrupted)
+    fn stops(&self) -> Option<Failure> {
+        (interrupt::is_requested() || self.stop.borrow().is_some()).then(Failure::interrupted)
     }
 
     fn has_effects(&self, op: &Op) -> bool {
-        matches!(op, Op::Own(own) if own.has_effects)
+        match op {
+            Op::Own(own) => own.has_effects,
+            Op::Named(name) => has_effects(name),
+        }
     }
 }
 
@@ -275,34 +304,14 @@ fn takes(signature: &str, n: usize) -> bool {
 }
 
 /// What exec gives: something, but of an operator that is there for its effects.
-fn given(own: &Described, result: Dynamic) -> Result<Dynamic> {
-    if result.is_unit() && !own.has_effects {
+fn given(has_effects: bool, result: Dynamic) -> Result<Dynamic> {
+    if result.is_unit() && !has_effects {
         return Err(fault_with_hint(
             "the operator gave nothing",
             "its last line is the result, without a semicolon; of an operator for its effects say effects: true",
         ));
     }
     Ok(result)
-}
-
-/// A value that no later write to an array of the script changes.
-pub(super) fn own(value: &Dynamic) -> Dynamic {
-    match value.read_lock::<ArrayRef>() {
-        Some(array) => Dynamic::from(array.copy()),
-        None => value.clone(),
-    }
-}
-
-/// The failure of an operation, with the line that pushed it.
-fn named(op: &Op, line: u32, error: &EvalAltResult) -> Fault {
-    let mut fault = Fault::of(error);
-    if fault.line.is_none() {
-        let pushed = if line > 0 { format!(" (pushed in line {line})") } else { String::new() };
-        fault.message = format!("{}: {}{pushed}", op.name(), fault.message);
-        fault.line = Some(line).filter(|&line| line > 0);
-        fault.is_late = true;
-    }
-    fault
 }
 
 /// Type and size of a value, and the name that a map gives to its type; of lists and maps those of what is in them, of the

@@ -1,19 +1,24 @@
 //! Operators and engines of scripts: what is pushed is done when somebody wants it, operations that are alike together.
 
 use std::any::TypeId;
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use porcini_core::engine::{Agenda, Handle, Input, Row, State};
-use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext, Position};
+use porcini_core::engine::{Row, State};
+use rhai::{Dynamic, FnPtr, ImmutableString, Map, NativeCallContext};
 
-use super::engine::{MOST_PUSHED, function_of, nearest};
-use super::engine_closures::{Closures, Described, Op, busy, own};
+use super::engine_closures::{Closures, Described, Op};
+use super::engine_functions::{MOST_PUSHED, function_of, nearest};
+use super::engine_handles::{EngineRef, HandleRef, all_of, held, value_of};
+use super::engine_inputs::holds;
 use super::registry::Registry;
-use crate::context::{Context, Ending};
-use crate::fault::{Fault, IntoFault, Result, check_interrupt, fault, fault_with_hint};
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::custom::Custom;
+use crate::value::generator::RngRef;
 use crate::value::type_name;
+
+/// Handles among the arguments of `flush`; lists have any number.
+const MOST_FLUSHED: usize = 8;
 
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
@@ -30,27 +35,6 @@ const OPTIONS: [&str; 3] = ["threads", "mode", "cap"];
 /// The same as scripts hold it.
 #[derive(Clone, Debug)]
 struct OperatorRef(Rc<Described>);
-
-/// An engine.
-struct Engine {
-    agenda: RefCell<Agenda<Op, Dynamic, Fault>>,
-    /// Operations that wait from which on they are done.
-    full: usize,
-    /// Operations of a batch, at most.
-    most: usize,
-}
-
-/// The same as scripts hold it.
-#[derive(Clone)]
-struct EngineRef(Rc<Engine>);
-
-/// A result to come.
-#[derive(Clone)]
-struct HandleRef {
-    engine: EngineRef,
-    name: ImmutableString,
-    handle: Handle,
-}
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<OperatorRef>("operator");
@@ -93,25 +77,29 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.typed("flush", of_engine, 1, |context, call, args| {
         held::<EngineRef>("flush", args[0])?.run(context, call, None)
     });
-    registry.typed("flush", of_engine, 2, |context, call, args| {
-        let (engine, handle) =
-            (held::<EngineRef>("flush", args[0])?, held::<HandleRef>("flush", args[1])?);
-        engine.owns("flush", &handle)?;
-        engine.run(context, call, Some(&[handle.handle]))
-    });
+    for arity in 2..=MOST_FLUSHED + 1 {
+        registry.typed("flush", of_engine, arity, |context, call, args| {
+            let engine = held::<EngineRef>("flush", args[0])?;
+            let mut handles = Vec::new();
+            args[1..].iter().try_for_each(|arg| all_of("flush", arg, &mut handles))?;
+            engine.owns_all("flush", &handles)?;
+            let handles: Vec<_> = handles.into_iter().map(|handle| handle.handle).collect();
+            engine.run(context, call, Some(&handles))
+        });
+    }
     registry.typed("flush", of_handle, 1, |context, call, args| {
         let handle = held::<HandleRef>("flush", args[0])?;
         handle.engine.run(context, call, Some(&[handle.handle]))
     });
     registry.typed("get", of_engine, 2, |context, call, args| {
-        let (engine, handle) =
-            (held::<EngineRef>("get", args[0])?, held::<HandleRef>("get", args[1])?);
-        engine.owns("get", &handle)?;
-        handle.get(context, call)
+        let engine = held::<EngineRef>("get", args[0])?;
+        value_of(context, call, Some(&engine), args[1])
     });
-    registry.typed("get", of_handle, 1, |context, call, args| {
-        held::<HandleRef>("get", args[0])?.get(context, call)
-    });
+    for of_value in [of_handle, TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
+        registry.typed("get", of_value, 1, |context, call, args| {
+            value_of(context, call, None, args[0])
+        });
+    }
     registry.typed("is_ready", of_handle, 1, |_, _, args| {
         let handle = held::<HandleRef>("is_ready", args[0])?;
         Ok(!matches!(handle.engine.state("is_ready", &handle.handle)?, State::Pending))
@@ -132,9 +120,11 @@ fn documented(registry: &mut Registry<'_>) {
         "An operator for engine(): a map of name and exec, a function of the inputs that gives the result; and if wanted batched, a \
          function of a list with the inputs of each operation that gives the list of results; signature, a function of the inputs \
          that gives the text which operations done together have in common (by default types and sizes of the inputs); shape, a \
-         function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], to be checked; effects: true if it is done though nobody \
-         holds its handle; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
-         recorded has derivatives anyway. Operations are done on the thread of the script. Arrays need no operator: what is recorded makes \
+         function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], to be checked; effects: true \
+         if it does more than give a result, prints, draws with rand or changes a variable: it is done though nobody holds its \
+         handle, and behind those with effects that were pushed before, whichever is read first; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
+         recorded has derivatives anyway. Operations are done on the thread of the script; what they write in their inputs is seen by nobody else, and one that \
+         takes a generator is done when it is pushed. Arrays need no operator: what is recorded makes \
          batches by itself.\n\n\
          >> double = operator(#{name: \"double\", exec: |x| x * 2})\n\
          >> e = engine(); e.get(e.push(double, FloatC([1, 2])))\n[2, 4]",
@@ -142,9 +132,10 @@ fn documented(registry: &mut Registry<'_>) {
     registry.doc(
         "engine",
         "(options)",
-        "An engine: e.push(op, inputs..) takes an operator, or the name of a function, and gives a handle at once; inputs may be \
-         handles. e.get(h) gives its value, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs; \
-         what fails is told where it is read, or at the end. \
+        "An engine: e.push(op, inputs..) takes an operator, or the name of a function, of the script too, and gives a handle at \
+         once; inputs are what they are then, and may be handles, in lists and maps too. e.get(h) gives its value, of a list or map \
+         of handles one of their values, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs; \
+         what fails is told where it is read, or at the end. rand and its like draw when they are pushed. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
          engine_stats(e) tells how many in how many batches. Options: mode, \"online\" (65 536 operations that wait are done without \
          being asked) or \"biphasic\" (only at flush and get); cap, the most operations of a batch; threads are those of the shell \
@@ -152,16 +143,6 @@ fn documented(registry: &mut Registry<'_>) {
          >> e = engine(#{mode: \"biphasic\"}); a = FloatC([1, 2])\n\
          >> h = e.push(\"rscalar_add\", a, a); e.get(h)\n[2, 4]",
     );
-}
-
-/// An engine, or a handle.
-fn held<T: Clone + 'static>(op: &str, value: &Dynamic) -> Result<T> {
-    value.read_lock::<T>().map(|held| held.clone()).ok_or_else(|| {
-        fault_with_hint(
-            format!("{op}: got {}, expected a handle", type_name(value)),
-            "e = engine(); h = e.push(op, x) gives one",
-        )
-    })
 }
 
 fn map(op: &str, value: &Dynamic) -> Result<Map> {
@@ -243,11 +224,7 @@ fn engine(context: &Context, options: &Map) -> Result<EngineRef> {
             return Err(fault(what));
         }
     };
-    let (agenda, most) = (RefCell::default(), most.unwrap_or(usize::MAX));
-    let engine = Rc::new(Engine { agenda, full, most });
-    let ending: Rc<dyn Ending> = engine.clone();
-    context.at_end(Rc::downgrade(&ending));
-    Ok(EngineRef(engine))
+    Ok(EngineRef::new(context, full, most.unwrap_or(usize::MAX)))
 }
 
 fn push(
@@ -267,113 +244,24 @@ fn push(
             "operator(#{name: .., exec: ..}) makes one",
         ));
     };
-    let inputs = inputs.iter().map(|input| match input.read_lock::<HandleRef>() {
-        Some(handle) => {
-            engine.owns("push", &handle)?;
-            Ok(Input::Handle(handle.handle.clone()))
-        }
-        None => Ok(Input::Object(own(input))),
-    });
-    let inputs = inputs.collect::<Result<Vec<_>>>()?;
+    let mut taken = Vec::with_capacity(inputs.len());
+    inputs.iter().try_for_each(|input| engine.add_input(input, &mut taken))?;
+    // What is drawn is what a call in this place would draw.
+    let draws = op.draws() || inputs.iter().any(|input| holds::<RngRef>(input));
     let line = context.line(call.call_position());
     let name = ImmutableString::from(op.name());
     let doer = Closures::new(context, call);
     let mut agenda = engine.0.borrow_mut("push")?;
-    let handle = agenda.push(op, inputs, line, &doer);
+    let handle = agenda.push(op, taken, line, &doer);
     let is_full = agenda.n_waiting() >= engine.0.full;
     drop(agenda);
+    if draws {
+        engine.work(context, call, Some(std::slice::from_ref(&handle)))?;
+    }
     if is_full {
         engine.run(context, call, None)?;
     }
     Ok(HandleRef { engine: engine.clone(), name, handle })
-}
-
-impl Engine {
-    fn borrow(&self, op: &str) -> Result<std::cell::Ref<'_, Agenda<Op, Dynamic, Fault>>> {
-        self.agenda.try_borrow().map_err(|_| busy(op))
-    }
-
-    fn borrow_mut(&self, op: &str) -> Result<std::cell::RefMut<'_, Agenda<Op, Dynamic, Fault>>> {
-        self.agenda.try_borrow_mut().map_err(|_| busy(op))
-    }
-}
-
-impl Ending for Engine {
-    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has failed
-    /// and was not told.
-    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
-        let engine = EngineRef(self);
-        engine.run(context, call, None)?;
-        let mut failures = engine.0.borrow_mut("flush")?.take_failures().into_iter();
-        let Some(mut first) = failures.next() else { return Ok(()) };
-        let more = match failures.len() {
-            0 => String::new(),
-            1 => " (and one more failed)".into(),
-            more => format!(" (and {more} more failed)"),
-        };
-        first.message += &more;
-        Err(first.raised())
-    }
-}
-
-impl EngineRef {
-    fn owns(&self, op: &str, handle: &HandleRef) -> Result<()> {
-        match Rc::ptr_eq(&self.0, &handle.engine.0) {
-            true => Ok(()),
-            false => Err(fault_with_hint(
-                format!("{op}: the handle is another engine's"),
-                "its value can be given: e.push(op, get(h))",
-            )),
-        }
-    }
-
-    fn state(&self, op: &str, handle: &Handle) -> Result<State<Dynamic, Fault>> {
-        Ok(self.0.borrow(op)?.state(handle))
-    }
-
-    /// Does what handles need, or all that waits, and evaluates the results together.
-    fn run(
-        &self,
-        context: &Context,
-        call: &NativeCallContext<'_>,
-        wanted: Option<&[Handle]>,
-    ) -> Result<()> {
-        let mut doer = Closures::new(context, call);
-        let done = self.0.borrow_mut("flush")?.run(wanted, self.0.most, &mut doer);
-        // What stops it is told as what stops any script.
-        done.or_else(|_| match doer.stop.take() {
-            Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
-            None => check_interrupt(),
-        })?;
-        context.eval(&doer.results)
-    }
-}
-
-impl HandleRef {
-    fn get(&self, context: &Context, call: &NativeCallContext<'_>) -> Result<Dynamic> {
-        self.engine.run(context, call, Some(std::slice::from_ref(&self.handle)))?;
-        let mut agenda = self.engine.0.borrow_mut("get")?;
-        match agenda.state(&self.handle) {
-            State::Done(value) => Ok(own(&value)),
-            State::Failed(fault) => {
-                agenda.told(&self.handle);
-                Err(fault.raised())
-            }
-            State::Pending => Err(fault("get: the operation waits")),
-        }
-    }
-}
-
-impl std::fmt::Display for HandleRef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let state = match self.engine.state("print", &self.handle) {
-            Ok(State::Done(_)) => "done",
-            Ok(State::Failed(_)) => "failed",
-            Ok(State::Pending) => "waits",
-            Err(_) => "at work",
-        };
-        write!(f, "handle of {}, {state}", self.name)
-    }
 }
 
 fn row(row: &Row<Op>) -> Dynamic {

@@ -75,6 +75,11 @@ impl New {
         &all[usize::from(!self.is_tensor)..n]
     }
 
+    /// Whether it draws random numbers.
+    pub fn draws(&self) -> bool {
+        self.fill == Fill::Gaussian
+    }
+
     /// The help text.
     pub fn doc(&self) -> String {
         let of = if self.is_tensor { "tensor" } else { "scalar" };

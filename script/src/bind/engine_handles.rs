@@ -1,0 +1,239 @@
+//! Engines and handles as scripts hold them: what is read, and what is done then.
+
+use std::cell::{Ref, RefCell, RefMut};
+use std::fmt;
+use std::rc::Rc;
+
+use porcini_core::engine::{Agenda, Handle, Input, State};
+use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
+
+use super::engine_closures::{Closures, Op, busy};
+use super::engine_failures::Failure;
+use super::engine_inputs::{holds, in_parts, own, put_in, take_out};
+use crate::context::{Context, Ending};
+use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
+use crate::value::{ArrayRef, type_name};
+
+/// An engine.
+pub(super) struct Engine {
+    agenda: RefCell<Agenda<Op, Dynamic, Failure>>,
+    /// Operations that wait from which on they are done.
+    pub(super) full: usize,
+    /// Operations of a batch, at most.
+    most: usize,
+}
+
+/// The same as scripts hold it.
+#[derive(Clone)]
+pub(super) struct EngineRef(pub(super) Rc<Engine>);
+
+/// A result to come.
+#[derive(Clone)]
+pub(super) struct HandleRef {
+    pub(super) engine: EngineRef,
+    pub(super) name: ImmutableString,
+    pub(super) handle: Handle,
+}
+
+/// An engine, or a handle.
+pub(super) fn held<T: Clone + 'static>(op: &str, value: &Dynamic) -> Result<T> {
+    value.read_lock::<T>().map(|held| held.clone()).ok_or_else(|| {
+        fault_with_hint(
+            format!("{op}: got {}, expected a handle", type_name(value)),
+            "e = engine(); h = e.push(op, x) gives one",
+        )
+    })
+}
+
+/// The handles that a value is made of, itself or as a list or map.
+pub(super) fn all_of(op: &str, value: &Dynamic, found: &mut Vec<HandleRef>) -> Result<()> {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().try_for_each(|item| all_of(op, item, found));
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().try_for_each(|item| all_of(op, item, found));
+    }
+    found.push(held(op, value)?);
+    Ok(())
+}
+
+/// What a handle gives, of a list or map of handles one of what they give; they are of the engine, if one is asked.
+pub(super) fn value_of(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    engine: Option<&EngineRef>,
+    value: &Dynamic,
+) -> Result<Dynamic> {
+    let mut handles = Vec::new();
+    all_of("get", value, &mut handles)?;
+    if let Some(engine) = engine {
+        engine.owns_all("get", &handles)?;
+    }
+    with_results(context, call, value, &|handle| handle.value(context, call))
+}
+
+/// The value with lists of arrays in place of the handles in it: the arrays in what they give.
+pub(super) fn with_arrays(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    value: &Dynamic,
+) -> Result<Dynamic> {
+    if !holds::<HandleRef>(value) {
+        return Ok(value.clone());
+    }
+    with_results(context, call, value, &|handle| {
+        let mut arrays = Vec::new();
+        if let State::Done(mut result) = handle.engine.state("get", &handle.handle)? {
+            result = own(result);
+            take_out::<ArrayRef>(&mut result, &mut arrays);
+        }
+        Ok(arrays.into_iter().map(Dynamic::from).collect::<rhai::Array>().into())
+    })
+}
+
+/// The value with `result` of each handle in its place, after all of them are done.
+fn with_results(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    value: &Dynamic,
+    result: &dyn Fn(&HandleRef) -> Result<Dynamic>,
+) -> Result<Dynamic> {
+    let (mut value, mut handles) = (own(value.clone()), Vec::new());
+    take_out::<HandleRef>(&mut value, &mut handles);
+    let mut rest: Vec<&HandleRef> = handles.iter().collect();
+    while let Some(engine) = rest.first().map(|first| first.engine.clone()) {
+        let (of_it, others) = rest
+            .into_iter()
+            .partition::<Vec<_>, _>(|handle| Rc::ptr_eq(&handle.engine.0, &engine.0));
+        let wanted: Vec<Handle> = of_it.into_iter().map(|handle| handle.handle.clone()).collect();
+        engine.run(context, call, Some(&wanted))?;
+        rest = others;
+    }
+    let results = handles.iter().map(result).collect::<Result<Vec<_>>>()?;
+    put_in(&mut value, &mut results.into_iter());
+    Ok(value)
+}
+
+impl Engine {
+    pub(super) fn borrow(&self, op: &str) -> Result<Ref<'_, Agenda<Op, Dynamic, Failure>>> {
+        self.agenda.try_borrow().map_err(|_| busy(op))
+    }
+
+    pub(super) fn borrow_mut(&self, op: &str) -> Result<RefMut<'_, Agenda<Op, Dynamic, Failure>>> {
+        self.agenda.try_borrow_mut().map_err(|_| busy(op))
+    }
+}
+
+impl Ending for Engine {
+    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has
+    /// failed and was not told.
+    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
+        let engine = EngineRef(self);
+        engine.run(context, call, None)?;
+        let mut failures = engine.0.borrow_mut("flush")?.take_failures().into_iter();
+        let Some(first) = failures.next() else { return Ok(()) };
+        let mut first = first.told(context);
+        let more = match failures.len() {
+            0 => String::new(),
+            1 => " (and one more failed)".into(),
+            more => format!(" (and {more} more failed)"),
+        };
+        first.message += &more;
+        Err(first.raised())
+    }
+}
+
+impl EngineRef {
+    /// One that does operations when so many wait, at most so many at a time; and before the session ends.
+    pub(super) fn new(context: &Context, full: usize, most: usize) -> Self {
+        let engine = Rc::new(Engine { agenda: RefCell::default(), full, most });
+        let ending: Rc<dyn Ending> = engine.clone();
+        context.at_end(Rc::downgrade(&ending));
+        Self(engine)
+    }
+
+    /// Adds what an operation takes as it is now: a handle, or an object and behind it the handles in it.
+    pub(super) fn add_input(&self, input: &Dynamic, to: &mut Vec<Input<Dynamic>>) -> Result<()> {
+        let (mut value, mut handles) = (own(input.clone()), Vec::new());
+        take_out::<HandleRef>(&mut value, &mut handles);
+        self.owns_all("push", &handles)?;
+        if !input.is::<HandleRef>() {
+            to.push(Input::Object(in_parts(value, handles.len())));
+        }
+        to.extend(handles.into_iter().map(|handle| Input::Handle(handle.handle)));
+        Ok(())
+    }
+
+    pub(super) fn owns_all(&self, op: &str, handles: &[HandleRef]) -> Result<()> {
+        handles.iter().try_for_each(|handle| self.owns(op, handle))
+    }
+
+    fn owns(&self, op: &str, handle: &HandleRef) -> Result<()> {
+        match Rc::ptr_eq(&self.0, &handle.engine.0) {
+            true => Ok(()),
+            false => Err(fault_with_hint(
+                format!("{op}: the handle is another engine's"),
+                "its value can be given: e.push(op, get(h))",
+            )),
+        }
+    }
+
+    pub(super) fn state(&self, op: &str, handle: &Handle) -> Result<State<Dynamic, Failure>> {
+        Ok(self.0.borrow(op)?.state(handle))
+    }
+
+    /// Does what handles need, or all that waits, and evaluates the results together.
+    pub(super) fn run(
+        &self,
+        context: &Context,
+        call: &NativeCallContext<'_>,
+        wanted: Option<&[Handle]>,
+    ) -> Result<()> {
+        let results = self.work(context, call, wanted)?;
+        context.eval(&results)
+    }
+
+    /// The same without evaluating: the arrays that were recorded.
+    pub(super) fn work(
+        &self,
+        context: &Context,
+        call: &NativeCallContext<'_>,
+        wanted: Option<&[Handle]>,
+    ) -> Result<Vec<ArrayRef>> {
+        let mut doer = Closures::new(context, call);
+        let done = self.0.borrow_mut("flush")?.run(wanted, self.0.most, &mut doer);
+        // What stops it is told as what stops any script.
+        done.or_else(|_| match doer.stop.take() {
+            Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
+            None => check_interrupt(),
+        })?;
+        Ok(doer.results)
+    }
+}
+
+impl HandleRef {
+    /// What it gives, which was done.
+    fn value(&self, context: &Context, call: &NativeCallContext<'_>) -> Result<Dynamic> {
+        let mut agenda = self.engine.0.borrow_mut("get")?;
+        match agenda.state(&self.handle) {
+            State::Done(value) => Ok(own(value)),
+            State::Failed(failure) => {
+                agenda.told(&self.handle);
+                Err(failure.raised(context, call))
+            }
+            State::Pending => Err(fault("get: the operation waits")),
+        }
+    }
+}
+
+impl fmt::Display for HandleRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match self.engine.state("print", &self.handle) {
+            Ok(State::Done(_)) => "done",
+            Ok(State::Failed(_)) => "failed",
+            Ok(State::Pending) => "waits",
+            Err(_) => "at work",
+        };
+        write!(f, "handle of {}, {state}", self.name)
+    }
+}
