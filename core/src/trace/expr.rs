@@ -39,6 +39,10 @@ pub(super) trait Record {
     fn keeps_calls(&self) -> bool {
         false
     }
+    /// Whether the values are complex numbers, of which there is no order.
+    fn is_complex(&self) -> bool {
+        false
+    }
     /// The results of a function of several entries, by its name and what tells it from others of that.
     fn nested(&self, name: &str, _shape: &[u64], _entries: &[VarId]) -> Vec<VarId> {
         panic!("internal error: a call of {name}")
@@ -65,6 +69,11 @@ impl Expr<'_> {
     /// needs none.
     pub(super) fn is_differentiated(self) -> bool {
         self.recorder.keeps_calls()
+    }
+
+    /// Whether the value is a complex number: nothing is above another, and few functions take it.
+    pub(super) fn is_complex(self) -> bool {
+        self.recorder.is_complex()
     }
 
     /// A constant of this value's type: a float rounds to it, an integer must fit.

@@ -176,8 +176,8 @@ macro_rules! function_rows {
             /// >> hypot(FloatC(3), FloatC([4, inf]))
             /// [5, inf]
             hypot / 2, Float = |x| math::hypot(x[0], x[1]), partials = [
-                |v, x, y| v * partials::leg(x[0], y),
-                |v, x, y| v * partials::leg(x[1], y),
+                |v, x, _| v * partials::legs(x)[0],
+                |v, x, _| v * partials::legs(x)[1],
             ];
             /// The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact.
             ///
@@ -218,7 +218,7 @@ macro_rules! function_rows {
             /// [2.5, -2.5]
             fmod / 2, Float = |x| fmod::fmod(x[0], x[1]), partials = [
                 |v, _, _| v,
-                |v, x, _| -(v * (x[0] / x[1]).trunc()),
+                |v, x, y| -(v * partials::n_divisors(x, y)),
             ];
             /// Remainder of `a / b` with the sign of `b`, as Python's and NumPy's `%`; by zero 0 of integers, NaN of floats.
             ///
@@ -226,7 +226,7 @@ macro_rules! function_rows {
             /// [2, -2, 0]
             modulo as "mod" / 2, Number = |x| division::modulo(x[0], x[1]), partials = [
                 |v, _, _| v,
-                |v, x, _| -(v * (x[0] / x[1]).floor()),
+                |v, x, y| -(v * partials::n_divisors(x, y)),
             ];
             /// `a / b` rounded down, as Python's and NumPy's `//`; integers stay integers. By zero 0 of integers, `a / b` of floats.
             ///
@@ -342,7 +342,11 @@ macro_rules! function_rows {
             ///
             /// >> clip(FloatC([-1, 5, nan]), 0, 3)
             /// [0, 3, nan]
-            clip / 3, Number = |x| clip(x);
+            clip / 3, Number = |x| clip(x), partials = [
+                |v, x, _| clip_share(v, x, 0),
+                |v, x, _| clip_share(v, x, 1),
+                |v, x, _| clip_share(v, x, 2),
+            ];
             /// `a * b + c`, rounded once; of numbers of several parts as `fma`.
             ///
             /// >> fmadd(FloatC([1, 2]), 3, 4)
@@ -557,6 +561,21 @@ fn clamp<'r>(x: &[Expr<'r>]) -> Expr<'r> {
 fn clip<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     let least = x[0].lt(x[1]).select(x[1], x[0]);
     least.gt(x[2]).select(x[2], least)
+}
+
+/// What of `v` goes to an operand of `clip`: all to the one that is the result, half each where the number is a bound.
+fn clip_share<'r>(v: Expr<'r>, x: &[Expr<'r>], i: usize) -> Expr<'r> {
+    let (half, zero) = (v * v.constant(0.5), v.constant(0));
+    let least = x[0].lt(x[1]).select(x[1], x[0]);
+    let beyond = least.gt(x[2]);
+    if i == 2 {
+        return least.eq(x[2]).select(half, beyond.select(v, zero));
+    }
+    let v = least.eq(x[2]).select(half, beyond.select(zero, v));
+    let half = v * v.constant(0.5);
+    let (below, zero) = (x[0].lt(x[1]), v.constant(0));
+    let share = if i == 0 { below.select(zero, v) } else { below.select(v, zero) };
+    x[0].eq(x[1]).select(half, share)
 }
 
 /// Whether a value is true, or not 0.

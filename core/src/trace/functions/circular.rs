@@ -88,7 +88,7 @@ macro_rules! circular_rows {
             /// >> atan(FloatC([1, inf]))
             /// [0.785398, 1.5708]
             atan / 1, Float = |x| math::atan(x[0]),
-                partials = [|v, x, y| v / (x[0] * x[0] + y.constant(1))];
+                partials = [|v, x, _| partials::over_square(v, x[0])];
             /// Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most
             /// 2.5 ulp.
             ///
@@ -115,7 +115,7 @@ macro_rules! circular_rows {
             /// >> tanh(FloatC([0, 1]))
             /// [0, 0.761594]
             tanh / 1, Float = |x| math::tanh(x[0]), half = |x| half::tanh(x[0]),
-                partials = [|v, _, y| v * ((y.constant(1) - y) * (y.constant(1) + y))];
+                partials = [|v, x, y| v * partials::tanh(x[0], y)];
             /// Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp.
             ///
             /// >> coth(FloatC(1))
@@ -139,19 +139,19 @@ macro_rules! circular_rows {
             /// >> asinh(FloatC(1))
             /// [0.881374]
             asinh / 1, Float = |x| math::asinh(x[0]),
-                partials = [|v, x, y| v / (x[0] * x[0] + y.constant(1)).sqrt()];
+                partials = [|v, x, _| v / partials::secant(x[0])];
             /// Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp.
             ///
             /// >> acosh(FloatC(2))
             /// [1.31696]
             acosh / 1, Float = |x| math::acosh(x[0]),
-                partials = [|v, x, y| v / ((x[0] - y.constant(1)).sqrt() * (x[0] + y.constant(1)).sqrt())];
+                partials = [|v, x, y| v / (x[0] - y.constant(1)).sqrt() / (x[0] + y.constant(1)).sqrt()];
             /// Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp.
             ///
             /// >> atanh(FloatC(0.5))
             /// [0.549306]
             atanh / 1, Float = |x| math::atanh(x[0]),
-                partials = [|v, x, y| v / ((y.constant(1) - x[0]) * (y.constant(1) + x[0]))];
+                partials = [|v, x, _| v / partials::complement(x[0])];
         }
     };
 }

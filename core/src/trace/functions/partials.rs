@@ -4,9 +4,7 @@
 
 use std::f64::consts::FRAC_1_PI;
 
-use crate::dtype::DType;
 use crate::trace::expr::Expr;
-use crate::trace::special::{fourth_power_of_sine, squares_of_sine};
 
 /// `2 / sqrt(pi)`.
 const TWO_BY_ROOT_PI: f64 = std::f64::consts::FRAC_2_SQRT_PI;
@@ -30,10 +28,24 @@ pub(super) fn exponent<'r>(x: &[Expr<'r>], y: Expr<'r>) -> Expr<'r> {
     is_zero.select(zero, y * is_zero.select(one, x[0]).call("log", &[]))
 }
 
-/// A leg of a right triangle over its hypotenuse; 0 at the origin.
-pub(super) fn leg<'r>(leg: Expr<'r>, hypotenuse: Expr<'r>) -> Expr<'r> {
-    let (zero, one) = (leg.constant(0), leg.constant(1));
-    leg / hypotenuse.eq(zero).select(one, hypotenuse)
+/// The legs of a right triangle over its hypotenuse; 0 at the origin. Of the ratio of the legs alone: what a leg over
+/// the hypotenuse itself has as its slope cancels where that leg is the long one.
+pub(super) fn legs<'r>(x: &[Expr<'r>]) -> [Expr<'r>; 2] {
+    let (zero, one) = (x[0].constant(0), x[0].constant(1));
+    let is_steep = x[0].abs().lt(x[1].abs());
+    let (short, long) = (is_steep.select(x[0], x[1]), is_steep.select(x[1], x[0]));
+    let is_origin = long.eq(zero);
+    let ratio = short / is_origin.select(one, long);
+    let unit = is_origin.select(zero, one.call("mulsign", &[long])) / ratio.fma(ratio, one).sqrt();
+    let other = ratio * unit;
+    [is_steep.select(other, unit), is_steep.select(unit, other)]
+}
+
+/// The whole number of divisors between a dividend and its remainder, which may differ from the rounded quotient.
+pub(super) fn n_divisors<'r>(x: &[Expr<'r>], remainder: Expr<'r>) -> Expr<'r> {
+    let n = (x[0] / x[1] - remainder / x[1]).round();
+    // Rounded up to the divisor, or that is infinite.
+    remainder.eq(x[1]).select(n.constant(-1), n)
 }
 
 /// A coordinate over the squared distance from the origin, without overflow on the way.
@@ -42,10 +54,45 @@ pub(super) fn turn<'r>(coordinate: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
     coordinate / distance / distance
 }
 
+/// `1 − x²`. Its slope has no factor that is 0 at 1: where a cotangent is infinite that would make no number.
+pub(super) fn complement(x: Expr<'_>) -> Expr<'_> {
+    let one = x.constant(1);
+    if x.is_complex() { (one - x) * (one + x) } else { (-x).fma(x, one) }
+}
+
 /// The cosine of the angle whose sine is `x`.
 pub(super) fn cosine(x: Expr<'_>) -> Expr<'_> {
+    complement(x).sqrt()
+}
+
+/// `v / (1 + x²)`, scaled so that the slope of the square is finite too.
+pub(super) fn over_square<'r>(v: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    let (scaled, least) = (x * x.constant(1.0 / 16.0), x.constant(1.0 / 256.0));
+    v * least / (scaled * scaled + least)
+}
+
+/// `sqrt(1 + x²)`, and `|x|` where that is the same and the square might overflow.
+pub(super) fn secant(x: Expr<'_>) -> Expr<'_> {
+    let root = (x * x + x.constant(1)).sqrt();
+    if x.is_complex() {
+        return root;
+    }
+    x.abs().gt(x.constant(1e10)).select(x.abs(), root)
+}
+
+/// `1 − tanh²`, with all digits in the tails, and a slope that has them.
+pub(super) fn tanh<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let one = x.constant(1);
-    ((one - x) * (one + x)).sqrt()
+    if x.is_complex() { (one - y) * (one + y) } else { squared(x.call("sech", &[])) }
+}
+
+/// The derivative of the logistic function, likewise.
+pub(super) fn sigmoid(x: Expr<'_>) -> Expr<'_> {
+    squared((x * x.constant(0.5)).call("sech", &[])) * x.constant(0.25)
+}
+
+fn squared(x: Expr<'_>) -> Expr<'_> {
+    x * x
 }
 
 /// A slope where `x` lies between −1 and 1, else 0: of a number that is harmless there, so that its own slope is 0 too.
@@ -83,6 +130,13 @@ pub(super) fn sinc<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     is_near.select(near, far)
 }
 
+/// `1 / (1 + |x|)²`; the size with its sign as a factor, so that what is no number has no slope.
+pub(super) fn softsign(x: Expr<'_>) -> Expr<'_> {
+    let (zero, one) = (x.constant(0), x.constant(1));
+    let size = x.eq(zero).select(zero, x.call("mulsign", &[x]));
+    squared(one / (size + one))
+}
+
 /// The derivative of `x sigmoid(x)`.
 pub(super) fn silu<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
     let s = x.call("sigmoid", &[]);
@@ -91,8 +145,8 @@ pub(super) fn silu<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
 
 /// The derivative of `x tanh(log(1 + exp(x)))`.
 pub(super) fn mish(x: Expr<'_>) -> Expr<'_> {
-    let (one, t) = (x.constant(1), x.call("softrelu", &[]).call("tanh", &[]));
-    t + x * ((one - t) * (one + t)) * x.call("sigmoid", &[])
+    let inner = x.call("softrelu", &[]);
+    inner.call("tanh", &[]) + x * squared(inner.call("sech", &[])) * x.call("sigmoid", &[])
 }
 
 /// The derivative of `x` times the normal distribution.
@@ -102,11 +156,19 @@ pub(super) fn gelu(x: Expr<'_>) -> Expr<'_> {
 
 /// `2 exp(−x²) / sqrt(π)`.
 pub(super) fn bell(x: Expr<'_>) -> Expr<'_> {
+    let x = within_bells(x);
     (-(x * x)).call("exp", &[]) * x.constant(TWO_BY_ROOT_PI)
+}
+
+/// `x`, or a number beyond which both bells are 0: there the slope of the square may be infinite.
+fn within_bells(x: Expr<'_>) -> Expr<'_> {
+    let bound = x.constant(40);
+    x.abs().gt(bound).select(bound, x)
 }
 
 /// The density of the normal distribution.
 pub(super) fn normal(x: Expr<'_>) -> Expr<'_> {
+    let x = within_bells(x);
     (x * x * x.constant(-0.5)).call("exp", &[]) * x.constant(NORMAL)
 }
 
@@ -133,19 +195,6 @@ pub(super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
     reflected.select(one / (sine * sine) - there, there)
 }
 
-/// The derivative of `I0(x) exp(−|x|)`, which is 0 at 0, where that of `|x|` is.
-pub(super) fn i0e<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
-    let zero = x.constant(0);
-    x.call("i1e", &[]) - x.eq(zero).select(zero, y.call("mulsign", &[x]))
-}
-
-/// The derivative of `I1(x) exp(−|x|)`.
-pub(super) fn i1e<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
-    let is_zero = x.eq(x.constant(0));
-    let slope = x.call("i0e", &[]) - y / is_zero.select(x.constant(1), x) - y.call("mulsign", &[x]);
-    is_zero.select(x.constant(0.5), slope)
-}
-
 /// `sqrt(1 − k² sin² φ)`.
 pub(super) fn elliptic_delta<'r>(phi: Expr<'r>, k: Expr<'r>) -> Expr<'r> {
     let s = k * phi.call("sin", &[]);
@@ -156,43 +205,6 @@ pub(super) fn elliptic_delta<'r>(phi: Expr<'r>, k: Expr<'r>) -> Expr<'r> {
 pub(super) fn elliptic_3<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     let s = x[0].call("sin", &[]);
     (x[2] * (s * s) + s.constant(1)) * elliptic_delta(x[0], x[1])
-}
-
-/// Π(φ, k, ν) by k and by ν.
-pub(super) fn incomplete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
-    let (phi, k, nu) = (x[0], x[1], x[2]);
-    let (first, second) = (phi.call("ellint_1", &[k]), phi.call("ellint_2", &[k]));
-    let (s, c) = (phi.call("sin", &[]), phi.call("cos", &[]));
-    let delta = elliptic_delta(phi, k);
-    let over = s * c * delta / (nu * (s * s) + y.constant(1));
-    third(Some(phi), [k, nu], [first, second, y], [s * c / delta, over])
-}
-
-/// Π(π/2, k, ν) by k and by ν.
-pub(super) fn complete_3<'r>(x: &[Expr<'r>], y: Expr<'r>) -> [Expr<'r>; 2] {
-    let (k, nu, zero) = (x[0], x[1], y.constant(0));
-    let integrals = [k.call("comp_ellint_1", &[]), k.call("comp_ellint_2", &[]), y];
-    third(None, [k, nu], integrals, [zero, zero])
-}
-
-/// DLMF 19.4.6 and its like for ν, with n = −ν: from F, E and Π, and what the end of the interval adds. Where ν is next to
-/// nothing by the first terms of the series in it.
-fn third<'r>(
-    phi: Option<Expr<'r>>,
-    [k, nu]: [Expr<'r>; 2],
-    [first, second, third]: [Expr<'r>; 3],
-    [by_k, by_nu]: [Expr<'r>; 2],
-) -> [Expr<'r>; 2] {
-    let (n, m, one, two) = (-nu, k * k, k.constant(1), k.constant(2));
-    let slope = k / (n - m) * (second / (m - one) + third - m * by_k / (m - one));
-    let sum = second + (m - n) / n * first + (n * n - m) / n * third - n * by_nu;
-    let whole = [slope, -(sum / (two * (m - n) * (n - one)))];
-    let [square, cube] = squares_of_sine(phi, k);
-    let fourth = fourth_power_of_sine(phi, k, [first, square]);
-    let near = [k * cube, (two * nu).fma(fourth, -square)];
-    let least = if k.dtype() == DType::F64 { 1e-8 } else { 3e-4 };
-    let is_near = nu.abs().lt(nu.constant(least));
-    [0, 1].map(|i| is_near.select(near[i], whole[i]))
 }
 
 /// The slope of the curve from light to sRGB.

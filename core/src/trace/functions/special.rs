@@ -66,19 +66,19 @@ macro_rules! special_rows {
             /// >> i0e(FloatC([0, 1, 100]))
             /// [1, 0.46576, 0.0399444]
             i0e / 1, Float = |x| recipes::i0e(x[0]),
-                partials = [|v, x, y| v * partials::i0e(x[0], y)];
+                partials = [|v, x, y| v * recipes::i0e_slope(x[0], y)];
             /// Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp.
             ///
             /// >> i1e(FloatC([0, 1, 100]))
             /// [0, 0.20791, 0.0397442]
             i1e / 1, Float = |x| recipes::i1e(x[0]),
-                partials = [|v, x, y| v * partials::i1e(x[0], y)];
+                partials = [|v, x, y| v * recipes::i1e_slope(x[0], y)];
             /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
             ///
             /// >> dawson(FloatC([0, 1, 10]))
             /// [0, 0.53808, 0.0502538]
             dawson / 1, Float = |x| recipes::dawson(x[0]),
-                partials = [|v, x, y| v * (y.constant(1) - (x[0] + x[0]) * y)];
+                partials = [|v, x, y| v * recipes::dawson_slope(x[0], y)];
             /// Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond.
             /// At most 3 ulp.
             ///
@@ -98,8 +98,8 @@ macro_rules! special_rows {
             /// >> comp_ellint_3(FloatC(0.5), FloatC([0, 0.5]))
             /// [1.68575, 1.36647]
             comp_ellint_3 / 2, Float = |x| recipes::comp_ellint_3(x[0], x[1]), partials = [
-                |v, x, y| v * partials::complete_3(x, y)[0],
-                |v, x, y| v * partials::complete_3(x, y)[1],
+                |v, x, y| v * recipes::slopes_of_third(None, x[0], x[1], y)[0],
+                |v, x, y| v * recipes::slopes_of_third(None, x[0], x[1], y)[1],
             ];
             /// Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to
             /// phi; any phi for |k| <= 1. At most 8 ulp there; beyond, digits are lost where k^2 sin^2 nears 1.
@@ -127,8 +127,8 @@ macro_rules! special_rows {
             /// [1.03736, 1.00963]
             ellint_3 / 3, Float = |x| recipes::ellint_3(x[0], x[1], x[2]), partials = [
                 |v, x, _| v / partials::elliptic_3(x),
-                |v, x, y| v * partials::incomplete_3(x, y)[0],
-                |v, x, y| v * partials::incomplete_3(x, y)[1],
+                |v, x, y| v * recipes::slopes_of_third(Some(x[0]), x[1], x[2], y)[0],
+                |v, x, y| v * recipes::slopes_of_third(Some(x[0]), x[1], x[2], y)[1],
             ];
             /// Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1.
             ///

@@ -176,6 +176,10 @@ impl Record for Recorder<'_> {
         self.cast(id, dtype)
     }
 
+    fn is_complex(&self) -> bool {
+        true
+    }
+
     fn call(&self, name: &'static str, args: &[VarId]) -> VarId {
         let args: Vec<Value<'_>> = args.iter().map(|&id| self.value(id)).collect();
         self.add(called(name, &args))

@@ -149,6 +149,43 @@ const I1_FAR: Fit = Fit {
     ],
 };
 
+/// `x √x e^(−x) (I0 x − I1 x)` in 1/x, x ≥ 7.75.
+const BESSEL_GAP: Fit = Fit {
+    single: &[
+        0x3e4c_422a,
+        0x3d99_3046,
+        0x3d90_489d,
+        0x3db2_96bd,
+        0x3f05_e5b7,
+        0xc031_b50b,
+        0x4171_30cb,
+    ],
+    double: &[
+        0x3fc9_8845_33d4_3636,
+        0x3fb3_2633_e6e5_7891,
+        0x3fb1_f3d0_8893_ba84,
+        0x3fba_2e7a_cecc_fc91,
+        0x3fc9_a3ae_9759_e1b7,
+        0x3fe5_6b7a_57e5_74c2,
+        0xc031_6196_cb59_d17b,
+        0x4096_f5c1_dd60_1dbe,
+        0xc0f4_46d8_e1d9_f678,
+        0x414a_fd51_565d_7b3c,
+        0xc19b_73fc_1caa_88be,
+        0x41e5_9b52_ec0e_de1b,
+        0xc22a_8011_27e8_5079,
+        0x4269_6352_9578_d062,
+        0xc2a2_f63f_0d7a_3b5c,
+        0x42d5_ef12_21ba_4566,
+        0xc303_6692_5dbc_209b,
+        0x4329_b3c0_a93b_af65,
+        0xc348_a644_3e41_9729,
+        0x4360_25fb_47fc_c6ce,
+        0xc369_da16_b085_3da8,
+        0x4363_1216_3b06_aa0e,
+    ],
+};
+
 /// `e^(−|x|) I0(x)`: i0e(0) = 1, i0e(±∞) = 0.
 pub(in super::super) fn i0e(x: Expr<'_>) -> Expr<'_> {
     scaled(x.abs(), x.constant(1), &I0_NEAR, &I0_FAR)
@@ -166,4 +203,34 @@ fn scaled<'r>(x: Expr<'r>, factor: Expr<'r>, near: &Fit, far: &Fit) -> Expr<'r> 
     let near = math::exp(-x) * near.at(x * x) * factor;
     let far = far.at(x.constant(1) / x) / x.sqrt();
     x.lt(x.constant(7.75)).select(near, far)
+}
+
+/// The derivative of `e^(−|x|) I0(x)`, which is 0 at 0, where that of `|x|` is.
+pub(in super::super) fn i0e_slope<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let near = x.call("i1e", &[]) - times_sign(y, x);
+    is_near(x).select(near, -times_sign(gap(x), x))
+}
+
+/// The derivative of `e^(−|x|) I1(x)`.
+pub(in super::super) fn i1e_slope<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    // The value over x, without a quotient where x may be next to nothing.
+    let ratio = (-x.abs()).call("exp", &[]) * I1_NEAR.at(x * x);
+    let near = x.call("i0e", &[]) - ratio - times_sign(y, x);
+    is_near(x).select(near, gap(x) - y / x)
+}
+
+/// `e^(−|x|) (I0 |x| − I1 |x|)` for large x, where both are nearly the same.
+fn gap(x: Expr<'_>) -> Expr<'_> {
+    let size = x.abs();
+    BESSEL_GAP.at(x.constant(1) / size) / size / size.sqrt()
+}
+
+fn is_near(x: Expr<'_>) -> Expr<'_> {
+    x.abs().lt(x.constant(7.75))
+}
+
+/// The value with its sign flipped where x is negative; 0 where x is.
+fn times_sign<'r>(value: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    let zero = x.constant(0);
+    x.eq(zero).select(zero, value.call("mulsign", &[x]))
 }

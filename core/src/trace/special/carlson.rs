@@ -3,27 +3,26 @@
 //! B. C. Carlson, Numerical computation of real or complex elliptic integrals, Numer. Algorithms 10
 //! (1995); the series are those of DLMF 19.36.1 and 19.36.2. Every step is a sum of positive terms.
 
-use super::super::expr::Expr;
-use super::is_single;
+use super::dual::Term;
 
 /// `R_F(x, y, z)` and, with the same steps, another integral.
-pub(super) struct Pair<'r> {
-    pub(super) first: Expr<'r>,
+pub(super) struct Pair<T> {
+    pub(super) first: T,
     /// `R_D(x, z, y)` of [`with_rd`], `R_J(x, y, z, p)` of [`with_rj`].
-    pub(super) other: Expr<'r>,
+    pub(super) other: T,
 }
 
 /// Each step divides the distances by 4; that many bring the series of order 7 below half an ulp,
 /// arguments down to the square of an ulp included.
-fn n_steps(x: Expr<'_>) -> i32 {
-    if is_single(x) { 6 } else { 9 }
+fn n_steps(x: impl Term) -> i32 {
+    if x.is_single() { 6 } else { 9 }
 }
 
 /// Duplications of the R_C in each step of [`with_rj`].
 const RC_STEPS: [i32; 9] = [9, 8, 6, 5, 4, 3, 2, 1, 0];
 
 /// `R_F(x, y, z)`.
-pub(super) fn rf<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>) -> Expr<'r> {
+pub(super) fn rf<T: Term>(x: T, y: T, z: T) -> T {
     let mut at = [x, y, z];
     for _ in 0..n_steps(x) {
         at = duplicated(at, &roots(at));
@@ -32,8 +31,8 @@ pub(super) fn rf<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>) -> Expr<'r> {
 }
 
 /// `R_F(x, y, z)` and `R_D(x, z, y)`: the second argument is the one apart.
-pub(super) fn with_rd<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>) -> Pair<'r> {
-    let (mut at, mut sum) = ([x, y, z], x.constant(0));
+pub(super) fn with_rd<T: Term>(x: T, y: T, z: T) -> Pair<T> {
+    let (mut at, mut sum) = ([x, y, z], x.constant(0.0));
     let steps = n_steps(x);
     for step in 0..steps {
         let roots = roots(at);
@@ -48,8 +47,8 @@ pub(super) fn with_rd<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>) -> Pair<'r> {
 }
 
 /// `R_F(x, y, z)` and `R_J(x, y, z, p)`, p > 0.
-pub(super) fn with_rj<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>, p: Expr<'r>) -> Pair<'r> {
-    let (mut at, mut p, mut sum) = ([x, y, z], p, x.constant(0));
+pub(super) fn with_rj<T: Term>(x: T, y: T, z: T, p: T) -> Pair<T> {
+    let (mut at, mut p, mut sum) = ([x, y, z], p, x.constant(0.0));
     let steps = n_steps(x);
     for (index, step) in (0..steps).enumerate() {
         let roots = roots(at);
@@ -65,49 +64,47 @@ pub(super) fn with_rj<'r>(x: Expr<'r>, y: Expr<'r>, z: Expr<'r>, p: Expr<'r>) ->
 }
 
 /// `R_C(1, y)`, by `steps` duplications: `arctan √(y − 1) / √(y − 1)` for y > 1.
-pub(super) fn rc(y: Expr<'_>, steps: i32) -> Expr<'_> {
-    let (mut x, mut y) = (y.constant(1), y);
+pub(super) fn rc<T: Term>(y: T, steps: i32) -> T {
+    let (mut x, mut y) = (y.constant(1.0), y);
     for _ in 0..steps {
         let root = (x * y).sqrt();
         let lambda = root + root + y;
         (x, y) = (quarter(x + lambda), quarter(y + lambda));
     }
-    let mean = (x + y + y) / x.constant(3);
+    let mean = (x + y + y) / x.constant(3.0);
     let s = (y - mean) / mean;
     let series = polynomial(s, &[9.0 / 8.0, 159.0 / 208.0, 9.0 / 22.0, 3.0 / 8.0, 1.0 / 7.0, 0.3]);
-    (series * s).fma(s, s.constant(1)) / mean.sqrt()
+    (series * s).fma(s, s.constant(1.0)) / mean.sqrt()
 }
 
-type Three<'r> = [Expr<'r>; 3];
-
-fn roots(at: Three<'_>) -> Three<'_> {
-    at.map(Expr::sqrt)
+fn roots<T: Term>(at: [T; 3]) -> [T; 3] {
+    at.map(T::sqrt)
 }
 
-fn lambda<'r>([a, b, c]: &Three<'r>) -> Expr<'r> {
+fn lambda<T: Term>([a, b, c]: &[T; 3]) -> T {
     a.fma(*b, *c * (*a + *b))
 }
 
-fn quarter(x: Expr<'_>) -> Expr<'_> {
+fn quarter<T: Term>(x: T) -> T {
     x * x.constant(0.25)
 }
 
-fn duplicated<'r>(at: Three<'r>, roots: &Three<'r>) -> Three<'r> {
+fn duplicated<T: Term>(at: [T; 3], roots: &[T; 3]) -> [T; 3] {
     let lambda = lambda(roots);
     at.map(|x| quarter(x + lambda))
 }
 
 /// A polynomial, the highest coefficient first.
-fn polynomial<'r>(x: Expr<'r>, coefficients: &[f64]) -> Expr<'r> {
+fn polynomial<T: Term>(x: T, coefficients: &[f64]) -> T {
     let mut terms = coefficients.iter().map(|&c| x.constant(c));
     let highest = terms.next().expect("internal error: a polynomial without coefficients");
     terms.fold(highest, |sum, term| sum.fma(x, term))
 }
 
 /// The series of R_F for nearly equal arguments.
-fn rf_series(at: Three<'_>) -> Expr<'_> {
+fn rf_series<T: Term>(at: [T; 3]) -> T {
     let [x, y, z] = at;
-    let mean = (x + y + z) / x.constant(3);
+    let mean = (x + y + z) / x.constant(3.0);
     let [x, y] = [x, y].map(|x| (mean - x) / mean);
     let z = -(x + y);
     let e2 = x * y - z * z;
@@ -119,8 +116,8 @@ fn rf_series(at: Three<'_>) -> Expr<'_> {
 }
 
 /// `scale` times the series of R_J for nearly equal arguments; of R_D if p is one of them.
-fn rj_series<'r>([x, y, z]: Three<'r>, p: Expr<'r>, scale: f64) -> Expr<'r> {
-    let mean = (x + y + z + p + p) / x.constant(5);
+fn rj_series<T: Term>([x, y, z]: [T; 3], p: T, scale: f64) -> T {
+    let mean = (x + y + z + p + p) / x.constant(5.0);
     let [x, y, z] = [x, y, z].map(|x| (mean - x) / mean);
     let p = (x + y + z) * x.constant(-0.5);
     let c = |number: f64| x.constant(number);

@@ -120,6 +120,32 @@ const DAWSON_FAR: Fit = Fit {
     ],
 };
 
+/// `x² (2x D(x) − 1)` in 1/x², x ≥ 5.
+const DAWSON_SLOPE: Fit = Fit {
+    single: &[0x3f00_0000, 0x3f40_00f8, 0x3fef_7c6f, 0x40de_800c, 0x4150_f062, 0x43e0_a49d],
+    double: &[
+        0x3fdf_ffff_ffff_fffc,
+        0x3fe8_0000_0000_7d9e,
+        0x3ffd_ffff_fd4a_e4d4,
+        0x401a_4002_f4d1_a19a,
+        0x403d_864c_f445_a467,
+        0x4064_9965_35f8_f3ca,
+        0x407f_0996_b83d_c03d,
+        0x40f8_5395_cb35_8c3f,
+        0xc164_8c56_de7d_1220,
+        0x41cc_2745_4c2a_926d,
+        0xc22c_9414_efe0_f34a,
+        0x4285_cb3a_de97_2578,
+        0xc2d8_e2da_9a8c_120d,
+        0x4325_0d0a_abe4_fb71,
+        0xc369_d065_59e4_98cc,
+        0x43a6_18b7_6589_f892,
+        0xc3d8_bd12_40d8_1c51,
+        0x4400_033e_98ea_64f2,
+        0xc411_bd2b_2346_b536,
+    ],
+};
+
 /// `D(x) = e^(−x²) ∫ e^(t²) dt` from 0 to x: 2/√π times the imaginary error function is `e^(x²) D`.
 ///
 /// D(±0) = ±0, D(±∞) = ±0, NaN stays.
@@ -132,4 +158,15 @@ pub(in super::super) fn dawson(x: Expr<'_>) -> Expr<'_> {
     let beyond = size.lt(x.constant(5)).select(middle, far);
     let y = size.lt(x.constant(3)).select(near, beyond);
     x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
+}
+
+/// The derivative of Dawson's integral, `1 − 2x D`, whose terms cancel where x is large.
+pub(in super::super) fn dawson_slope<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+    let one = x.constant(1);
+    let near = one - (x + x) * y;
+    // A square of the inverse, not an inverse of the square, whose slope may be infinite.
+    let inverse = one / x;
+    let square = inverse * inverse;
+    let far = -(square * DAWSON_SLOPE.at(square));
+    x.abs().lt(x.constant(5)).select(near, far)
 }

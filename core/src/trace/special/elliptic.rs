@@ -4,6 +4,7 @@
 use super::super::expr::Expr;
 use super::super::math;
 use super::carlson::{rc, rf, with_rd, with_rj};
+use super::dual::Dual;
 use super::{Fit, negate_if};
 
 /// K as `p(m) − q(m) log m` in m = 1 − k²: p, then q.
@@ -81,7 +82,8 @@ const COMPLETE_2: [Fit; 2] = [
 /// `1 − k²`; negative or NaN outside |k| ≤ 1.
 fn complement(k: Expr<'_>) -> Expr<'_> {
     let one = k.constant(1);
-    (one - k) * (one + k)
+    // The slope of the product is 1 − k less 1 + k, which has few digits where k is small.
+    if k.is_differentiated() { (-k).fma(k, one) } else { (one - k) * (one + k) }
 }
 
 /// `K(k)`: ∞ at ±1, NaN beyond.
@@ -149,6 +151,12 @@ impl<'r> Amplitude<'r> {
         self.turns.eq(zero).select(rest, turned)
     }
 
+    /// The same of slopes: what is no number has none either, whichever way that is looked for.
+    fn whole_slope(&self, rest: Expr<'r>, complete: Expr<'r>) -> Expr<'r> {
+        let is_none = complete.neq(complete) & self.turns.neq(rest.constant(0));
+        is_none.select(rest * complete, self.whole(rest, complete))
+    }
+
     /// The integral of the third kind over the rest.
     ///
     /// With ν > 0 by DLMF 19.7.9, which has the rest of a ν ≤ 0 and only positive terms.
@@ -169,9 +177,31 @@ impl<'r> Amplitude<'r> {
         let arc = nu / next * t * rc((nu * n * t).fma(t, one), 9);
         let mixed = (square / denominator).fma(first, (nu * rest / denominator).fma(third, arc));
         let y = positive.select(mixed, third);
-        // Infinite where 1 − k² sin² or p is 0, unless the other is negative.
+        self.at_poles(p, y)
+    }
+
+    /// Infinite where 1 − k² sin² or p is 0, unless the other is negative.
+    fn at_poles(&self, p: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
+        let zero = p.constant(0);
         let y = self.delta.eq(zero).select(self.sine / self.delta + p.sqrt(), y);
         p.eq(zero).select(self.sine / p + self.delta.sqrt(), y)
+    }
+
+    /// The derivatives of that by k and ν, for ν sin² up to 1.
+    ///
+    /// Those by m = k² and by n = −ν of `s R_F + s³ n / 3 R_J` go through the duplications, which have only terms of
+    /// one sign. That m and n may be equal, or n be 0, makes no difference here.
+    fn slopes_of_third(&self, nu: Expr<'r>) -> [Expr<'r>; 2] {
+        let (one, n) = (nu.constant(1), -nu);
+        let (sine, cosine) = (self.sine * self.sine, self.cosine * self.cosine);
+        let p = cosine + (one + nu) * sine;
+        let of = |delta, p| with_rj(Dual::fixed(cosine), delta, Dual::fixed(one), p);
+        let by_m = of(Dual::moving(self.delta, -sine), Dual::fixed(p));
+        let by_n = of(Dual::fixed(self.delta), Dual::moving(p, -sine)).other;
+        let third = self.sine * sine / nu.constant(3);
+        let by_m = (third * n).fma(by_m.other.slope(), self.sine * by_m.first.slope());
+        let by_n = third * n.fma(by_n.slope(), by_n.value);
+        [(self.k + self.k) * self.at_poles(p, by_m), -self.at_poles(p, by_n)]
     }
 }
 
@@ -204,37 +234,47 @@ pub(in super::super) fn squares_of_sine<'r>(phi: Option<Expr<'r>>, k: Expr<'r>) 
     let [apart_delta, apart_one] =
         of(at.cosine * at.cosine, at.delta).map(|pair| third(pair.other));
     let cubed = at.sine * at.sine * at.sine;
-    let whole = |rest: Expr<'r>, complete: Expr<'r>| {
-        // What is no number has no slope either, whichever way that is looked for.
-        let is_none = complete.neq(complete) & at.turns.neq(zero);
-        is_none.select(rest * complete, at.whole(rest, complete))
-    };
-    [whole(cubed * apart_one, complete[0]), whole(cubed * apart_delta, complete[1])]
+    let rest = [cubed * apart_one, cubed * apart_delta];
+    [0, 1].map(|i| at.whole_slope(rest[i], complete[i]))
 }
 
-/// The integral of `sin⁴ / Δ` up to φ, or π/2, from F and that of `sin² / Δ`; good to four digits where k is small.
-pub(in super::super) fn fourth_power_of_sine<'r>(
+/// The derivatives of the integral of the third kind, y, up to φ, or π/2, by k and by ν.
+pub(in super::super) fn slopes_of_third<'r>(
     phi: Option<Expr<'r>>,
     k: Expr<'r>,
-    [first, square]: [Expr<'r>; 2],
-) -> Expr<'r> {
-    let c = |number: f64| k.constant(number);
-    let m = k * k;
-    let (s, product, angle) = match phi {
-        Some(phi) => {
-            let (s, cosine) = (phi.call("sin", &[]), phi.call("cos", &[]));
-            (s, s * cosine, phi)
-        }
-        None => (c(1.0), c(0.0), c(std::f64::consts::FRAC_PI_2)),
+    nu: Expr<'r>,
+    y: Expr<'r>,
+) -> [Expr<'r>; 2] {
+    let quarter = Amplitude::quarter(k);
+    let of_quarter = quarter.slopes_of_third(nu);
+    let Some(phi) = phi else {
+        let large = large_slopes(None, k, nu, [k.call("comp_ellint_1", &[]), y, k.constant(0)]);
+        let is_large = nu.gt(nu.constant(1)) & quarter.complement.neq(k.constant(0));
+        return [0, 1].map(|i| is_large.select(large[i], of_quarter[i]));
     };
-    let squared = s * s;
-    let delta = (c(1.0) - m * squared).sqrt();
-    let whole = ((c(1.0) + m) * square * c(2.0) - first + product * delta) / (m * c(3.0));
-    let second = (angle - product) * c(0.5);
-    let fourth = (second * c(3.0) - squared * product) * c(0.25);
-    let sixth = (fourth * c(5.0) - squared * squared * product) / c(6.0);
-    let series = (m * c(0.5)).fma(sixth, fourth);
-    m.lt(c(1.0 / 64.0)).select(series, whole)
+    let complete = slopes_of_third(None, k, nu, k.call("comp_ellint_3", &[nu]));
+    let at = Amplitude::differentiated(phi, k);
+    let of_rest = at.slopes_of_third(nu);
+    let weight = nu * (at.sine * at.sine);
+    let over = at.sine * at.cosine * at.delta.sqrt() / (weight + k.constant(1));
+    let large = large_slopes(Some(phi), k, nu, [phi.call("ellint_1", &[k]), y, over]);
+    let is_large = weight.gt(nu.constant(1)) & at.complement.neq(k.constant(0));
+    [0, 1].map(|i| is_large.select(large[i], at.whole_slope(of_rest[i], complete[i])))
+}
+
+/// The same where ν sin² is above 1, from F, Π and what the end of the interval adds: DLMF 19.4.6 and its like for ν,
+/// written so that nothing cancels.
+fn large_slopes<'r>(
+    phi: Option<Expr<'r>>,
+    k: Expr<'r>,
+    nu: Expr<'r>,
+    [first, third, over]: [Expr<'r>; 3],
+) -> [Expr<'r>; 2] {
+    let (m, one, two) = (k * k, k.constant(1), k.constant(2));
+    let [square, cube] = squares_of_sine(phi, k);
+    let gap = first - third;
+    let sum = m * square + m / nu * gap + nu * (third - over);
+    [k * (m * cube + gap) / (nu + m), -(sum / (two * (nu + m)) / (nu + one))]
 }
 
 /// `F(φ, k)` for every φ; NaN where k² sin² exceeds 1.

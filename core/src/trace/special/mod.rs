@@ -8,18 +8,19 @@ mod carlson;
 mod colour;
 mod dawson;
 mod digamma;
+mod dual;
 mod elliptic;
 mod error;
 mod gamma;
 mod inverse_error;
 
-pub(super) use bessel::{i0e, i1e};
+pub(super) use bessel::{i0e, i0e_slope, i1e, i1e_slope};
 pub(super) use colour::{linear_to_srgb, srgb_to_linear};
-pub(super) use dawson::dawson;
+pub(super) use dawson::{dawson, dawson_slope};
 pub(super) use digamma::digamma;
 pub(super) use elliptic::{
-    comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3,
-    fourth_power_of_sine, squares_of_sine,
+    comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3, slopes_of_third,
+    squares_of_sine,
 };
 pub(super) use error::{erf, erfc, gelu_erf, norm_cdf};
 pub(super) use gamma::{lgamma, tgamma};

@@ -1,0 +1,161 @@
+//! Derivatives where a rule that looks right may lose digits, or all of them (S29), beside those of 30-digit arithmetic.
+
+use porcini_core::DType::{F32, F64};
+use porcini_core::trace::functions::{FUNCTIONS, Function};
+use porcini_core::{Array, DType, Operand, Result, Session};
+
+const INF: f64 = f64::INFINITY;
+const NAN: f64 = f64::NAN;
+/// The largest finite numbers, or nearly.
+const HUGE: f64 = 1.7e308;
+
+/// A function, its type and arguments, the arguments by which it is differentiated in turn, and the derivative.
+type Case = (&'static str, DType, &'static [f64], &'static [usize], f64);
+
+const CASES: &[Case] = &[
+    // The third kind on ν = −k², at ν = 0 and near to it.
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[0], 0.675573328077),
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[1], -1.35114665615),
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[0, 0], 2.37598101699),
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[0, 1], -0.683222907223),
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[1, 0], -0.683222907223),
+    ("comp_ellint_3", F64, &[0.5, -0.25], &[1, 1], 2.73289162889),
+    ("comp_ellint_3", F64, &[0.5, 0.0], &[0], 0.541731848613),
+    ("comp_ellint_3", F64, &[0.5, 0.0], &[0, 1], -0.420622230668),
+    ("comp_ellint_3", F64, &[0.5, 0.0], &[1, 0], -0.420622230668),
+    ("comp_ellint_3", F64, &[0.5, 0.0], &[1, 1], 1.32568293312),
+    ("comp_ellint_3", F64, &[0.0, 1e-8], &[1, 1], 1.17809721564),
+    ("comp_ellint_3", F64, &[0.0, 1e-4], &[1, 1], 1.17780277232),
+    ("comp_ellint_3", F64, &[0.0, 1e-4], &[0, 0], 0.785339263444),
+    ("comp_ellint_3", F32, &[0.5, 0.0009765625], &[1, 1], 1.32243187285),
+    ("comp_ellint_3", F64, &[0.5, 3.0], &[0], 0.174395497917),
+    ("comp_ellint_3", F64, &[0.5, 3.0], &[1], -0.106127570813),
+    ("comp_ellint_3", F64, &[0.5, 3.0], &[0, 0], 0.580103840523),
+    ("comp_ellint_3", F64, &[0.5, 3.0], &[0, 1], -0.0373328346185),
+    ("comp_ellint_3", F64, &[0.5, 3.0], &[1, 1], 0.0403579617265),
+    ("comp_ellint_3", F64, &[1.0, 3.0], &[0], INF),
+    ("comp_ellint_3", F64, &[1.0, 0.5], &[1], -INF),
+    ("comp_ellint_3", F64, &[0.5, -1.0], &[1], -INF),
+    ("comp_ellint_3", F64, &[0.5, -1.5], &[1], NAN),
+    ("ellint_3", F64, &[1.0, 0.5, -0.25], &[1], 0.186410475665),
+    ("ellint_3", F64, &[1.0, 0.5, -0.25], &[1, 2], -0.10298103369),
+    ("ellint_3", F64, &[4.0, 0.5, -0.25], &[1], 1.46710737644),
+    ("ellint_3", F64, &[4.0, 0.5, -0.25], &[2, 2], 5.66087274864),
+    ("ellint_3", F64, &[4.0, 0.5, 0.0], &[2, 1], -0.880053003628),
+    ("ellint_3", F64, &[4.0, 0.5, 3.0], &[1, 1], 1.29455679889),
+    ("ellint_3", F64, &[4.0, 0.5, 3.0], &[2], -0.264102306731),
+    ("ellint_3", F64, &[4.0, 0.5, 3.0], &[2, 0], -0.0837420147259),
+    ("ellint_3", F64, &[4.0, 0.5, 3.0], &[0, 2], -0.0837420147259),
+    ("ellint_3", F64, &[0.125, 0.75, 2.0], &[1], 0.000481647421068),
+    ("ellint_3", F64, &[0.125, 0.75, 2.0], &[2, 2], 1.13818684842e-5),
+    // Differences of what is nearly the same, at large x.
+    ("dawson", F32, &[6.0], &[0], -0.0145122676945),
+    ("dawson", F32, &[20.0], &[0], -0.00125471705615),
+    ("dawson", F32, &[20.0], &[0, 0], 0.000125946393068),
+    ("dawson", F64, &[-1000.0], &[0], -5.00000750002e-7),
+    ("dawson", F64, &[-1000.0], &[0, 0], -1.00000300001e-9),
+    ("dawson", F64, &[INF], &[0], 0.0),
+    ("dawson", F64, &[INF], &[0, 0], 0.0),
+    ("i0e", F32, &[20.0], &[0], -0.00227408970154),
+    ("i0e", F32, &[-20.0], &[0], 0.00227408970154),
+    ("i0e", F32, &[20.0], &[0, 0], 0.00017286829391),
+    ("i0e", F64, &[1e17], &[0], -6.30783130505e-27),
+    ("i0e", F64, &[1e17], &[0, 0], 9.46174695758e-44),
+    ("i0e", F64, &[INF], &[0, 0], 0.0),
+    ("i1e", F32, &[20.0], &[0], -0.00210122140763),
+    ("i1e", F32, &[-20.0], &[0, 0], -0.000150958331929),
+    ("i1e", F64, &[1e17], &[0], -6.30783130505e-27),
+    ("i1e", F64, &[1e17], &[0, 0], 9.46174695758e-44),
+    ("i1e", F64, &[0.0], &[0], 0.5),
+    ("i1e", F64, &[0.0], &[0, 0], 0.0),
+    ("i1e", F64, &[1e-40], &[0, 0], -1.0),
+    ("i1e", F64, &[-1e-40], &[0, 0], 1.0),
+    // A leg next to nothing.
+    ("hypot", F32, &[1e-4, 1.0], &[1, 1], 9.99999985e-9),
+    ("hypot", F32, &[1e-2, 1.0], &[1, 1], 9.99850018748e-5),
+    ("hypot", F32, &[1.0, 1e-3], &[1, 1], 0.999998500002),
+    ("hypot", F64, &[3.0, 4.0], &[1], 0.8),
+    ("hypot", F64, &[3.0, 4.0], &[1, 1], 0.072),
+    ("hypot", F64, &[3.0, 4.0], &[0, 1], -0.096),
+    ("hypot", F64, &[0.0, -4.0], &[1], -1.0),
+    ("hypot", F64, &[0.0, 0.0], &[0], 0.0),
+    ("hypot", F64, &[0.0, 0.0], &[1], 0.0),
+    // The quotient that the value has, not the rounded one.
+    ("mod", F64, &[3.0, -0.3], &[1], 11.0),
+    ("mod", F64, &[-1e-20, 3.0], &[1], 1.0),
+    ("mod", F64, &[-3.0, INF], &[1], 1.0),
+    ("mod", F64, &[7.5, 2.0], &[1], -3.0),
+    ("fmod", F32, &[16.0, 0.1], &[1], -159.0),
+    ("fmod", F64, &[-7.5, 2.0], &[1], 3.0),
+    // Where a square overflows, or its slope.
+    ("asinh", F32, &[1e30], &[0], 1e-30),
+    ("asinh", F64, &[-1e200], &[0], 1e-200),
+    ("asinh", F64, &[1.0], &[0, 0], -0.353553390593),
+    ("asinh", F64, &[HUGE], &[0, 0], 0.0),
+    ("atan", F64, &[HUGE], &[0, 0], 0.0),
+    ("atan", F64, &[-HUGE], &[0, 0], 0.0),
+    ("erf", F64, &[HUGE], &[0, 0], 0.0),
+    ("erf", F64, &[-HUGE], &[0, 0], 0.0),
+    ("norm_cdf", F64, &[HUGE], &[0, 0], 0.0),
+    ("mish", F64, &[HUGE], &[0, 0], 0.0),
+    ("mish", F64, &[-HUGE], &[0, 0], 0.0),
+    // Infinite ends.
+    ("asin", F64, &[1.0], &[0, 0], INF),
+    ("asin", F64, &[-1.0], &[0, 0], -INF),
+    ("acos", F64, &[1.0], &[0, 0], -INF),
+    ("atanh", F64, &[1.0], &[0, 0], INF),
+    ("acosh", F64, &[1.0], &[0, 0], -INF),
+    ("softsign", F64, &[NAN], &[0, 0], NAN),
+    ("softsign", F64, &[1.0], &[0, 0], -0.25),
+    ("softsign", F64, &[0.0], &[0, 0], 0.0),
+    ("softsign", F64, &[INF], &[0, 0], 0.0),
+    // Tails.
+    ("sigmoid", F32, &[16.0], &[0], 1.12535149391e-7),
+    ("sigmoid", F32, &[20.0], &[0], 2.06115361394e-9),
+    ("sigmoid", F32, &[20.0], &[0, 0], -2.06115360545e-9),
+    ("sigmoid", F32, &[-20.0], &[0, 0], 2.06115360545e-9),
+    ("tanh", F32, &[10.0], &[0], 8.24461445577e-9),
+    ("tanh", F32, &[20.0], &[0, 0], -3.39868340423e-17),
+    ("mish", F32, &[10.0], &[0, 0], -1.48371621785e-7),
+    ("mish", F32, &[15.0], &[0, 0], -1.04805229545e-11),
+];
+
+fn call(function: &Function, x: &[Array]) -> Result<Array> {
+    let others: Vec<Operand<'_>> = x[1..].iter().map(Operand::from).collect();
+    x[0].call(function, &others)
+}
+
+/// The derivative by these arguments in turn: each but the last backwards, and that forwards too.
+fn derivatives(function: &Function, x: &[Array], by: &[usize]) -> Result<[Array; 2]> {
+    let (&last, before) = by.split_last().expect("an argument");
+    let marked = x.iter().map(Array::enable_grad).collect::<Result<Vec<_>>>()?;
+    let session = x[0].session();
+    let y = match before {
+        [] => call(function, &marked)?,
+        _ => derivatives(function, &marked, before)?[0].clone(),
+    };
+    let back = session.grad(&[(&y, None)], &[&marked[last]])?.swap_remove(0);
+    let forward = session.jvp(&[&y], &[(&marked[last], None)])?.swap_remove(0);
+    Ok([back, forward])
+}
+
+#[test]
+fn no_digits_are_lost() -> Result<()> {
+    let session = Session::new()?;
+    for &(name, dtype, at, by, expected) in CASES {
+        let function = FUNCTIONS.iter().find(|function| function.name == name).unwrap();
+        let x: Result<Vec<_>> = at.iter().map(|&x| session.array(&[x])?.cast(dtype)).collect();
+        let found = derivatives(function, &x?, by)?;
+        let tolerance = if dtype == F64 { 1e-11 } else { 4e-6 };
+        for (way, found) in ["back", "forward"].iter().zip(&found) {
+            let found = found.item(0)?.to_f64();
+            assert!(
+                found == expected
+                    || found.is_nan() && expected.is_nan()
+                    || (found - expected).abs() <= tolerance * expected.abs(),
+                "{name} of {dtype} at {at:?} by {by:?}, {way}: {found}, not {expected}"
+            );
+        }
+    }
+    Ok(())
+}
