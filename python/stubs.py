@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes porcini/__init__.pyi, which editors and type checkers read, from the package as it is."""
 
+import enum
 import inspect
 import keyword
 import sys
@@ -10,6 +11,7 @@ HEAD = '''"""Written by stubs.py from the package; see there."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from enum import Enum
 from types import EllipsisType
 from typing import Any, TypeVar
 
@@ -18,6 +20,13 @@ from typing_extensions import Buffer
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
 _Operand = Any
+
+
+class _DType(str):
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
 
 __version__: str
 pi: float
@@ -31,6 +40,8 @@ PCG32_DEFAULT_STREAM: int
 
 # What is said better than by looking: results, and decorators that keep the type of what they get.
 SPECIAL = {
+    "max": "def max(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any: ...",
+    "min": "def min(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any: ...",
     "function": "def function(f: _F) -> _F: ...",
     "jit": "def jit(f: _F) -> _F: ...",
     "freeze": "def freeze(f: _F) -> _F: ...",
@@ -49,6 +60,10 @@ def parameters(made):
         signature = inspect.signature(made)
     except (TypeError, ValueError):
         return "*args: Any, **kwargs: Any"
+    names = signature.parameters
+    if type(made).__module__ == "porcini" and "dtype" in names and names["dtype"].kind is inspect.Parameter.KEYWORD_ONLY:
+        # What makes values has forms with a class first, zeros(Float, 3), and with extents side by side.
+        return "*args: Any, dtype: Any = ..., **kwargs: Any"
     texts, starred = [], False
     for parameter in signature.parameters.values():
         name = parameter.name + ("_" if keyword.iskeyword(parameter.name) else "")
@@ -62,6 +77,8 @@ def parameters(made):
                 texts.append("*")
                 starred = True
             texts.append(f"{name}: Any" + (" = ..." if parameter.default is not parameter.empty else ""))
+    if "axes" in names and not starred:
+        texts.append("axis: Any = ...")  # as NumPy calls them
     return ", ".join(texts)
 
 
@@ -104,6 +121,7 @@ def array_class(pc):
         "    def __setitem__(self, key: _Index, value: Any) -> None: ...",
         "    def __bool__(self) -> bool: ...",
         "    def __float__(self) -> float: ...",
+        "    def __complex__(self) -> complex: ...",
         "    def __int__(self) -> int: ...",
         "    def __index__(self) -> int: ...",
         "    def __bytes__(self) -> bytes: ...",
@@ -117,13 +135,14 @@ def array_class(pc):
         "    @property",
         "    def size(self) -> int: ...",
         "    @property",
-        "    def dtype(self) -> str: ...",
+        "    def dtype(self) -> _DType: ...",
         "    @property",
         "    def grad(self) -> Any: ...",
         "    def copy(self) -> Any: ...",
         "    def item(self) -> Any: ...",
         "    def tolist(self) -> list[Any]: ...",
         "    def numpy(self, dtype: Any = ...) -> Any: ...",
+        "    def to(self, device: str) -> Any: ...",
     ]
     makers = sorted(name for name, made in vars(pc.Array).items() if type(made).__name__ == "Maker")
     lines += [f"    @classmethod\n    def {name}(cls, *args: Any, **kwargs: Any) -> Any: ..." for name in makers]
@@ -140,6 +159,8 @@ def stubs():
             continue
         if made.__name__ != name:
             aliases.append(f"{name} = {made.__name__}")
+        elif issubclass(made, enum.Enum):
+            parts.append(f"class {name}(Enum):\n" + "\n".join(f"    {member.name} = {member.value!r}" for member in made))
         elif issubclass(made, pc.Array):
             classes.append((made.__base__ is not pc.Array, name, made))
         else:

@@ -18,6 +18,7 @@ from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_a
 from ._kernels import kernel, reduction, scan
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
+from ._scatter_reduce import ReduceOp, scatter_reduce
 from ._scripts import run, run_text
 
 pi = 3.141592653589793

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from enum import Enum
 from types import EllipsisType
 from typing import Any, TypeVar
 
@@ -10,6 +11,13 @@ from typing_extensions import Buffer
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
 _Operand = Any
+
+
+class _DType(str):
+    def __eq__(self, other: object) -> bool: ...
+    def __ne__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+
 
 __version__: str
 pi: float
@@ -66,6 +74,7 @@ class Array(Buffer):
     def __setitem__(self, key: _Index, value: Any) -> None: ...
     def __bool__(self) -> bool: ...
     def __float__(self) -> float: ...
+    def __complex__(self) -> complex: ...
     def __int__(self) -> int: ...
     def __index__(self) -> int: ...
     def __bytes__(self) -> bytes: ...
@@ -79,13 +88,14 @@ class Array(Buffer):
     @property
     def size(self) -> int: ...
     @property
-    def dtype(self) -> str: ...
+    def dtype(self) -> _DType: ...
     @property
     def grad(self) -> Any: ...
     def copy(self) -> Any: ...
     def item(self) -> Any: ...
     def tolist(self) -> list[Any]: ...
     def numpy(self, dtype: Any = ...) -> Any: ...
+    def to(self, device: str) -> Any: ...
     @classmethod
     def arange(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
@@ -166,6 +176,14 @@ class PCG32:
     def shuffle(self, *args: Any, **kwargs: Any) -> Any: ...
     state: Any
     def __len__(self) -> int: ...
+
+class ReduceOp(Enum):
+    Identity = 'scatter'
+    Add = 'scatter_add'
+    Min = 'scatter_min'
+    Max = 'scatter_max'
+    And = 'scatter_and'
+    Or = 'scatter_or'
 
 class Scripts:
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
@@ -409,7 +427,7 @@ def acosh(x: Any) -> Any:
     """Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp."""
     ...
 
-def all(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def all(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane."""
     ...
 
@@ -425,7 +443,7 @@ def allclose(a: Any, b: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = 
     """Whether all lanes are near: |a - b| <= atol + rtol * |b|, or equal, or with equal_nan both NaN. rtol is 1e-5, atol"""
     ...
 
-def any(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def any(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane."""
     ...
 
@@ -437,7 +455,7 @@ def any_or(default: Any, mask: Any) -> Any:
     """Whether any lane is true, if the mask is a number that is known already; else the default. Never evaluates: a"""
     ...
 
-def arange(start: Any, stop: Any, step: Any = ...) -> Any:
+def arange(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """start, start + step (default 1) and so on up to but not including stop; from 0 up to a stop that stands alone."""
     ...
 
@@ -529,7 +547,7 @@ def atanh(x: Any) -> Any:
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp."""
     ...
 
-def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ...) -> Any:
+def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that"""
     ...
 
@@ -673,7 +691,7 @@ def coth(x: Any) -> Any:
     """Hyperbolic cotangent `1 / tanh(x)`. At most 2.5 ulp."""
     ...
 
-def count(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def count(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Number of true lanes of a mask (evaluates, gives an integer); of a vector: number of its components, lane by lane."""
     ...
 
@@ -681,7 +699,7 @@ def count_nested(mask: Any) -> Any:
     """As count over all components of a vector and all their lanes; evaluates."""
     ...
 
-def count_nonzero(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def count_nonzero(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Number of the entries that are not 0, or true, along an axis, or of a list of axes, a tensor; of all an integer"""
     ...
 
@@ -867,7 +885,7 @@ def exponent(x: Any) -> Any:
     """The e of `x = m * 2^e` with 0.5 <= |m| < 1, as a float; 0 if x is 0, infinite or NaN. Exact."""
     ...
 
-def eye(n: Any, m: Any = ..., k: Any = ...) -> Any:
+def eye(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A matrix of n rows (and m columns) with ones on a diagonal, and zeros beside: where row and column are the same, or k"""
     ...
 
@@ -879,15 +897,15 @@ def fft2(x: Any) -> Any:
     """fft along the last two axes."""
     ...
 
-def fftfreq(n: Any, distance: Any = ...) -> Any:
+def fftfreq(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones."""
     ...
 
-def fftn(x: Any, axes: Any = ...) -> Any:
+def fftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """fft along axes, or all."""
     ...
 
-def fftshift(x: Any, axes: Any = ...) -> Any:
+def fftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries with that of number 0 in the middle, along axes, or all."""
     ...
 
@@ -907,7 +925,7 @@ def flatten(t: Any) -> Any:
     """The entries of a tensor as an array; another name of ravel."""
     ...
 
-def flip(t: Any, axes: Any = ...) -> Any:
+def flip(t: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries in opposite order along an axis, a list of them, or all."""
     ...
 
@@ -971,7 +989,7 @@ def frob(*args: Any, **kwargs: Any) -> Any:
     """Sum of the squares of all entries, column by column."""
     ...
 
-def full(shape: Any, value: Any) -> Any:
+def full(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of a shape, a list of extents, with a number in every entry; for an integer an array."""
     ...
 
@@ -999,7 +1017,7 @@ def gelu_erf(x: Any) -> Any:
     """Gaussian error linear unit `x * norm_cdf(x)`; 0 at -inf. At most 3.5 ulp."""
     ...
 
-def geomspace(first: Any, last: Any, n: Any) -> Any:
+def geomspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """n numbers in equal ratios, both ends exact; both have one sign."""
     ...
 
@@ -1063,7 +1081,7 @@ def histogram2d(x: Any, y: Any, bins: Any, x_low: Any, x_high: Any, y_low: Any, 
     """How many pairs of entries fall into each rectangle: bins of x are rows, bins of y columns, as histogram has them."""
     ...
 
-def hmax(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def hmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Largest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
@@ -1071,7 +1089,7 @@ def hmax_nested(v: Any) -> Any:
     """As hmax over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hmean(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def hmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
 
@@ -1079,7 +1097,7 @@ def hmean_nested(v: Any) -> Any:
     """The mean of all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hmin(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def hmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Smallest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
@@ -1087,7 +1105,7 @@ def hmin_nested(v: Any) -> Any:
     """As hmin over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hprod(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def hprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
 
@@ -1099,7 +1117,7 @@ def hstack(list: Any) -> Any:
     """The tensors of a list beside each other: along the second axis, those of one axis, and arrays, behind each other."""
     ...
 
-def hsum(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def hsum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
 
@@ -1139,11 +1157,11 @@ def ifft2(x: Any) -> Any:
     """The inverse of fft2."""
     ...
 
-def ifftn(x: Any, axes: Any = ...) -> Any:
+def ifftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The inverse of fftn."""
     ...
 
-def ifftshift(x: Any, axes: Any = ...) -> Any:
+def ifftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The inverse of fftshift."""
     ...
 
@@ -1199,7 +1217,7 @@ def irfft2(x: Any, n: Any = ...) -> Any:
     """The real entries whose rfft2 this is, an even number along the last axis unless n is given."""
     ...
 
-def irfftn(x: Any, axes: Any = ..., n: Any = ...) -> Any:
+def irfftn(x: Any, axes: Any = ..., n: Any = ..., axis: Any = ...) -> Any:
     """The real entries whose rfftn this is, an even number along the last of the axes unless n is given."""
     ...
 
@@ -1311,7 +1329,7 @@ def linear_to_srgb(x: Any) -> Any:
     """Light intensity to the value stored in an sRGB image. At most 10 ulp from 0 to 1."""
     ...
 
-def linspace(first: Any, last: Any, n: Any, endpoint: Any = ...) -> Any:
+def linspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """n numbers at equal distances, both ends exact. With endpoint false (optional) the last of n + 1 is left out."""
     ...
 
@@ -1367,11 +1385,11 @@ def logical_xor(a: Any, b: Any) -> Any:
     """Whether one of two is true, or not 0, and the other is not."""
     ...
 
-def logspace(first: Any, last: Any, n: Any, base: Any = ...) -> Any:
+def logspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """base (10 unless given) to the power of n numbers at equal distances, as linspace has them."""
     ...
 
-def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way."""
     ...
 
@@ -1415,7 +1433,7 @@ def matrix_to_quat(*args: Any, **kwargs: Any) -> Any:
     """The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion: four times"""
     ...
 
-def max(a: Any, b: Any) -> Any:
+def max(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any:
     """Larger value; a NaN operand is ignored, and +0 is above -0."""
     ...
 
@@ -1423,11 +1441,11 @@ def maximum(a: Any, b: Any) -> Any:
     """Larger value, NaN if either is NaN; +0 is above -0."""
     ...
 
-def mean(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def mean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
 
-def median(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def median(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """The middle value in order (size 1, lazy), of an even number of lanes half the sum of the two; NaN if a lane is"""
     ...
 
@@ -1435,11 +1453,11 @@ def mem_get_info() -> Any:
     """Bytes of the device's memory: used, kept for later, most, limit."""
     ...
 
-def meshgrid(x: Any, y: Any, z: Any) -> Any:
+def meshgrid(x: Any, y: Any, z: Any = ...) -> Any:
     """All pairs of a lane of x and a lane of y, as a list of two arrays; x runs fastest. Recorded, not run."""
     ...
 
-def min(a: Any, b: Any) -> Any:
+def min(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any:
     """Smaller value; a NaN operand is ignored, and -0 is below +0."""
     ...
 
@@ -1487,15 +1505,15 @@ def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> 
     """x with numbers in the place of NaN (0 unless given) and of the infinities (the largest and the lowest value of the"""
     ...
 
-def nanmean(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def nanmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Arithmetic mean of the lanes that are not NaN, as hmean; NaN of nothing."""
     ...
 
-def nanprod(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Product of the lanes that are not NaN, as hprod; 1 of nothing."""
     ...
 
-def nansum(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Sum of the lanes that are not NaN, as hsum; 0 of nothing."""
     ...
 
@@ -1539,7 +1557,7 @@ def nonzero(t: Any) -> Any:
     """The numbers of the entries that are not 0, or true, along each axis: a list of arrays, one an axis. Evaluates."""
     ...
 
-def norm(t: Any, axes: Any = ..., keepdims: Any = ..., order: Any = ...) -> Any:
+def norm(t: Any, axes: Any = ..., keepdims: Any = ..., order: Any = ..., axis: Any = ...) -> Any:
     """The square root of the sum of the squares of entries along an axis, a list of axes, or of all; of complex entries of"""
     ...
 
@@ -1563,7 +1581,7 @@ def not_equal(a: Any, b: Any) -> Any:
     """`a != b`, under NumPy's name."""
     ...
 
-def ones(shape: Any) -> Any:
+def ones(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of ones, its shape a list of extents; for an integer an array."""
     ...
 
@@ -1585,11 +1603,11 @@ def partition(x: Any) -> Any:
     """Each value that occurs in an array of integers, ascending, with the numbers of the lanes that hold it: a list of"""
     ...
 
-def percentile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def percentile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100)."""
     ...
 
-def permute(t: Any, axes: Any) -> Any:
+def permute(t: Any, axes: Any, axis: Any = ...) -> Any:
     """The axes of a tensor in another order."""
     ...
 
@@ -1637,7 +1655,7 @@ def prev_float(x: Any) -> Any:
     """The next float below."""
     ...
 
-def prod(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def prod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
 
@@ -1653,7 +1671,7 @@ def psum_reverse(x: Any) -> Any:
     """Sums from the other end: lane i is the sum of lanes i to the last, added from the last on. Types as of hsum."""
     ...
 
-def ptp(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def ptp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """From the smallest entry to the largest along axes, as hsum: their difference."""
     ...
 
@@ -1669,7 +1687,7 @@ def qr(a: Any) -> Any:
     """[q, r] of a = q @ r: orthonormal columns and an upper triangle, with as many rows as the shorter side of a."""
     ...
 
-def quantile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def quantile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """The value below which a part p of the lanes lies, 0 to 1 (size 1, lazy), between two lanes on the line through them,"""
     ...
 
@@ -1683,6 +1701,18 @@ def quat_to_matrix(*args: Any, **kwargs: Any) -> Any:
 
 def rad_to_deg(x: Any) -> Any:
     """Radians to degrees: `x * (180 / pi)`."""
+    ...
+
+def rand(n: Any, rng: Any = ...) -> Any:
+    """n uniform floats in [0, 1), with 23 random bits; a tuple is the shape of a tensor. They come from the generator of"""
+    ...
+
+def randint(low: Any, high: Any, n: Any, rng: Any = ...) -> Any:
+    """n uniform integers from low up to but not including high, Int32, or Int64 if a bound needs it; n and rng as in rand."""
+    ...
+
+def randn(n: Any, rng: Any = ...) -> Any:
+    """n standard normal floats; n and rng as in rand."""
     ...
 
 def ravel(t: Any) -> Any:
@@ -1749,11 +1779,11 @@ def rfft2(x: Any) -> Any:
     """The first half of fft2 of real entries: rfft along the last axis, then fft along the one before."""
     ...
 
-def rfftfreq(n: Any, distance: Any = ...) -> Any:
+def rfftfreq(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """The frequencies of the entries of rfft of n samples."""
     ...
 
-def rfftn(x: Any, axes: Any = ...) -> Any:
+def rfftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The first half of fftn of real entries along axes, or all: rfft along the last of them, then fft along the others."""
     ...
 
@@ -1785,7 +1815,7 @@ def rotate(*args: Any, **kwargs: Any) -> Any:
     """The vector turned by a unit quaternion: with its imaginary part u and `t = 2 * cross(u, v)`,"""
     ...
 
-def round(x: Any, decimals: Any) -> Any:
+def round(x: Any, decimals: Any = ...) -> Any:
     """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
     ...
 
@@ -1869,6 +1899,10 @@ def scatter_or(target: Any, value: Any, index: Any, active: Any = ..., mode: Any
     """Combines `target[index[i]]` with `value[i]` by bitwise (masks: logical) or."""
     ...
 
+def scatter_reduce(op: Any, target: Any, value: Any, index: Any, active: Any = ...) -> Any:
+    """Combines value with what is there in the lanes of target that index says: another name of scatter_add(target,"""
+    ...
+
 def schedule(*arrays: Any) -> Any:
     """As eval, but returns at once on all devices; another name of it, as Dr.Jit has it."""
     ...
@@ -1883,6 +1917,10 @@ def sec(x: Any) -> Any:
 
 def sech(x: Any) -> Any:
     """Hyperbolic secant `1 / cosh(x)`. At most 3 ulp."""
+    ...
+
+def seed(k: Any = ...) -> Any:
+    """Sets the seed of the session's generator, from which rand, randn and randint draw. seed() takes one from the system"""
     ...
 
 def segment_count(keys: Any, n: Any) -> Any:
@@ -1901,7 +1939,7 @@ def segment_sum(x: Any, keys: Any, n: Any = ...) -> Any:
     """Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and"""
     ...
 
-def select(a: Any, b: Any, c: Any) -> Any:
+def select(mask: Any, a: Any, b: Any) -> Any:
     """`mask[i] ? a[i] : b[i]`."""
     ...
 
@@ -2057,11 +2095,11 @@ def stack(list: Any, axis: Any = ...) -> Any:
     """The tensors or arrays of a list along a new axis (0 unless given)."""
     ...
 
-def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ...) -> Any:
+def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
     """The square root of the variance (size 1, lazy)."""
     ...
 
-def sum(t: Any, axes: Any = ..., keepdims: Any = ...) -> Any:
+def sum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
 
@@ -2105,7 +2143,7 @@ def tanh(x: Any) -> Any:
     """Hyperbolic tangent. At most 2.5 ulp."""
     ...
 
-def tensordot(a: Any, b: Any, axes: Any, others: Any = ...) -> Any:
+def tensordot(a: Any, b: Any, axes: Any, others: Any = ..., axis: Any = ...) -> Any:
     """The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists."""
     ...
 
@@ -2141,7 +2179,7 @@ def transform_decompose(*args: Any, **kwargs: Any) -> Any:
     """`[scale, rotation, translation]` of a transformation: a symmetric matrix of three rows, a unit quaternion"""
     ...
 
-def transpose(t: Any, axes: Any = ...) -> Any:
+def transpose(t: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The axes of a tensor in opposite order, as t.T, or in the order of a list."""
     ...
 
@@ -2193,7 +2231,7 @@ def value_and_grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -
     """The function that gives f's result and its gradient, as grad(f) does: both of one recording."""
     ...
 
-def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ...) -> Any:
+def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
     """The mean squared distance from the mean, in two passes (size 1, lazy); NaN of nothing."""
     ...
 
@@ -2225,7 +2263,7 @@ def whos_ad() -> Any:
     """The values that derivatives may be asked of: what made them, and what of them is kept."""
     ...
 
-def zeros(shape: Any) -> Any:
+def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of zeros, its shape a list of extents; for an integer an array."""
     ...
 

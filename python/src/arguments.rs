@@ -20,6 +20,9 @@ pyo3::create_exception!(
     "An argument that a form of a function does not take."
 );
 
+/// What Fourier transforms call their number of entries, which may be left out before an axis.
+const LENGTH: &str = "n";
+
 /// Whether a row has parameters with these names that are not given by place.
 pub(crate) fn takes_names(row: &Row, n_placed: usize, named: Option<&Bound<'_, PyDict>>) -> bool {
     let Some(named) = named else { return true };
@@ -31,7 +34,7 @@ pub(crate) fn takes_names(row: &Row, n_placed: usize, named: Option<&Bound<'_, P
 }
 
 /// Parameters are called as in scripts, or as NumPy calls them.
-fn is_called(parameter: &str, key: &str) -> bool {
+pub(crate) fn is_called(parameter: &str, key: &str) -> bool {
     parameter == key || parameter == "axes" && key == "axis" || parameter == "axis" && key == "axes"
 }
 
@@ -51,19 +54,21 @@ pub(crate) fn arguments(
             .find(|(key, _)| is_called(name, &key.to_string()))
             .map(|(_, value)| value))
     };
-    let mut gap = None;
+    // Parameters that are left out before one that is given.
+    let mut gaps = Vec::new();
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
         let object = match args.get(i) {
             Some(object) => Some(object.clone()),
             None => value_of(name)?,
         };
         let Some(object) = object else {
-            gap = gap.or(Some((name, kind, given.len())));
+            gaps.push((name, kind));
             continue;
         };
-        if let Some((open, kind, place)) = gap.take() {
+        for (open, kind) in gaps.drain(..) {
             let filled = match kind {
                 Kind::Axes | Kind::Active => Given::Number(Scalar::Bool(true)),
+                Kind::Operand if open == LENGTH => Given::Number(Scalar::Bool(true)),
                 Kind::Bool(_) => Given::Number(Scalar::Bool(false)),
                 _ => {
                     return Err(PyTypeError::new_err(format!(
@@ -74,7 +79,6 @@ pub(crate) fn arguments(
                     )));
                 }
             };
-            debug_assert_eq!(place, given.len());
             given.push(filled);
         }
         if kind == Kind::List {
@@ -114,6 +118,7 @@ fn argument(
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },
+        Kind::Operand if name == LENGTH && object.is_none() => Given::Number(Scalar::Bool(true)),
         Kind::Operand | Kind::List => match Given::of(session, object)? {
             Some(given) => given,
             None => return Err(unfit("an array or a number")),

@@ -16,7 +16,7 @@ use crate::errors::OrRaise;
 use crate::given::{Given, number};
 use crate::interrupt::blocking;
 use crate::memory::{Owner, entries, of_pairs, on_host, shaped};
-use crate::object::PyValue;
+use crate::object::{PyValue, check_read};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -266,7 +266,8 @@ pub(crate) unsafe fn lend(
         ));
     }
     let held = value.get().value().clone();
-    let exported = blocking(value.py(), || export(&held).map(Sent));
+    let exported = check_read("np.asarray", &held)
+        .and_then(|()| blocking(value.py(), || export(&held).map(Sent)));
     UNREAD.with_borrow_mut(|unread| {
         let failure = exported.as_ref().err().map(|error| error.clone_ref(value.py()));
         *unread = failure.map(|error| (value.as_ptr().addr(), error));

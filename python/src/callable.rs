@@ -6,7 +6,7 @@ use porcini_core::spelling;
 use porcini_core::value::Form;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use crate::docs;
@@ -58,14 +58,17 @@ impl TableFunction {
         let inspect = py.import("inspect")?;
         let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
         let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
+        let optional = PyDict::new(py);
+        optional.set_item("default", py.None())?;
         let parameters = names.iter().enumerate().map(|(i, name)| {
-            let named = PyDict::new(py);
-            if i >= n_required {
-                named.set_item("default", py.None())?;
-            }
-            parameter.call((*name, &kind), Some(&named))
+            parameter.call((*name, &kind), Some(&optional).filter(|_| i >= n_required))
         });
-        signature.call1((parameters.collect::<PyResult<Vec<_>>>()?,))
+        let mut parameters = parameters.collect::<PyResult<Vec<_>>>()?;
+        if self.overloads.is_maker() {
+            let kind = parameter.getattr("KEYWORD_ONLY")?;
+            parameters.push(parameter.call(("dtype", &kind), Some(&optional))?);
+        }
+        signature.call1((parameters,))
     }
 
     fn __repr__(&self) -> String {
@@ -104,6 +107,9 @@ impl Method {
     }
 }
 
+/// Methods whose extents or axes may stand side by side, as NumPy has them: `t.reshape(2, 3)`.
+const TAKE_SEVERAL: [&str; 4] = ["reshape", "transpose", "permute", "broadcast_to"];
+
 // A function with its first argument. The help text is that of the function.
 #[pyclass(module = "porcini", frozen, name = "method")]
 struct BoundMethod {
@@ -121,6 +127,12 @@ impl BoundMethod {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let own = std::iter::once(self.value.bind(py).clone());
+        let is_integer = |arg: Object<'_>| arg.is_instance_of::<PyInt>();
+        let takes_several = TAKE_SEVERAL.contains(&self.function.overloads.name);
+        if takes_several && args.len() > 1 && args.iter().all(is_integer) {
+            let args: SmallVec<[Object<'_>; 4]> = own.chain([args.clone().into_any()]).collect();
+            return self.function.overloads.call(py, &args, named);
+        }
         let args: SmallVec<[Object<'_>; 4]> = own.chain(args.iter()).collect();
         self.function.overloads.call(py, &args, named)
     }

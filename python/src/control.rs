@@ -69,7 +69,7 @@ impl<'py> States<'py> {
     fn mask(&self, f: &Object<'py>, arrays: &[Array]) -> PyResult<Array> {
         let mask = self.called(f, arrays)?;
         match mask.cast::<PyValue>() {
-            Ok(mask) => mask.get().array(self.op),
+            Ok(mask) => mask.get().deciding(self.op),
             Err(_) => Err(wrong_type(format!(
                 "{}: the condition gave {}, expected a Mask",
                 self.op,
@@ -150,7 +150,7 @@ fn if_then<'py>(
 ) -> PyResult<Object<'py>> {
     let op = "if_then";
     let mask = match mask.cast::<PyValue>() {
-        Ok(mask) => mask.get().array(op)?,
+        Ok(mask) => mask.get().deciding(op)?,
         Err(_) => return Err(wrong_type(format!("{op}: got {}, expected a Mask", got(mask)))),
     };
     let states = States::new(op, args)?;
@@ -177,7 +177,7 @@ fn dispatch<'py>(
 ) -> PyResult<Object<'py>> {
     let op = "dispatch";
     let index = match index.cast::<PyValue>() {
-        Ok(index) => index.get().array(op)?.cast(DType::U32).map_err(|error| raised(&error))?,
+        Ok(index) => index.get().deciding(op)?.cast(DType::U32).map_err(|error| raised(&error))?,
         Err(_) => return Err(wrong_type(format!("{op}: got {}, expected integers", got(index)))),
     };
     let states = States::new(op, args)?;

@@ -10,14 +10,14 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
 pub(crate) use crate::given::{Given, number};
-use crate::interchange;
+use crate::interchange::{self, is_foreign};
 use crate::object::{self, PyValue};
 
 /// Lists in lists deeper than any tensor has axes.
 const MOST_AXES: usize = 16;
 
 /// Elements of a list between looks at Ctrl-C.
-const LOOK: usize = 1 << 16;
+const LOOK: usize = 1 << 14;
 
 impl Given {
     /// What an object is, if it is something that has lanes, entries or is a number.
@@ -73,7 +73,10 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     if let Ok(value) = object.cast::<PyValue>() {
         let value = value.get().value().clone();
         return match value {
-            Value::Array(one) if one.size() == 1 => object::lane(object.py(), &one, 0),
+            Value::Array(one) if one.size() == 1 => {
+                object::check_read("a list of numbers", &Value::Array(one.clone()))?;
+                object::lane(object.py(), &one, 0)
+            }
             other => Err(PyValueError::new_err(format!(
                 "got an array of {} lanes in a list, expected numbers; concat([a, b]) joins arrays, stack([a, b]) makes rows of them",
                 other.lanes().unwrap_or_default()
@@ -149,8 +152,8 @@ impl Entries {
     }
 
     /// The type that the numbers have in common, of which none says more.
-    fn dtype(&self) -> DType {
-        let common = self.numbers.iter().fold(None, |common, number| {
+    fn dtype(&self, py: Python<'_>) -> PyResult<DType> {
+        let fold = |common, number: &Scalar| {
             let own = match *number {
                 Scalar::Bool(_) => DType::Mask,
                 Scalar::Int(i) if i32::try_from(i).is_ok() => DType::I32,
@@ -165,13 +168,26 @@ impl Entries {
                 Some(common) if own == DType::Mask => common,
                 Some(common) => DType::promote(common, own).unwrap_or(common),
             })
-        });
-        common.unwrap_or(DType::F32)
+        };
+        let mut common = None;
+        for piece in self.numbers.chunks(LOOK) {
+            py.check_signals()?;
+            common = piece.iter().fold(common, fold);
+        }
+        Ok(common.unwrap_or(DType::F32))
     }
 
-    fn lanes(session: &Session, numbers: &[Scalar], dtype: DType) -> PyResult<Array> {
+    fn lanes(
+        py: Python<'_>,
+        session: &Session,
+        numbers: &[Scalar],
+        dtype: DType,
+    ) -> PyResult<Array> {
         let mut bytes = Vec::with_capacity(numbers.len() * dtype.bytes());
-        for &number in numbers {
+        for (i, &number) in numbers.iter().enumerate() {
+            if i.is_multiple_of(LOOK) {
+                py.check_signals()?;
+            }
             let number = match number {
                 Scalar::Bool(truth) if dtype != DType::Mask => Scalar::Int(truth.into()),
                 number => number,
@@ -184,24 +200,47 @@ impl Entries {
     }
 }
 
+/// The tensor that a list of arrays of other libraries is: a row of each.
+fn foreign_rows(session: &Session, list: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    let is_row = |item: &Bound<'_, PyAny>| {
+        // Numbers of NumPy have no axes.
+        let n_axes = || item.getattr("ndim").and_then(|n| n.extract::<usize>()).unwrap_or_default();
+        number(item).is_ok_and(|number| number.is_none()) && is_foreign(item) && n_axes() > 0
+    };
+    if !list.get_item(0).is_ok_and(|first| is_row(&first)) {
+        return Ok(None);
+    }
+    let rows = list.try_iter()?.map(|row| Given::expected(session, "a list of arrays", &row?));
+    let rows = rows.collect::<PyResult<Vec<_>>>()?;
+    let rows = rows.iter().map(|row| row.argument().to_tensor("a list of arrays"));
+    let rows = rows.collect::<porcini_core::Result<Vec<_>>>().or_raise()?;
+    Tensor::stack(&rows, 0).map(|rows| Some(Value::Tensor(rows))).or_raise()
+}
+
 /// The array that a list is, or the tensor that lists in lists are; of a type, or that of the numbers.
 pub(crate) fn of_list(
     session: &Session,
     list: &Bound<'_, PyAny>,
     dtype: Option<DType>,
 ) -> PyResult<Value> {
+    if let Some(rows) = foreign_rows(session, list)? {
+        return match dtype {
+            Some(dtype) => rows.cast(dtype).or_raise(),
+            None => Ok(rows),
+        };
+    }
     let mut entries = Entries::default();
     entries.add(list, 0)?;
     let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
     let dtype = match dtype {
         Some(dtype) => dtype,
         None if entries.imaginary.is_some() => DType::F32,
-        None => entries.dtype(),
+        None => entries.dtype(list.py())?,
     };
-    let lanes = Entries::lanes(session, &entries.numbers, dtype)?;
+    let lanes = Entries::lanes(list.py(), session, &entries.numbers, dtype)?;
     if let Some(imaginary) = &entries.imaginary {
         let parts: Vec<Scalar> = imaginary.iter().map(|&part| Scalar::Float(part)).collect();
-        let imaginary = Entries::lanes(session, &parts, dtype)?;
+        let imaginary = Entries::lanes(list.py(), session, &parts, dtype)?;
         return Tensor::complex(&lanes, &imaginary, &extents).map(Value::Tensor).or_raise();
     }
     match extents.len() {

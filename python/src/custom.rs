@@ -11,8 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::convert::{Given, number};
-use crate::errors::{OrRaise, got, raised, wrong_type};
+use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
+use crate::interrupt::blocking;
 use crate::object::{self, PyValue};
 use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
@@ -101,32 +102,29 @@ fn checkpoint(f: Py<PyAny>) -> Custom {
     Custom { op: "checkpoint", eval: f, backward: None, forward: None }
 }
 
-/// Asks core for derivatives; those that Python functions are, are asked of them, whose exceptions are told.
-pub(crate) fn asking<R>(
+/// Asks core for derivatives, without Python's lock; those that Python functions are, are asked of them, whose exceptions
+/// are told.
+pub(crate) fn asking<R: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&mut dyn Ask) -> CoreResult<R>,
+    work: impl FnOnce(&mut dyn Ask) -> CoreResult<R> + Send,
 ) -> PyResult<R> {
-    let mut asked = Functions { py, thrown: None };
-    let result = work(&mut asked);
-    match asked.thrown {
-        Some(thrown) => Err(thrown),
-        None => result.map_err(|error| raised(&error)),
-    }
+    let mut asked = Functions::default();
+    let result = blocking(py, || work(&mut asked));
+    asked.0.map_or(result, Err)
 }
 
-struct Functions<'py> {
-    py: Python<'py>,
-    thrown: Option<PyErr>,
-}
+/// What a function threw.
+#[derive(Default)]
+struct Functions(Option<PyErr>);
 
-impl Ask for Functions<'_> {
+impl Ask for Functions {
     fn pull(
         &mut self,
         told: &Told,
         args: &[Array],
         cotangent: &Array,
     ) -> CoreResult<Vec<Option<Array>>> {
-        let found = pulled(self.py, told, args, cotangent);
+        let found = Python::attach(|py| pulled(py, told, args, cotangent));
         self.keep(found)
     }
 
@@ -136,16 +134,16 @@ impl Ask for Functions<'_> {
         args: &[Array],
         tangents: &[Option<Array>],
     ) -> CoreResult<Array> {
-        let found = pushed(self.py, told, args, tangents);
+        let found = Python::attach(|py| pushed(py, told, args, tangents));
         self.keep(found)
     }
 }
 
-impl Functions<'_> {
+impl Functions {
     fn keep<R>(&mut self, result: PyResult<R>) -> CoreResult<R> {
         result.map_err(|error| {
             let what = error.to_string();
-            self.thrown.get_or_insert(error);
+            self.0.get_or_insert(error);
             Error::Argument { op: "custom", what }
         })
     }
@@ -240,7 +238,7 @@ fn n_arrays(tree: &Tree) -> usize {
         Tree::Generator => 2,
         Tree::List(items) | Tree::Tuple(items) => items.iter().map(n_arrays).sum(),
         Tree::Dict(entries) => entries.iter().map(|(_, item)| n_arrays(item)).sum(),
-        Tree::Other(_) => 0,
+        Tree::Other(_) | Tree::Known(_) => 0,
     }
 }
 

@@ -114,7 +114,7 @@ fn of_tree<'py, 'm>(
             }
             dict.into_any()
         }
-        Tree::Other(_) => py.None().into_bound(py),
+        Tree::Other(_) | Tree::Known(_) => py.None().into_bound(py),
     })
 }
 
@@ -145,8 +145,8 @@ fn _gradients_of<'py>(
     let first = if has_aux { value.get_item(0)? } else { value.clone() };
     let outputs = outputs_of(op, &first)?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
-    let found =
-        asking(py, |asked| arguments.session.grad_asking(&pairs, &arguments.marks(), asked))?;
+    let (session, marks) = (arguments.session, arguments.marks());
+    let found = asking(py, |asked| session.grad_asking(&pairs, &marks, asked))?;
     let mut kept = outputs_of(op, &value)?;
     kept.extend(found.iter().cloned());
     arguments.release(&kept);
@@ -171,7 +171,8 @@ fn _jvp<'py>(
     let marks = arguments.marks();
     let pairs: Vec<_> = marks.iter().copied().zip(directions.iter().map(Some)).collect();
     let lent: Vec<&Array> = outputs.iter().collect();
-    let found = asking(py, |asked| arguments.session.jvp_asking(&lent, &pairs, asked))?;
+    let session = arguments.session;
+    let found = asking(py, |asked| session.jvp_asking(&lent, &pairs, asked))?;
     arguments.release(&[outputs, found.clone()].concat());
     let mut arrays = Vec::new();
     let tree = Tree::of(arguments.session, &value, Numbers::Kept, &mut arrays)?;
@@ -220,8 +221,8 @@ fn _vjp<'py>(
         )));
     }
     let pairs: Vec<_> = outputs.iter().zip(given.iter().map(Some)).collect();
-    let found =
-        asking(py, |asked| arguments.session.grad_asking(&pairs, &arguments.marks(), asked))?;
+    let (session, marks) = (arguments.session, arguments.marks());
+    let found = asking(py, |asked| session.grad_asking(&pairs, &marks, asked))?;
     arguments.release(&[outputs.clone(), found.clone()].concat());
     let mut found = found.into_iter();
     let gradients =

@@ -20,8 +20,10 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::errors::OrRaise;
 use crate::given::Given;
 use crate::interrupt::blocking;
-use crate::memory::{Owner, entries, interface_type, of_pairs, on_gpu, on_host, shaped};
-use crate::object::PyValue;
+use crate::memory::{
+    Owner, complex_part, entries, interface_type, of_pairs, on_gpu, on_host, shaped,
+};
+use crate::object::{PyValue, check_read};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -210,6 +212,7 @@ pub(crate) fn lent<'py>(
 ) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
+    check_read("DLPack", &held)?;
     let is_new = max_version.is_some_and(|(major, _)| major >= 1);
     let here = device(py, value.get())?;
     let there = wanted.unwrap_or(here);
@@ -230,6 +233,13 @@ pub(crate) fn lent<'py>(
         nested @ Value::Nested(..) => Argument::from(nested).stacked(),
     };
     let tensor = tensor.or_raise()?;
+    let tensor = if tensor.is_complex() {
+        // Others know no complex numbers of integers or halves.
+        let dtype = complex_part(tensor.dtype());
+        tensor.each(|part| part.cast(dtype)).or_raise()?
+    } else {
+        tensor
+    };
     let raw = blocking(py, || {
         let moved = (there != here).then(|| tensor.each(|part| part.to(DeviceChoice::Cpu)));
         let tensor = moved.transpose()?.unwrap_or(tensor);
@@ -269,6 +279,7 @@ pub(crate) fn cuda_array_interface<'py>(
         return Ok(None);
     }
     let held = value.get().value().clone();
+    check_read("__cuda_array_interface__", &held)?;
     let (lent, array, extents) = blocking(py, || {
         let (parts, extents) = entries(&held)?;
         let array = match &parts[..] {

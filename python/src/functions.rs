@@ -14,7 +14,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::arguments::{Unfit, arguments, takes_names};
+use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::home;
@@ -23,6 +23,8 @@ use crate::makers::{made_by, made_of_type, without_dtype};
 use crate::object::{self, PyValue};
 
 type Object<'py> = Bound<'py, PyAny>;
+/// Arguments by place, and those that are left by name, where some were.
+type Placed<'py> = (Option<Vec<Object<'py>>>, Option<Bound<'py, PyDict>>);
 
 /// Names that everybody else has.
 const ALIASES: [(&str, &str); 23] = [
@@ -127,6 +129,11 @@ pub(crate) fn method_names() -> BTreeSet<&'static str> {
 }
 
 impl Overloads {
+    /// Whether it makes values of a type, which may be told by dtype=.
+    pub(crate) fn is_maker(&self) -> bool {
+        !self.makers.is_empty()
+    }
+
     pub(crate) fn takes_value(&self) -> bool {
         let rows = self.rows.iter().chain(&self.tensor_rows);
         self.op.is_some()
@@ -184,6 +191,9 @@ impl Overloads {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let session = home::session(py)?;
+        let (placed, rest) = self.placed(args, named)?;
+        let (args, named) = (placed.as_deref().unwrap_or(args), rest.as_ref().or(named));
+        let named = named.filter(|named| !named.is_empty());
         if named.is_none()
             && let Some(result) = self.of_plain(py, session, args)?
         {
@@ -299,6 +309,42 @@ impl Overloads {
             _ => return Ok(None),
         };
         object::lanes(py, result.or_raise()?).map(Some)
+    }
+
+    /// By place what is given by name, as far as nothing before it is missing: `sin(x=..)`, `scatter(target=..)`.
+    fn placed<'py>(
+        &self,
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Placed<'py>> {
+        let Some(named) = named.filter(|named| !named.is_empty()) else { return Ok((None, None)) };
+        let rows = self.rows.iter().chain(&self.tensor_rows).filter(|_| args.is_empty());
+        let of_rows = rows.map(|row| row.parameters.iter().map(|(name, _)| *name).collect());
+        let forms = of_rows.chain(self.lettered().map(<[&str]>::to_vec));
+        let keys: Vec<String> = named.keys().iter().map(|key| key.to_string()).collect();
+        let takes = |form: &Vec<&str>| {
+            let open = form.get(args.len()..).unwrap_or_default();
+            keys.iter().all(|key| open.iter().any(|name| is_called(name, key)))
+        };
+        let Some(form) = forms.into_iter().find(takes) else { return Ok((None, None)) };
+        let (mut placed, rest) = (args.to_vec(), named.copy()?);
+        for name in &form[args.len()..] {
+            let Some(key) = keys.iter().find(|key| is_called(name, key)) else { break };
+            placed.extend(rest.get_item(key)?);
+            rest.del_item(key)?;
+        }
+        Ok((Some(placed), Some(rest)))
+    }
+
+    /// What the parameters of an operation or function that goes lane by lane are called.
+    fn lettered(&self) -> Option<&'static [&'static str]> {
+        const LETTERS: [&[&str]; 4] = [&[], &["x"], &["a", "b"], &["a", "b", "c"]];
+        match (self.op, self.function) {
+            (Some(info), _) if info.shape == Shape::Select => Some(&["mask", "a", "b"]),
+            (Some(info), _) => Some(LETTERS[info.arity]),
+            (None, Some(function)) => Some(LETTERS[function.arity]),
+            (None, None) => None,
+        }
     }
 
     /// Calls the first row that takes the arguments, if there is one; `wrong` tells why another one did not.
@@ -505,18 +551,18 @@ pub(crate) fn by_name<'py>(
 }
 
 impl Overloads {
-    /// Parameters of the form with most of them, and how many must be given.
+    /// Parameters of the form with most of them, and how many must be given at least.
     pub(crate) fn parameters(&self) -> Option<(Vec<&'static str>, usize)> {
-        const LETTERS: [&[&str]; 4] = [&[], &["x"], &["a", "b"], &["a", "b", "c"]];
-        let rows = self.rows.iter().chain(&self.tensor_rows).chain(&self.makers);
-        let of_rows = || {
-            let row = rows.max_by_key(|row| row.parameters.len())?;
-            Some((row.parameters.iter().map(|(name, _)| *name).collect(), row.n_required))
-        };
-        let of_op = || self.op.map(|info| (LETTERS[info.arity].to_vec(), info.arity));
-        let of_function =
-            || self.function.map(|row| (LETTERS[row.arity].to_vec(), row.n_required()));
-        of_rows().or_else(of_op).or_else(of_function)
+        let rows = || self.rows.iter().chain(&self.tensor_rows).chain(&self.makers);
+        let longest = rows().max_by_key(|row| row.parameters.len());
+        let of_row = longest.map(|row| row.parameters.iter().map(|(name, _)| *name).collect());
+        let names: Vec<&'static str> = of_row.or_else(|| self.lettered().map(<[&str]>::to_vec))?;
+        let of_rows = rows().map(|row| row.n_required);
+        let of_op = self.op.map(|info| info.arity);
+        let of_function = self.function.map(Function::n_required);
+        let of_all = OF_ALL.iter().any(|(name, _)| *name == self.name).then_some(1);
+        let fewest = of_rows.chain(of_op).chain(of_function).chain(of_all).min();
+        Some((names, fewest.unwrap_or_default()))
     }
 }
 

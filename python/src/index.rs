@@ -3,13 +3,13 @@
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Argument, Form, Index, Slice, place};
 use porcini_core::{Array, DType, Session, Value, catalogue};
-use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError};
+use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use crate::convert::{Given, python_number};
 use crate::errors::{OrRaise, got};
-use crate::interrupt::blocking;
+use crate::lists::Lanes;
 use crate::object::{self, PyValue, lane};
 use crate::{functions, home};
 
@@ -178,7 +178,7 @@ fn of_tensor<'py>(
     }
 }
 
-fn complex_number<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
+pub(crate) fn complex_number<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
     let parts: Vec<f64> = value
         .leaves()
         .into_iter()
@@ -352,6 +352,7 @@ fn fitted(given: &Given, place: &Value) -> PyResult<Fitted> {
 fn written(session: &Session, held: &Value, index: &Array, given: &Given) -> PyResult<Value> {
     let new = fitted(given, held)?.0;
     if index.dtype() == DType::Mask {
+        check_sizes(held.lanes().unwrap_or(1), index.size(), &new)?;
         let (mask, new) = (Argument::from(index), Argument::from(&new));
         return Argument::from(held).assigned(&mask, &new).or_raise();
     }
@@ -361,6 +362,23 @@ fn written(session: &Session, held: &Value, index: &Array, given: &Given) -> PyR
     match row.call(session, &args).or_raise()? {
         catalogue::Answer::Written(value, _) => Ok(value),
         other => Err(PyTypeError::new_err(format!("internal error: scatter gave {other:?}"))),
+    }
+}
+
+/// A masked write leaves the target as long as it is, but for one lane, which is as many as the mask has: values are as
+/// many, or one for all.
+fn check_sizes(n: u64, n_mask: u64, new: &Value) -> PyResult<()> {
+    let n_lanes = if n == 1 && n_mask > 0 { n_mask } else { n };
+    let n_values = new.leaves().into_iter().map(Array::size).filter(|&size| size != 1).max();
+    let wrong = [("mask", Some(n_mask)), ("values", n_values)];
+    let wrong = wrong.into_iter().find_map(|(what, size)| {
+        size.filter(|&size| size != 1 && size != n_lanes).map(|size| (what, size))
+    });
+    match wrong {
+        Some((what, size)) => Err(PyValueError::new_err(format!(
+            "[]=: got {size} lanes as {what}, expected 1 or as many as the target, {n_lanes}"
+        ))),
+        None => Ok(()),
     }
 }
 
@@ -375,25 +393,28 @@ fn into_tensor(
     tensor.with_indexed(&index, &new).or_raise()
 }
 
-/// The items of a value: lanes as numbers, components, rows.
-pub(crate) fn items<'py>(value: &Bound<'py, PyValue>) -> PyResult<Vec<Object<'py>>> {
+/// Goes over the items of a value: lanes as numbers, components, rows.
+pub(crate) fn items<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
-    match &held {
-        Value::Array(array) => {
-            let lanes = blocking(py, || array.read(0..array.size()))?;
-            Ok(lanes.into_iter().map(|number| python_number(py, number)).collect())
-        }
-        Value::Nested(_, components) => {
-            (0..components.len()).map(|i| object::part(value, &[i])).collect()
-        }
+    let items: Vec<Object<'py>> = match &held {
+        Value::Array(array) => return Lanes::of(py, array),
+        Value::Nested(..) => components(value)?,
         Value::Tensor(tensor) => {
             let n = tensor.shape().extents().first().copied();
             let n =
                 n.ok_or_else(|| PyTypeError::new_err("iteration over a tensor without axes"))?;
-            (0..n).map(|i| of_tensor(value, tensor, PyInt::new(py, i).as_any())).collect()
+            let row = |i: u64| of_tensor(value, tensor, PyInt::new(py, i).as_any());
+            (0..n).map(row).collect::<PyResult<_>>()?
         }
-    }
+    };
+    Ok(PyList::new(py, items)?.try_iter()?.into_any())
+}
+
+/// The components of a value.
+fn components<'py>(value: &Bound<'py, PyValue>) -> PyResult<Vec<Object<'py>>> {
+    let n = value.get().value().components().len();
+    (0..n).map(|i| object::part(value, &[i])).collect()
 }
 
 /// A component by name, or another view of a value: `v.x`, `v.zyx`, `z.real`, `m.T`, `t.H`.
@@ -445,7 +466,7 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
     let parts: Vec<Object<'_>> = match (places.len(), new.cast::<PyValue>()) {
         (1, _) => vec![new.clone()],
         (n, Ok(several)) if several.len()? == n && several.get().value().form().is_vector() => {
-            items(several)?
+            components(several)?
         }
         (n, _) if new.is_instance_of::<PyList>() || new.is_instance_of::<PyTuple>() => {
             let parts = new.try_iter()?.collect::<PyResult<Vec<_>>>()?;

@@ -6,6 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::given::Given;
+use crate::object::PyValue;
 use crate::{arrow, buffers, dlpack, memory};
 
 /// What an object with a buffer, DLPack, NumPy's methods or Arrow's is; `None` of other objects.
@@ -46,4 +47,12 @@ fn as_numpy(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
     let py = object.py();
     let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))?;
     buffers::taken(session, &array)
+}
+
+/// Whether an object is an array of another library.
+pub(crate) fn is_foreign(object: &Bound<'_, PyAny>) -> bool {
+    !object.is_instance_of::<PyValue>()
+        && ["__array_interface__", "__dlpack__"]
+            .iter()
+            .any(|name| object.hasattr(*name).unwrap_or_default())
 }

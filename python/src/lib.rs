@@ -36,6 +36,7 @@ mod recorded;
 mod recursion;
 mod runtime;
 mod scripts;
+mod session_numbers;
 mod tree;
 mod types;
 
@@ -59,6 +60,7 @@ fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
     derivatives::register(module)?;
     kernels::register(module)?;
     random::register(module)?;
+    session_numbers::register(module)?;
     recorded::register(module)?;
     runtime::register(module)?;
     scripts::register(module)?;

@@ -1,17 +1,21 @@
-//! Values as Python's lists and NumPy's arrays.
+//! Values as Python's lists, numbers one after the other, and NumPy's arrays.
 
 use porcini_core::value::Form;
-use porcini_core::{DType, Value};
+use porcini_core::{Array, DType, Scalar, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyList, PyMemoryView};
 
 use crate::convert::python_number;
 use crate::errors::OrRaise;
 use crate::interrupt::blocking;
-use crate::memory::entries;
-use crate::object::PyValue;
+use crate::memory::{complex_part, entries};
+use crate::object::{PyValue, check_read};
 
 type Object<'py> = Bound<'py, PyAny>;
+
+/// Lanes that are read at once: what converts them looks at Ctrl-C between pieces, and who wants the first of many
+/// waits for so many.
+const PIECE: u64 = 1 << 14;
 
 pub(crate) fn to_numpy<'py>(
     value: &Bound<'py, PyValue>,
@@ -29,29 +33,93 @@ pub(crate) fn to_numpy<'py>(
 pub(crate) fn lists<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
+    check_read("tolist", &held)?;
     let (parts, shape) = entries(&held).or_raise()?;
-    let read = blocking(py, || {
-        parts.iter().map(|part| part.read(0..part.size())).collect::<porcini_core::Result<Vec<_>>>()
-    })?;
-    let entry = |i: usize| match &read[..] {
-        [re, im] => PyComplex::from_doubles(py, re[i].to_f64(), im[i].to_f64()).into_any(),
-        parts => python_number(py, parts[0][i]),
-    };
-    let mut place = 0;
-    nest(py, &shape, &mut || {
-        place += 1;
-        entry(place - 1)
-    })
+    let mut entries = Entries::new(parts);
+    nest(py, &shape, &mut entries)
 }
 
-fn nest<'py>(
-    py: Python<'py>,
-    shape: &[u64],
-    next: &mut dyn FnMut() -> Object<'py>,
-) -> PyResult<Object<'py>> {
-    let [n, rest @ ..] = shape else { return Ok(next()) };
-    let items = (0..*n).map(|_| nest(py, rest, next)).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyList::new(py, items)?.into_any())
+fn nest<'py>(py: Python<'py>, shape: &[u64], entries: &mut Entries) -> PyResult<Object<'py>> {
+    let [n, rest @ ..] = shape else { return entries.next(py) };
+    let list = PyList::empty(py);
+    for _ in 0..*n {
+        list.append(nest(py, rest, entries)?)?;
+    }
+    Ok(list.into_any())
+}
+
+/// Entries as numbers of Python's, one after the other; of complex ones real and imaginary parts.
+struct Entries {
+    parts: Vec<Array>,
+    /// Where the next piece begins.
+    start: u64,
+    piece: Vec<Vec<Scalar>>,
+    /// The next entry in the piece.
+    place: usize,
+}
+
+impl Entries {
+    fn new(parts: Vec<Array>) -> Self {
+        Self { parts, start: 0, piece: Vec::new(), place: 0 }
+    }
+
+    /// The next one. There is one.
+    fn next<'py>(&mut self, py: Python<'py>) -> PyResult<Object<'py>> {
+        if self.piece.first().is_none_or(|piece| self.place == piece.len()) {
+            self.read(py)?;
+        }
+        let place = self.place;
+        self.place += 1;
+        Ok(match &self.piece[..] {
+            [re, im] => {
+                PyComplex::from_doubles(py, re[place].to_f64(), im[place].to_f64()).into_any()
+            }
+            parts => python_number(py, parts[0][place]),
+        })
+    }
+
+    fn read(&mut self, py: Python<'_>) -> PyResult<()> {
+        let (start, parts) = (self.start, &self.parts);
+        let end = parts[0].size().min(start + PIECE);
+        self.piece = blocking(py, || parts.iter().map(|part| part.read(start..end)).collect())?;
+        (self.start, self.place) = (end, 0);
+        Ok(())
+    }
+}
+
+/// Goes over the lanes of an array.
+#[pyclass(module = "porcini")]
+pub(crate) struct Lanes {
+    entries: Entries,
+    n_left: u64,
+}
+
+impl Lanes {
+    pub(crate) fn of<'py>(py: Python<'py>, array: &Array) -> PyResult<Object<'py>> {
+        check_read("iteration", &Value::Array(array.clone()))?;
+        let lanes = Self { entries: Entries::new(vec![array.clone()]), n_left: array.size() };
+        Ok(Bound::new(py, lanes)?.into_any())
+    }
+}
+
+#[pymethods]
+impl Lanes {
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Object<'py>>> {
+        if self.n_left == 0 {
+            return Ok(None);
+        }
+        let number = self.entries.next(py)?;
+        self.n_left -= 1;
+        Ok(Some(number))
+    }
+
+    fn __length_hint__(&self) -> u64 {
+        self.n_left
+    }
 }
 
 /// The lane type as NumPy calls it.
@@ -61,7 +129,7 @@ pub(crate) fn numpy_name(value: &Value) -> &'static str {
         value => value.form() == Form::Complex,
     };
     match (value.dtype(), is_complex) {
-        (DType::F64, true) => "complex128",
+        (dtype, true) if complex_part(dtype) == DType::F64 => "complex128",
         (_, true) => "complex64",
         (dtype, false) => dtype.numpy_name(),
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use porcini_core::catalogue::{Answer, MAKERS, Row, TENSOR_MAKERS};
+use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::value::{self, Argument, Form, Type};
 use porcini_core::{DType, Scalar, Session, Value};
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
 
 use crate::arguments::{arguments, takes_names};
-use crate::convert::{Given, answered, is_sequence};
+use crate::convert::{Given, answered, is_sequence, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
@@ -61,6 +62,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, Maker { name })?;
     }
     module.add_function(wrap_pyfunction!(asarray, module)?)?;
+    module.add_function(wrap_pyfunction!(_lane_type_name, module)?)?;
     module.add_function(wrap_pyfunction!(opaque, module)?)
 }
 
@@ -213,6 +215,17 @@ pub(crate) fn without_dtype<'py>(
     Ok((Some(rest), Some(dtype).filter(|dtype| !dtype.is_none())))
 }
 
+/// The name of the lane type that something says; None of other things.
+#[pyfunction]
+fn _lane_type_name(object: &Object<'_>) -> Option<&'static str> {
+    let found = lane_type(object).ok()?;
+    Some(match (found.dtype, found.is_complex) {
+        (DType::F64, true) => "complex128",
+        (_, true) => "complex64",
+        (dtype, false) => dtype.numpy_name(),
+    })
+}
+
 /// Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be.
 ///
 /// >>> pc.asarray([1, 2, 3])
@@ -223,7 +236,14 @@ pub(crate) fn without_dtype<'py>(
 #[pyo3(signature = (object, dtype=None))]
 fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
     let (py, session) = (object.py(), home::session(object.py())?);
-    let dtype = dtype.map(lane_type).transpose()?;
+    let asked = dtype.map(lane_type).transpose()?;
+    let is_complex = asked.is_some_and(|asked| asked.is_complex);
+    let dtype = asked.map(|asked| asked.dtype);
+    if let Some(dtype) = dtype.filter(|dtype| *dtype != DType::Mask && is_sequence(object)) {
+        // Numbers must fit, as those of a class: what was an array before is converted, as astype does.
+        let value = of_list(session, object, Some(dtype))?;
+        return object::of(py, if is_complex { as_complex(&value)? } else { value });
+    }
     let value = match Given::expected(session, "asarray", object)? {
         Given::Number(number) => {
             let dtype = dtype.unwrap_or(DType::of(number));
@@ -233,6 +253,11 @@ fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<O
             Some(dtype) => value.cast(dtype).or_raise()?,
             None => value,
         },
+        Given::Complex(re, im) if is_complex => {
+            let part = |part: f64| session.full(dtype.unwrap_or(DType::F32), part, 1);
+            let (re, im) = (part(re).or_raise()?, part(im).or_raise()?);
+            Tensor::complex(&re, &im, &[1]).map(Value::Tensor).or_raise()?
+        }
         Given::Numbers(_) | Given::Complex(..) => {
             let got = got(object);
             return Err(wrong_type(format!(
@@ -240,7 +265,23 @@ fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<O
             )));
         }
     };
-    object::of(py, value)
+    object::of(py, if is_complex { as_complex(&value)? } else { value })
+}
+
+/// `x.astype(Float64)`
+pub(crate) fn converted(value: &Value, dtype: &Object<'_>) -> PyResult<Value> {
+    let asked = lane_type(dtype)?;
+    let value = Argument::from(value).cast(asked.dtype).or_raise()?;
+    if asked.is_complex { as_complex(&value) } else { Ok(value) }
+}
+
+/// A value as complex numbers: a tensor, unless it has such components.
+fn as_complex(value: &Value) -> PyResult<Value> {
+    if value.form() == Form::Complex {
+        return Ok(value.clone());
+    }
+    let tensor = Argument::from(value).to_tensor("complex").or_raise()?;
+    tensor.to_complex().map(Value::Tensor).or_raise()
 }
 
 /// `zeros((2, 3), dtype=Float64)`
@@ -252,37 +293,65 @@ pub(crate) fn made_of_type<'py>(
     dtype: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
     let session = home::session(py)?;
-    let dtype = dtype.map(lane_type).transpose()?;
+    let asked = dtype.map(lane_type).transpose()?;
     // What counts counts in integers, unless it is told floats.
     let given = arguments(session, row, args, named)?;
     let whole = row.name == "arange"
         && given
             .iter()
             .all(|given| matches!(given, Given::Number(Scalar::Int(_) | Scalar::UInt(_))));
-    let dtype = dtype.unwrap_or(if whole { DType::I32 } else { DType::F32 });
+    let natural = if whole { DType::I32 } else { DType::F32 };
+    let dtype = asked.map_or(natural, |asked| asked.dtype);
     let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
     let answer = row.call_of(Some(dtype), session, &args.iter().collect::<Vec<_>>()).or_raise()?;
-    answered(py, answer, None)
+    match answer {
+        Answer::Value(value) if asked.is_some_and(|asked| asked.is_complex) => {
+            object::of(py, as_complex(&value)?)
+        }
+        answer => answered(py, answer, None),
+    }
 }
 
+/// The type of lanes, and whether two of them are a complex number.
+#[derive(Clone, Copy)]
+pub(crate) struct LaneType {
+    dtype: DType,
+    is_complex: bool,
+}
+
+/// Names of types besides NumPy's long ones. Those of Python's own types mean what these do: 32 bits.
+const SHORT_NAMES: [(&str, &str); 18] = [
+    ("?", "bool"),
+    ("i1", "int8"),
+    ("u1", "uint8"),
+    ("i2", "int16"),
+    ("u2", "uint16"),
+    ("i4", "int32"),
+    ("u4", "uint32"),
+    ("i8", "int64"),
+    ("u8", "uint64"),
+    ("f2", "float16"),
+    ("f4", "float32"),
+    ("f8", "float64"),
+    ("c8", "complex64"),
+    ("c16", "complex128"),
+    ("int", "int32"),
+    ("float", "float32"),
+    ("double", "float64"),
+    ("complex", "complex64"),
+];
+
 /// The lane type that a class, or a name as NumPy's, says.
-pub(crate) fn lane_type(object: &Object<'_>) -> PyResult<DType> {
-    if let Ok(class) = object.cast::<PyType>() {
-        match types::kind_of(class)?.map(|known| &known.kind) {
-            Some(ClassKind::Lanes(dtype) | ClassKind::Tensor { dtype: Some(dtype), .. }) => {
-                return Ok(*dtype);
+pub(crate) fn lane_type(object: &Object<'_>) -> PyResult<LaneType> {
+    if let Ok(class) = object.cast::<PyType>()
+        && let Some(known) = types::kind_of(class)?
+    {
+        match known.kind {
+            ClassKind::Lanes(dtype) => return Ok(LaneType { dtype, is_complex: false }),
+            ClassKind::Tensor { dtype: Some(dtype), is_complex } => {
+                return Ok(LaneType { dtype, is_complex });
             }
-            Some(_) => {}
-            None if class.is(object.py().get_type::<pyo3::types::PyFloat>()) => {
-                return Ok(DType::F32);
-            }
-            None if class.is(object.py().get_type::<pyo3::types::PyInt>()) => {
-                return Ok(DType::I32);
-            }
-            None if class.is(object.py().get_type::<pyo3::types::PyBool>()) => {
-                return Ok(DType::Mask);
-            }
-            None => {}
+            ClassKind::Nested(_) | ClassKind::Tensor { .. } => {}
         }
     }
     let name = match object.getattr("name") {
@@ -291,11 +360,19 @@ pub(crate) fn lane_type(object: &Object<'_>) -> PyResult<DType> {
             object.getattr("__name__").map_or_else(|_| object.to_string(), |name| name.to_string())
         }
     };
-    let found = DType::ALL.into_iter().find(|dtype| dtype.numpy_name() == name);
-    found.ok_or_else(|| {
+    let short = name.trim_start_matches(['<', '=']);
+    let long =
+        SHORT_NAMES.iter().find(|(known, _)| *known == short).map_or(short, |(_, long)| long);
+    let (real, is_complex) = match long {
+        "complex64" => ("float32", true),
+        "complex128" => ("float64", true),
+        real => (real, false),
+    };
+    let found = DType::ALL.into_iter().find(|dtype| dtype.numpy_name() == real);
+    found.map(|dtype| LaneType { dtype, is_complex }).ok_or_else(|| {
         let all: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.numpy_name()).collect();
         PyTypeError::new_err(format!(
-            "got {} as a type, expected a class such as Float, or one of {}",
+            "got {} as a type, expected a class such as Float, or one of {}, complex64, complex128",
             got(object),
             all.join(", ")
         ))

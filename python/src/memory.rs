@@ -125,8 +125,30 @@ pub(crate) fn shaped(array: Array, extents: &[u64]) -> PyResult<Given> {
 
 // ---- lent to others ----
 
-/// The entries of a value and their shape: of a value with components, these are the last axis.
+/// The entries of a value and their shape: of a value with components, these are the last axis. Complex entries are
+/// floats of 32 or 64 bits, since others know no complex numbers of integers or halves.
 pub(crate) fn entries(value: &Value) -> porcini_core::Result<(Vec<Array>, Vec<u64>)> {
+    let (mut parts, extents) = parts_of(value)?;
+    if let [real, imag] = &mut parts[..] {
+        let dtype = complex_part(real.dtype());
+        for part in [real, imag] {
+            *part = part.cast(dtype)?;
+        }
+    }
+    Ok((parts, extents))
+}
+
+/// The type that the parts of complex entries have elsewhere, as NumPy promotes to complex numbers.
+pub(crate) fn complex_part(dtype: DType) -> DType {
+    match dtype {
+        DType::F32 | DType::F16 | DType::I8 | DType::U8 | DType::I16 | DType::U16 | DType::Mask => {
+            DType::F32
+        }
+        DType::I32 | DType::U32 | DType::I64 | DType::U64 | DType::F64 => DType::F64,
+    }
+}
+
+fn parts_of(value: &Value) -> porcini_core::Result<(Vec<Array>, Vec<u64>)> {
     Ok(match value {
         Value::Array(array) => (vec![array.clone()], vec![array.size()]),
         Value::Tensor(tensor) => (tensor.entries()?.to_vec(), tensor.shape().extents().to_vec()),

@@ -3,12 +3,14 @@
 
 use porcini_core::ir::op::Op;
 use porcini_core::value::show::Options;
-use porcini_core::value::{Argument, power};
+use porcini_core::value::{Argument, Form, power};
 use porcini_core::{Array, Operand, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple, PyType};
+use pyo3::types::{
+    PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple, PyType,
+};
 use pyo3::{ffi, intern};
 
 use crate::convert::{Given, number, python_number};
@@ -18,7 +20,7 @@ use crate::names::as_python;
 use crate::object::{self, PyValue, lane, lanes};
 use crate::{
     buffers, callable, derivatives, dlpack, functions as tables, home, index, lists, make, makers,
-    numpy, pickle,
+    numpy, pickle, runtime,
 };
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -291,7 +293,7 @@ impl PyValue {
     }
 
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        Ok(PyList::new(slf.py(), index::items(slf)?)?.try_iter()?.into_any())
+        index::items(slf)
     }
 
     /// Whether a lane has a value.
@@ -337,6 +339,10 @@ impl PyValue {
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         one_lane(slf, "float")?.extract()
+    }
+
+    fn __complex__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        slf.py().get_type::<PyComplex>().call1((one_lane(slf, "complex")?,))
     }
 
     fn __int__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
@@ -420,11 +426,15 @@ impl PyValue {
         value.leaves().into_iter().map(|array| array.bytes()).sum()
     }
 
+    /// The value on another device: x.to("cuda:1"). Bits stay the same.
+    fn to<'py>(slf: &Bound<'py, Self>, device: &str) -> PyResult<Object<'py>> {
+        runtime::to(slf, device)
+    }
+
     /// Lanes converted to a type: a class such as Float64, or a name as NumPy's.
     fn astype<'py>(slf: &Bound<'py, Self>, dtype: &Object<'py>) -> PyResult<Object<'py>> {
         let value = slf.get().value().clone();
-        let cast = Argument::from(&value).cast(makers::lane_type(dtype)?).or_raise()?;
-        object::of(slf.py(), cast)
+        object::of(slf.py(), makers::converted(&value, dtype)?)
     }
 
     /// Number of axes.
@@ -445,10 +455,11 @@ impl PyValue {
         }
     }
 
-    /// Type of the lanes, as NumPy calls it.
+    /// Type of the lanes, as NumPy calls it: a text that equals whatever says the same type.
     #[getter]
-    fn dtype(&self) -> &'static str {
-        lists::numpy_name(&self.value())
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        let name = lists::numpy_name(&self.value());
+        py.import(intern!(py, "porcini._dtype"))?.getattr(intern!(py, "DType"))?.call1((name,))
     }
 
     /// The first component.
@@ -590,11 +601,21 @@ impl PyValue {
 fn one_lane<'py>(value: &Bound<'py, PyValue>, op: &str) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
+    // Truth values and integers have no derivative to lose, and what is printed is seen by nobody else.
+    if ["float", "complex", "item"].contains(&op) {
+        object::check_read(op, &held)?;
+    }
     match &held {
         Value::Array(array) if array.size() == 1 => Ok(python_number(py, lane(py, array, 0)?)),
         Value::Tensor(tensor) if tensor.shape().n_entries() == 1 && !tensor.is_complex() => {
             let entry: Array = tensor.entries().or_raise()?.swap_remove(0);
             Ok(python_number(py, lane(py, &entry, 0)?))
+        }
+        Value::Tensor(tensor) if tensor.shape().n_entries() == 1 => {
+            index::complex_number(py, &tensor.lanes().or_raise()?)
+        }
+        Value::Nested(Form::Complex, _) if held.lanes() == Some(1) => {
+            index::complex_number(py, &held)
         }
         other => Err(PyTypeError::new_err(format!(
             "{op}: got {} of shape {}, expected one lane",

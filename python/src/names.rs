@@ -9,8 +9,40 @@ pub(crate) fn name_of(script: &str) -> &str {
     script.strip_suffix('C').unwrap_or(script)
 }
 
-/// A text of core with the names that types have in Python.
+/// What core says in words of scripts, and Python otherwise: where a program without lines is, truth values of flags.
+const WORDS: [(&str, &str); 3] =
+    [(" (line 0)", ""), ("\", false)", "\", False)"), ("\", true)", "\", True)")];
+
+/// A text of core in Python's words: with the names that types have there, and named arguments for those that scripts
+/// give in maps.
 pub(crate) fn as_python(text: &str) -> Cow<'_, str> {
+    let has_words = WORDS.iter().any(|(script, _)| text.contains(script));
+    if !has_words && !text.contains("#{") {
+        return with_python_types(text);
+    }
+    let words =
+        WORDS.iter().fold(text.to_string(), |text, (script, own)| text.replace(script, own));
+    Cow::Owned(with_python_types(&without_maps(&words)).into_owned())
+}
+
+/// `#{invertible: f, n: 2}` as `invertible=f, n=2`.
+fn without_maps(text: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, map)) = rest.split_once("#{") {
+        out.push_str(before);
+        let Some((inside, behind)) = map.split_once('}') else {
+            out.push_str("#{");
+            rest = map;
+            continue;
+        };
+        out.push_str(&inside.replace(": ", "="));
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn with_python_types(text: &str) -> Cow<'_, str> {
     if !text.contains('C') {
         return Cow::Borrowed(text);
     }
@@ -22,6 +54,13 @@ pub(crate) fn as_python(text: &str) -> Cow<'_, str> {
         out.push_str(&rest[..start]);
         out.push_str(if is_type(word) { name_of(word) } else { word });
         rest = &rest[end..];
+        // What types make: PCG32.seeded.
+        if is_type(word)
+            && let Some(made) = rest.strip_prefix("::")
+        {
+            out.push('.');
+            rest = made;
+        }
     }
     out.push_str(rest);
     Cow::Owned(out)

@@ -1,12 +1,16 @@
 //! NumPy's functions as ours: `np.sin(x)` where x is one of our values (`__array_ufunc__`, `__array_function__`).
 
-use porcini_core::Session;
-use pyo3::exceptions::PyTypeError;
+use porcini_core::ir::op::Op;
+use porcini_core::value::Argument;
+use porcini_core::{DType, Operand, Session, Value};
+use pyo3::basic::CompareOp;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::convert::{Given, python_number};
-use crate::functions::find;
+use crate::errors::OrRaise;
+use crate::functions::{Overloads, find};
 use crate::home;
 use crate::lists;
 use crate::object::{self, PyValue};
@@ -26,14 +30,21 @@ pub(crate) fn of_ufunc<'py>(
     if method != "__call__" || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
         return by_numpy(&ufunc.getattr(method)?, inputs, kwargs);
     }
-    let all = inputs;
-    let inputs: Vec<Object<'py>> = inputs.iter().collect();
+    // The other side may be a list or an array of NumPy: ours goes first.
+    let (session, all) = (home::session(py)?, inputs);
+    let inputs = inputs.iter().map(|input| ours(session, &input));
+    let mut inputs = inputs.collect::<PyResult<Vec<_>>>()?;
+    if are_integers(&inputs) {
+        match name.as_str() {
+            "fmod" => return remainder_of_integers(py, &inputs),
+            // Ours of integers are floats; only powers that are known to be whole are integers.
+            "power" if !is_count(&inputs[1]) => return by_numpy(ufunc, all, kwargs),
+            _ if !keeps_integers(ufunc)? => inputs = as_doubles(&inputs)?,
+            _ => {}
+        }
+    }
     let operator = OPERATORS.iter().find(|(known, _)| *known == name);
     if let Some((_, operator)) = operator {
-        // The other side may be a list or an array of NumPy: ours goes first.
-        let session = home::session(py)?;
-        let inputs =
-            inputs.iter().map(|input| ours(session, input)).collect::<PyResult<Vec<_>>>()?;
         return py.import("operator")?.getattr(*operator)?.call1(PyTuple::new(py, inputs)?);
     }
     let name =
@@ -54,6 +65,61 @@ fn by_numpy<'py>(
     let kwargs = kwargs.as_ref().map(|kwargs| kwargs.cast::<PyDict>()).transpose()?;
     function.call(as_numpy_all(args)?.cast::<PyTuple>()?, kwargs)
 }
+
+// ---- integers ----
+
+/// Whether the values among operands are lanes of integers or truth values, and so is all beside them.
+fn are_integers(operands: &[Object<'_>]) -> bool {
+    operands.iter().all(|operand| match operand.cast::<PyValue>() {
+        Ok(value) => value.get().value().leaves().iter().all(|leaf| !leaf.dtype().is_float()),
+        Err(_) => operand.is_instance_of::<PyInt>(),
+    })
+}
+
+fn is_count(exponent: &Object<'_>) -> bool {
+    exponent.extract::<u32>().is_ok() && exponent.is_instance_of::<PyInt>()
+}
+
+/// Whether a ufunc gives integers or truth values of integers, by the types that it lists: `ii->i`.
+fn keeps_integers(ufunc: &Object<'_>) -> PyResult<bool> {
+    let types: Vec<String> = ufunc.getattr("types")?.extract()?;
+    let is_int = |c: char| "?bBhHiIlLqQ".contains(c);
+    Ok(types.iter().any(|of| of.split("->").all(|side| side.chars().all(is_int))))
+}
+
+/// NumPy takes integers to doubles where it computes in floats; ours would be floats of fewer digits.
+fn as_doubles<'py>(operands: &[Object<'py>]) -> PyResult<Vec<Object<'py>>> {
+    operands.iter().map(|operand| cast(operand, |_| DType::F64)).collect()
+}
+
+/// NumPy adds up and multiplies integers and truth values in 64 bits.
+fn as_widest<'py>(operands: &[Object<'py>]) -> PyResult<Vec<Object<'py>>> {
+    let widest = |dtype: DType| match dtype {
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
+        _ => DType::I64,
+    };
+    operands.iter().map(|operand| cast(operand, widest)).collect()
+}
+
+/// A value with lanes of the type that goes with its own; numbers as they are.
+fn cast<'py>(object: &Object<'py>, dtype: impl Fn(DType) -> DType) -> PyResult<Object<'py>> {
+    let Ok(value) = object.cast::<PyValue>() else { return Ok(object.clone()) };
+    let value = value.get().value().clone();
+    object::of(object.py(), value.cast(dtype(value.dtype())).or_raise()?)
+}
+
+/// The remainder of the division towards zero, which has the sign of the dividend.
+fn remainder_of_integers<'py>(py: Python<'py>, operands: &[Object<'py>]) -> PyResult<Object<'py>> {
+    let session = home::session(py)?;
+    let given = operands.iter().map(|operand| Given::expected(session, "fmod", operand));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+    let leaf = |operands: &[Operand<'_>]| session.apply(Op::Rem, operands);
+    let found = porcini_core::value::map("fmod", &args.iter().collect::<Vec<_>>(), &leaf);
+    object::of(py, found.or_raise()?)
+}
+
+// ---- functions ----
 
 /// An object as one of our values, or the number that it is.
 fn ours<'py>(session: &Session, object: &Object<'py>) -> PyResult<Object<'py>> {
@@ -99,8 +165,7 @@ const OPERATORS: [(&str, &str); 26] = [
 /// Ufuncs whose rows are called otherwise, beside the names that everybody has. NumPy's maximum is ours: both propagate NaN.
 const UFUNCS: [(&str, &str); 3] = [("fmax", "max"), ("fmin", "min"), ("sign", "sgn")];
 
-/// Functions of NumPy that mean the same as ours of the name, or of another one. Not among them: `max` and its like, which
-/// go past NaN here; `outer`, `take`, `tile` and `repeat`, which there are about all entries in one row.
+/// Functions of NumPy that mean the same as ours of the name, or of another one. [`EXTREMES`] and [`OF_ROWS`] are more.
 const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("sum", "hsum"),
     ("prod", "hprod"),
@@ -158,6 +223,31 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("count_nonzero", "count_nonzero"),
 ];
 
+/// Those that add up or multiply, integers in 64 bits.
+const WIDE: [&str; 5] = ["sum", "prod", "cumsum", "cumprod", "nansum"];
+
+/// Those that are floats also of integers: doubles.
+const DOUBLES: [&str; 11] = [
+    "mean",
+    "median",
+    "quantile",
+    "percentile",
+    "var",
+    "std",
+    "interp",
+    "cov",
+    "corrcoef",
+    "trapezoid",
+    "nanmean",
+];
+
+/// Those that ours go past NaN in, which NumPy's do not.
+const EXTREMES: [(&str, &str); 4] =
+    [("max", "hmax"), ("amax", "hmax"), ("min", "hmin"), ("amin", "hmin")];
+
+/// Those that mean the same of arrays of one axis; of tensors NumPy's are about all entries in one row.
+const OF_ROWS: [&str; 4] = ["tile", "repeat", "take", "outer"];
+
 /// Those of numpy.linalg.
 const LINALG: &[(&str, &str)] = &[
     ("solve", "solve"),
@@ -179,22 +269,110 @@ pub(crate) fn of_numpy_function<'py>(
     let name: String = function.getattr("__name__")?.extract()?;
     let module =
         function.getattr("__module__").map_or_else(|_| String::new(), |module| module.to_string());
-    let own = if module == "numpy.fft" {
-        Some(name.as_str())
-    } else {
-        let table = if module == "numpy.linalg" { LINALG } else { NUMPY_FUNCTIONS };
-        table.iter().find(|(known, _)| *known == name).map(|(_, own)| *own)
-    };
-    if let Some(overloads) = own.and_then(find)
-        && let Some((args, named)) = by_names(function, args, kwargs)?
+    if kwargs.is_empty()
+        && ["shape", "ndim", "size"].contains(&name.as_str())
+        && args.len() == 1
+        && is_plain_value(&args.get_item(0)?)
     {
-        match overloads.call(py, &args, Some(&named).filter(|named| !named.is_empty())) {
-            // NumPy knows forms that ours do not.
-            Err(error) if error.is_instance_of::<PyTypeError>(py) => {}
-            done => return done,
-        }
+        // No lane is looked at.
+        return args.get_item(0)?.getattr(name);
+    }
+    if let Some(done) = of_numpy_module(py, function, args, kwargs, &module, &name)? {
+        return Ok(done);
     }
     by_numpy(function, args, Some(kwargs))
+}
+
+/// Ours of the same meaning; None where there is none, or where NumPy knows forms that ours does not.
+fn of_numpy_module<'py>(
+    py: Python<'py>,
+    function: &Object<'py>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+    module: &str,
+    name: &str,
+) -> PyResult<Option<Object<'py>>> {
+    let (is_linear, is_fourier) = (module == "numpy.linalg", module == "numpy.fft");
+    let is_plain = !is_linear && !is_fourier;
+    let extreme = EXTREMES.iter().find(|(known, _)| is_plain && *known == name);
+    let is_of_rows = is_plain && OF_ROWS.contains(&name);
+    let table = if is_linear { LINALG } else { NUMPY_FUNCTIONS };
+    let listed = table.iter().find(|(known, _)| *known == name).map(|(_, own)| *own);
+    let own = match extreme {
+        Some((_, own)) => Some(*own),
+        None if is_of_rows || is_fourier => Some(name),
+        None => listed,
+    };
+    let Some(overloads) = own.and_then(find) else { return Ok(None) };
+    let Some((mut args, named)) = by_names(function, args, kwargs)? else { return Ok(None) };
+    let named = Some(&named).filter(|named| !named.is_empty());
+    if extreme.is_some() && !args.first().is_some_and(is_plain_value) {
+        return Ok(None);
+    }
+    if is_of_rows && !args.iter().all(|arg| is_row_or_integers(arg)) {
+        return Ok(None);
+    }
+    let values: Vec<Object<'py>> =
+        args.iter().filter(|arg| arg.is_instance_of::<PyValue>()).cloned().collect();
+    if !values.is_empty() && are_integers(&values) {
+        if is_plain && WIDE.contains(&name) {
+            args = as_widest(&args)?;
+        } else if !is_plain || DOUBLES.contains(&name) {
+            args = as_doubles(&args)?;
+        }
+    }
+    let done = match extreme {
+        Some(_) => extreme_of(py, overloads, &args, named),
+        None => overloads.call(py, &args, named),
+    };
+    match done {
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
+        Err(error) if is_linear && error.is_instance_of::<PyValueError>(py) => {
+            // Who catches what NumPy raises of a singular matrix catches ours.
+            let class = py.import("numpy.linalg")?.getattr("LinAlgError")?;
+            Err(PyErr::from_value(class.call1((error.value(py).to_string(),))?))
+        }
+        done => done.map(Some),
+    }
+}
+
+/// The smallest or largest entry, NaN where one is.
+fn extreme_of<'py>(
+    py: Python<'py>,
+    overloads: &Overloads,
+    args: &[Object<'py>],
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let found = overloads.call(py, args, named)?;
+    let [x] = args else { return Ok(found) };
+    let is_float = x.cast::<PyValue>().is_ok_and(|x| x.get().value().dtype().is_float());
+    if !is_float {
+        return Ok(found);
+    }
+    let call = |name: &str, args: &[Object<'py>], named| {
+        find(name).expect("internal error: no such function").call(py, args, named)
+    };
+    // A count is recorded; any would look at the entries.
+    let n_nan = call("hsum", &[call("isnan", args, None)?], named)?;
+    let is_nan = n_nan.rich_compare(0, CompareOp::Gt)?;
+    call("select", &[is_nan, PyFloat::new(py, f64::NAN).into_any(), found], None)
+}
+
+/// Whether an object is an array or a tensor of ours, of real numbers.
+fn is_plain_value(object: &Object<'_>) -> bool {
+    object.cast::<PyValue>().is_ok_and(|value| match &*value.get().value() {
+        Value::Array(_) => true,
+        Value::Tensor(tensor) => !tensor.is_complex(),
+        Value::Nested(..) => false,
+    })
+}
+
+/// Whether an object is an array of one axis, or an integer or several.
+fn is_row_or_integers(object: &Object<'_>) -> bool {
+    match object.cast::<PyValue>() {
+        Ok(value) => matches!(&*value.get().value(), Value::Array(_)),
+        Err(_) => object.extract::<i64>().is_ok() || object.extract::<Vec<i64>>().is_ok(),
+    }
 }
 
 /// Arguments with those that NumPy has a default for by their names, which ours share; None if there is none of the name.
@@ -219,8 +397,6 @@ fn by_names<'py>(
         let is_value = default.is(&empty) || ["x", "y"].contains(&name.as_str());
         if is_value {
             placed.push(value);
-        } else if name == "ddof" {
-            return Ok(None);
         } else if !value.is(&default) {
             named.set_item(name, value)?;
         }

@@ -52,6 +52,16 @@ impl PyValue {
         *self.value_mut() = value;
     }
 
+    /// The lanes of what decides about values in a loop or branch: of a tensor its entries.
+    pub(crate) fn deciding(&self, op: &str) -> PyResult<Array> {
+        match &*self.value() {
+            Value::Tensor(tensor) if !tensor.is_complex() => {
+                Ok(tensor.entries().or_raise()?.swap_remove(0))
+            }
+            _ => self.array(op),
+        }
+    }
+
     /// The one-dimensional array that it is.
     pub(crate) fn array(&self, op: &str) -> PyResult<Array> {
         match &*self.value() {
@@ -116,6 +126,18 @@ pub(crate) fn part<'py>(whole: &Bound<'py, PyValue>, places: &[usize]) -> PyResu
     let part = Bound::new(py, PyValue { value, whole: Some((whole.clone().unbind(), *place)) })?;
     let part = with_class(part, &class);
     self::part(part.cast::<PyValue>()?, rest)
+}
+
+/// Refuses to read lanes as numbers while a function is differentiated and they have a derivative: it would be lost,
+/// and the gradient wrong without a word.
+pub(crate) fn check_read(op: &str, value: &Value) -> PyResult<()> {
+    if value.leaves().into_iter().any(|leaf| leaf.has_derivative_to_lose()) {
+        return Err(PyTypeError::new_err(format!(
+            "{op}: a lane read as a number does not know what it was computed from; the functions of porcini keep \
+             derivatives, detach(x) is x without one"
+        )));
+    }
+    Ok(())
 }
 
 /// A lane as a number.

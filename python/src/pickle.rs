@@ -19,6 +19,7 @@ type Object<'py> = Bound<'py, PyAny>;
 pub(crate) fn reduced<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
+    object::check_read("pickle", &held)?;
     let state = state(py, &held)?;
     let restore = py.import("porcini._porcini")?.getattr("_restored")?;
     Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any())

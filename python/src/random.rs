@@ -59,16 +59,26 @@ impl Generator {
             _ => Err(wrong_type(format!("active: got {}, expected a Mask", got(active)))),
         });
         let active = active.transpose()?;
+        let drawn = Self::drawn(slf, |rng| draw(rng, active.as_ref()))?;
+        object::of(py, drawn.into())
+    }
+
+    /// As [`Generator::draw`], the array.
+    pub(crate) fn drawn(
+        slf: &Bound<'_, Self>,
+        draw: impl FnOnce(&mut Pcg32) -> porcini_core::Result<Array> + Send,
+    ) -> PyResult<Array> {
+        let session = home::session(slf.py())?;
         let mut rng = slf.get().rng();
         for field in [&rng.state, &rng.inc] {
             session.check_change("PCG32", field).or_raise()?;
         }
-        let (rng, drawn) = blocking(py, move || {
-            let drawn = draw(&mut rng, active.as_ref())?;
+        let (rng, drawn) = blocking(slf.py(), move || {
+            let drawn = draw(&mut rng)?;
             Ok((rng, drawn))
         })?;
         slf.get().put(rng);
-        object::of(py, drawn.into())
+        Ok(drawn)
     }
 }
 

@@ -12,10 +12,11 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::errors::{OrRaise, got, raised, wrong_type};
 use crate::home;
+use crate::interchange::is_foreign;
 use crate::object::PyValue;
 use crate::random::Generator;
 use crate::reach::{Fact, Reach};
-use crate::tree::{Numbers, Tree, is_foreign, own};
+use crate::tree::{Numbers, Tree, own};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -27,7 +28,8 @@ struct Recording {
     recorded: Recorded,
     /// What the function changes, each with its arrays.
     changes: Vec<(Slot, Tree)>,
-    /// What it returns: outputs are the arrays in changes, then those in here.
+    /// What it returns: outputs are the arrays in changes, then those in here. What a call reaches is returned itself,
+    /// by its place among the slots, with what the call wrote to it.
     result: Tree,
     /// What facts name by address.
     _others: Vec<Py<PyAny>>,
@@ -98,7 +100,13 @@ impl Function {
             };
             change(py, slot, tree, &mut outputs)?;
         }
-        recording.result.with(py, &mut outputs)
+        let new = recording.changes.iter().filter_map(|(slot, _)| match slot {
+            Slot::Met(_) => None,
+            Slot::New(object) => Some(object.bind(py).clone()),
+        });
+        let mut known = reach.slots;
+        known.extend(new);
+        recording.result.with_around(py, &known, &mut outputs)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -203,12 +211,15 @@ fn recorded(
         }
     }
     let since = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+    let mut known = reach.slots.clone();
     for slot in since.slots.iter().filter(|slot| !reach.slots.iter().any(|met| met.is(*slot))) {
         let tree = Tree::of(session, slot, Numbers::Kept, &mut outputs)?;
         changes.push((Slot::New(slot.clone().unbind()), tree));
+        known.push(slot.clone());
     }
     let is_all = since.holds_what(reach);
-    let result = Tree::of(session, &value, Numbers::Kept, &mut outputs)?;
+    // The slots hold again what they held before: a result that is one of them is what a call finds there at its end.
+    let result = Tree::of_around(session, &value, Numbers::Kept, &known, &mut outputs)?;
     let lent: Vec<&Array> = stand_ins.iter().collect();
     let recorded =
         session.recorded("function", &lent, &outputs.iter().collect::<Vec<_>>()).or_raise()?;

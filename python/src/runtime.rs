@@ -119,7 +119,7 @@ fn device(py: Python<'_>, x: Option<&Bound<'_, PyValue>>) -> PyResult<String> {
 
 /// The value on another device: to(x, "cuda:1"). Bits stay the same.
 #[pyfunction]
-fn to<'py>(x: &Bound<'py, PyValue>, device: &str) -> PyResult<Object<'py>> {
+pub(crate) fn to<'py>(x: &Bound<'py, PyValue>, device: &str) -> PyResult<Object<'py>> {
     let choice: DeviceChoice = device.parse().or_raise()?;
     let value = x.get().value().clone();
     let moved = blocking(x.py(), || value.each_array(&mut |array| array.to(choice)))?;

@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::interchange::is_foreign;
 use crate::object::{self, PyValue};
 use crate::random::Generator;
 use crate::recursion::Level;
@@ -23,6 +24,8 @@ pub(crate) enum Tree {
     Dict(Vec<(Py<PyAny>, Self)>),
     /// What has no arrays in it.
     Other(Py<PyAny>),
+    /// One of the objects that are known around, itself.
+    Known(usize),
 }
 
 /// What numbers are.
@@ -44,6 +47,20 @@ impl Tree {
         numbers: Numbers<'_>,
         arrays: &mut Vec<Array>,
     ) -> PyResult<Self> {
+        Self::of_around(session, object, numbers, &[], arrays)
+    }
+
+    /// As [`Tree::of`]; of objects that are known their place is put down, and no arrays are taken out of them.
+    pub(crate) fn of_around(
+        session: &Session,
+        object: &Object<'_>,
+        numbers: Numbers<'_>,
+        known: &[Object<'_>],
+        arrays: &mut Vec<Array>,
+    ) -> PyResult<Self> {
+        if let Some(place) = known.iter().position(|known| known.is(object)) {
+            return Ok(Self::Known(place));
+        }
         if let Ok(value) = object.cast::<PyValue>() {
             let value = value.get().value().clone();
             arrays.extend(value.arrays().or_raise()?);
@@ -54,7 +71,7 @@ impl Tree {
             return Ok(Self::Generator);
         }
         let _level = Level::enter(object.py())?;
-        let mut of = |object: Object<'_>| Self::of(session, &object, numbers, arrays);
+        let mut of = |object: Object<'_>| Self::of_around(session, &object, numbers, known, arrays);
         if let Ok(list) = object.cast::<PyList>() {
             return list.iter().map(&mut of).collect::<PyResult<_>>().map(Self::List);
         }
@@ -93,6 +110,16 @@ impl Tree {
         py: Python<'py>,
         arrays: &mut dyn Iterator<Item = Array>,
     ) -> PyResult<Object<'py>> {
+        self.with_around(py, &[], arrays)
+    }
+
+    /// As [`Tree::with`], with the objects that are known around.
+    pub(crate) fn with_around<'py>(
+        &self,
+        py: Python<'py>,
+        known: &[Object<'py>],
+        arrays: &mut dyn Iterator<Item = Array>,
+    ) -> PyResult<Object<'py>> {
         Ok(match self {
             Self::Value(skeleton) => object::of(py, skeleton.with(arrays).or_raise()?)?,
             Self::Generator => {
@@ -103,21 +130,25 @@ impl Tree {
                 Generator::of(py, state, inc)?
             }
             Self::List(items) => {
-                let items = items.iter().map(|item| item.with(py, arrays));
+                let items = items.iter().map(|item| item.with_around(py, known, arrays));
                 PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
             }
             Self::Tuple(items) => {
-                let items = items.iter().map(|item| item.with(py, arrays));
+                let items = items.iter().map(|item| item.with_around(py, known, arrays));
                 PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
             }
             Self::Dict(entries) => {
                 let dict = PyDict::new(py);
                 for (key, item) in entries {
-                    dict.set_item(key, item.with(py, arrays)?)?;
+                    dict.set_item(key, item.with_around(py, known, arrays)?)?;
                 }
                 dict.into_any()
             }
             Self::Other(object) => object.bind(py).clone(),
+            Self::Known(place) => match known.get(*place) {
+                Some(object) => object.clone(),
+                None => return Err(wrong_type("internal error: an object that nobody knows")),
+            },
         })
     }
 
@@ -133,14 +164,14 @@ impl Tree {
                 items.iter().try_for_each(|item| item.each_value(see))
             }
             Self::Dict(entries) => entries.iter().try_for_each(|(_, item)| item.each_value(see)),
-            Self::Other(_) => Ok(()),
+            Self::Other(_) | Self::Known(_) => Ok(()),
         }
     }
 
     /// An error that names what is no array, if something is.
     pub(crate) fn expect_arrays(&self, py: Python<'_>, op: &str) -> PyResult<()> {
         match self {
-            Self::Value(_) | Self::Generator => Ok(()),
+            Self::Value(_) | Self::Generator | Self::Known(_) => Ok(()),
             Self::List(items) | Self::Tuple(items) => {
                 items.iter().try_for_each(|item| item.expect_arrays(py, op))
             }
@@ -190,14 +221,6 @@ pub(crate) fn one_or_tuple<'py>(
     mut found: Vec<Object<'py>>,
 ) -> PyResult<Object<'py>> {
     if found.len() == 1 { Ok(found.remove(0)) } else { Ok(PyTuple::new(py, found)?.into_any()) }
-}
-
-/// Whether an object is an array of another library.
-pub(crate) fn is_foreign(object: &Object<'_>) -> bool {
-    !object.is_instance_of::<PyValue>()
-        && ["__array_interface__", "__dlpack__"]
-            .iter()
-            .any(|name| object.hasattr(*name).unwrap_or_default())
 }
 
 /// An array of another library as one of ours; other objects as they are.

@@ -158,3 +158,15 @@ def test_kinds_do_not_mix():
 def test_others_accept_it():
     compat = pytest.importorskip("array_api_compat")
     assert compat.array_namespace(xp.asarray([1])) is xp
+
+
+def test_masked_writes_to_arrays_without_axes():
+    q = xp.asarray(0.5)
+    q[xp.asarray(False)] = xp.asarray([], dtype=xp.float64)
+    assert q.shape == () and float(q) == 0.5
+    q[xp.asarray(True)] = xp.asarray([7.0])
+    assert q.shape == () and float(q) == 7
+    q[xp.asarray(True)] = xp.asarray(8.0)
+    assert q.shape == () and float(q) == 8
+    with pytest.raises(ValueError):
+        q[xp.asarray(True)] = xp.asarray([], dtype=xp.float64)

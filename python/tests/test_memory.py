@@ -392,3 +392,10 @@ def test_dlpack_copies_if_asked():
             x.__dlpack__(copy=False)
     with pytest.raises(BufferError, match="expected"):
         x.__dlpack__(max_version=(1, 0), dl_device=(8, 0))
+
+
+@pytest.mark.parametrize("dtype", [pc.Int8, pc.Int32, pc.UInt64, pc.Float16, pc.Float, pc.Float64])
+def test_complex_numbers_of_any_lanes_are_those_of_numpy(dtype):
+    z = pc.Complex2(dtype([1, 2]), dtype([3, 4]))
+    array = np.asarray(z)
+    assert array.dtype == z.dtype and array.tolist() == z.tolist() == [1 + 3j, 2 + 4j]

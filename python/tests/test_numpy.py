@@ -1,5 +1,7 @@
 """NumPy's functions of our arrays give what they give of NumPy's."""
 
+import math
+
 import pytest
 
 import porcini as pc
@@ -108,3 +110,100 @@ def test_means_the_same(name):
         # What is one number in NumPy may be an array of one lane.
         assert a.shape == b.shape or a.size == b.size == 1
         np.testing.assert_allclose(a.reshape(b.shape), b, 1e-3, 1e-5)
+
+
+big = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: np.sum(x),
+        lambda x, n: np.prod(x),
+        lambda x, n: np.cumsum(x),
+        lambda x, n: np.cumprod(x),
+        lambda x, n: np.nansum(x),
+        lambda x, n: np.mean(x),
+        lambda x, n: np.var(x, ddof=1),
+        lambda x, n: np.quantile(x, 0.3),
+        lambda x, n: np.max(x),
+        lambda x, n: np.fmod(x, n),
+        lambda x, n: np.fmod(x, -7),
+        lambda x, n: np.remainder(x, n),
+        lambda x, n: np.divide(x, n),
+        lambda x, n: np.true_divide(x, 3),
+        lambda x, n: np.floor_divide(x, n),
+        lambda x, n: np.power(n, n),
+        lambda x, n: np.power(n, 19),
+        lambda x, n: np.float_power(n, n),
+        lambda x, n: np.sqrt(x),
+        lambda x, n: np.arctan2(x, n),
+        lambda x, n: np.maximum(x, n),
+        lambda x, n: np.add(x, n),
+        lambda x, n: np.square(n),
+        lambda x, n: np.isnan(x),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint8"])
+@pytest.mark.filterwarnings("ignore")
+def test_integers_mean_the_same(f, dtype):
+    values = [big, 16777217, 1, big - 1] if dtype != "uint8" else [255, 200, 1, 254]
+    x, n = np.array(values, dtype), np.array([2, 3, 19, 1], dtype)
+    try:
+        expected = np.asarray(f(x, n))
+    except OverflowError:
+        pytest.skip("a negative number does not fit")
+    got = np.asarray(f(pc.asarray(x), pc.asarray(n)))
+    if expected.dtype.kind in "iub":
+        assert got.dtype == expected.dtype and got.reshape(expected.shape).tolist() == expected.tolist()
+    else:
+        np.testing.assert_allclose(got.reshape(expected.shape), expected, 1e-3 if dtype == "uint8" else 1e-12)
+
+
+def test_sums_of_integers_are_wide():
+    assert np.sum(pc.Int32([big] * 2)).tolist() == [2 * big] and np.sum(pc.Mask([1, 1])).tolist() == [2]
+    assert np.fmod(pc.Int32([16777217]), pc.Int32([2])).tolist() == [1]
+    assert np.divide(pc.Int32([16777217]), pc.Int32([1])).tolist() == [16777217]
+    with pytest.raises(ValueError):
+        np.power(pc.Int32([2]), -1)
+    # Our own keep their types.
+    assert type(pc.sum(pc.Int32([1]))) is pc.Int32 and type(pc.Int32([1]) / 2) is pc.Float
+
+
+def test_extremes_propagate_nan():
+    assert np.max(pc.Float([1, 3])).tolist() == [3] and math.isnan(np.max(pc.Float([1, np.nan, 3])).item())
+    assert np.min(pc.TensorXf([[1, np.nan], [3, 4]]), axis=0).tolist()[0] == 1
+    with pytest.raises(ValueError):
+        np.max(pc.Float([]))
+
+
+def test_singular_matrices_raise_what_numpy_raises():
+    singular = pc.TensorXf([[1, 2], [2, 4]])
+    for f, x in [
+        (np.linalg.inv, singular),
+        (lambda x: np.linalg.solve(x, pc.Float([1, 2])), singular),
+        (np.linalg.cholesky, pc.TensorXf([[1, 2], [2, 1]])),
+    ]:
+        with pytest.raises(np.linalg.LinAlgError):
+            f(x)
+
+
+def test_lists_of_arrays():
+    made = pc.array([np.ones(3), np.zeros(3)])
+    assert made.dtype == "float64" and made.tolist() == [[1, 1, 1], [0, 0, 0]]
+    assert pc.Float([np.float32(1), np.int8(2)]).tolist() == [1, 2]
+    assert pc.TensorXi([np.array([1, 2]), np.array([3, 4])]).tolist() == [[1, 2], [3, 4]]
+
+
+def test_types_are_compared_and_named():
+    x = pc.Float([1])
+    assert x.dtype == np.float32 and x.dtype == np.dtype("f4") and x.dtype == pc.Float and x.dtype == "float32"
+    assert x.dtype != np.float64 and np.float32 == x.dtype and hash(x.dtype) == hash("float32") and f"{x.dtype}" == "float32"
+    assert np.dtype(x.dtype) == np.float32 and x.dtype != 3 and x.dtype is not None
+    for name, dtype in [("f4", "float32"), ("f8", "float64"), ("float", "float32"), ("i8", "int64"), ("<u2", "uint16")]:
+        assert pc.zeros(2, dtype=name).dtype == dtype and pc.asarray([1], dtype=name).dtype == dtype
+    for name in (complex, "complex64", "c8", np.complex64):
+        z = pc.asarray([1, 2j], dtype=name)
+        assert z.dtype == "complex64" and z.tolist() == [1, 2j]
+        assert pc.zeros((2, 2), dtype=name).dtype == "complex64" and x.astype(name).tolist() == [1 + 0j]
+    assert pc.asarray([1], dtype="complex128").dtype == np.complex128

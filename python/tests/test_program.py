@@ -2,6 +2,7 @@
 
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import time
 import pytest
 
 import porcini as pc
+
+np = pytest.importorskip("numpy")
 
 
 def close(a, b, tolerance=1e-5):
@@ -60,6 +63,57 @@ class TestControl:
 
 
 class TestDerivatives:
+    @pytest.mark.parametrize(
+        "read",
+        [
+            lambda x: x[0],
+            lambda x: x.tolist()[0],
+            lambda x: next(iter(x)),
+            lambda x: sum(v for v in x),
+            lambda x: math.sin(pc.sum(x)),
+            lambda x: pc.sum(x).item(),
+            lambda x: pc.Float([pc.sum(x), 1])[0],
+            lambda x: memoryview(x)[0],
+            lambda x: pickle.dumps(x) and 0,
+            lambda x: np.asarray(x)[0],
+            lambda x: np.from_dlpack(x)[0],
+            lambda x: np.argmax(x),
+            lambda x: np.histogram(x, 3)[0][0],
+        ],
+    )
+    def test_lanes_that_are_read_do_not_lose_their_derivative(self, read):
+        x = pc.Float([3, 2])
+        with pytest.raises(TypeError, match="a lane read as a number does not know"):
+            pc.grad(lambda x: pc.sum(x * float(read(x))))(x)
+        assert pc.grad(lambda x: pc.sum(x * float(read(pc.detach(x)))))(x).size == 2
+        read(x)
+
+    @pytest.mark.parametrize(
+        ("f", "expected"),
+        [
+            (lambda x: x * np.max(x), [8, 3]),
+            (lambda x: x * np.amin(x), [2, 7]),
+            (lambda x: np.tile(x, 2) * pc.Float([1, 2, 3, 4]), [4, 6]),
+            (lambda x: np.repeat(x, 2) * pc.Float([1, 2, 3, 4]), [3, 7]),
+            (lambda x: np.take(x, [0, 0, 1]), [2, 1]),
+            (lambda x: np.outer(x, x), [10, 10]),
+            (lambda x: np.var(x, ddof=1), [1, -1]),
+            (lambda x: x * np.size(x) * np.shape(x)[0] * np.ndim(x), [4, 4]),
+        ],
+    )
+    def test_functions_of_numpy_keep_derivatives(self, f, expected):
+        close(pc.grad(lambda x: pc.sum(f(x)))(pc.Float([3, 2])).tolist(), expected)
+
+    def test_what_has_no_derivative_is_read(self):
+        seen = []
+
+        def f(x):
+            seen.extend([f"{pc.sum(x):.1f}", bool(pc.sum(x) > 1), int(pc.sum(x)), repr(x), 3 in x])
+            return pc.sum(x * x) if pc.any(x > 2) else x
+
+        assert pc.grad(f)(pc.Float([3, 2])).tolist() == [6, 4]
+        assert seen == ["5.0", True, 5, "[3, 2]", True]
+
     def test_functions(self):
         assert pc.grad(lambda x: x**3)(pc.Float([1, 2])).tolist() == [3, 12]
         gx, gy = pc.grad(lambda x, y: x * y)(pc.Float(2), 3.0)
@@ -134,6 +188,23 @@ class TestDerivatives:
             assert not pc.requires_grad(w * 2)
 
 
+def test_errors_speak_python():
+    top = pc.scan("T top(T x)", map="x", reduce="max(a, b)")
+    with pytest.raises(ValueError, match="along one axis, axis=0, or"):
+        top(pc.TensorXf([[1, 2], [3, 4]]))
+
+    def turn(x, y, n):
+        pc.scatter(y, x, pc.UInt32(0))
+        pc.scatter(y, x * 2, pc.UInt32(0))
+        return x * 2, y, n + 1
+
+    def f(x):
+        return pc.sum(pc.while_loop((x, pc.Float.zeros(3), pc.Int32(0)), lambda x, y, n: n < 5, turn)[1])
+
+    with pytest.raises(ValueError, match=r'a loop that writes .*set_flag\("record_loops", False\)'):
+        pc.grad(f)(pc.Float([1, 2, 3]))
+
+
 class TestRecorded:
     def test_once(self):
         class Calls:
@@ -158,6 +229,43 @@ class TestRecorded:
         for _ in range(3):
             x = pc.Float([1, 2])
             assert f(x).tolist() == [10, 3] and x.tolist() == [9, 2]
+
+    @pytest.mark.parametrize("write", [lambda x: x.__setitem__(0, 5), lambda x: pc.scatter(x, 5, pc.UInt32([0]))])
+    def test_arguments_that_are_returned(self, write):
+        @pc.function
+        def f(x):
+            write(x)
+            return x, [x, x + 1], {"same": x}
+
+        for start in ([1, 2], [3, 4]):
+            x = pc.Float(start)
+            y, (z, more), d = f(x)
+            assert y is x and z is x and d["same"] is x, "as without recording"
+            assert x.tolist() == [5, start[1]] and more.tolist() == [6, start[1] + 1]
+        add = pc.function(lambda x: (pc.scatter_add(x, 1, pc.UInt32([1])), x)[1])
+        x = pc.Float([1, 2])
+        assert [add(x).tolist() for _ in range(2)] == [[1, 3], [1, 4]] and x.tolist() == [1, 4]
+
+    def test_what_is_returned_as_it_was_given(self):
+        f = pc.function(lambda x, y: (y, x))
+        for _ in range(2):
+            x, y = pc.Float([1]), pc.Vector2f(2, [3, 4])
+            a, b = f(x, y)
+            assert a is y and b is x
+
+    def test_captured_arrays_that_are_returned(self):
+        s, made = pc.Float([1, 2]), {}
+
+        @pc.function
+        def f(k):
+            s[0] = k
+            made["new"] = s + 1
+            return s, made["new"]
+
+        for k in (3.0, 3.0, 4.0):
+            result, new = f(k)
+            assert result is s and s.tolist() == [k, 2]
+            assert new is made["new"] and new.tolist() == [k + 1, 3]
 
     def test_generators_move_on(self):
         draw = pc.function(lambda rng: rng.next_uint32())
@@ -323,6 +431,39 @@ def test_interrupts_end_work():
         x.tolist()
     assert time.perf_counter() - start < 5
     assert (pc.Float([1]) + 1).tolist() == [2]
+
+
+def test_interrupts_end_the_counting_of_turns():
+    x = pc.Float([1.0])
+    pc.enable_grad(x)
+    y = pc.while_loop((x,), lambda x: x > 0, lambda x: (x * 0.5 + 1,))[0]
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    start = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        pc.backward(y)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_thread_without_gradients_leaves_those_of_others():
+    x = pc.Float([3.0])
+    inside, done = threading.Event(), threading.Event()
+
+    def work():
+        with pc.no_grad():
+            inside.set()
+            done.wait()
+
+    def f(x):
+        y = x * x
+        thread.start()
+        inside.wait()
+        z = y * x
+        done.set()
+        return z
+
+    thread = threading.Thread(target=work)
+    assert pc.grad(f)(x).tolist() == [27]
+    thread.join()
 
 
 def test_threads_share_the_session():

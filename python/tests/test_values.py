@@ -228,3 +228,105 @@ def test_html():
     assert "[1, 2]" in pc.Float([1, 2])._repr_html_() and len(pc.Float.arange(100_000)._repr_html_()) < 2000
     # Its text tells what went wrong.
     assert pc.gather(pc.Float([1, 2]), pc.UInt32([0, 9]))._repr_html_() is None
+
+
+def test_masked_writes_keep_the_size():
+    x = pc.Float([1])
+    for mask, values in [([1], []), ([], []), ([1], [1, 2]), ([1, 0], [1, 2, 3])]:
+        with pytest.raises(ValueError):
+            x[pc.Mask(mask)] = pc.Float(values)
+    assert x.tolist() == [1]
+    x[pc.Mask([1, 0])] = 3.0
+    assert x.tolist() == [3, 1], "one lane stands for all"
+    x = pc.Float([1, 2])
+    x[pc.Mask([True])] = 5
+    x[pc.Mask([False, True])] = pc.Float([7])
+    assert x.tolist() == [5, 7]
+    v = pc.Vector2f([1, 2], 3)
+    v[pc.Mask([True, False])] = 0
+    assert v.tolist() == [[0, 0], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype", "error"),
+    [([300, -1], "uint8", OverflowError), ([2**40], "int32", OverflowError), ([2.7], "int32", TypeError), ([[1], [2.5]], pc.Int64, TypeError)],
+)
+def test_numbers_that_do_not_fit_a_type(values, dtype, error):
+    for make in (pc.asarray, pc.array):
+        with pytest.raises(error):
+            make(values, dtype=dtype)
+
+
+def test_numbers_that_fit_a_type():
+    assert pc.asarray([255, True], dtype="uint8").tolist() == [255, 1]
+    assert pc.asarray([1, 0, 2], dtype=bool).tolist() == [True, False, True]
+    assert pc.asarray(pc.Float([2.7]), dtype="int32").tolist() == [2], "an array is converted, as astype does"
+
+
+def test_iteration_goes_by_pieces():
+    n = 100_000
+    x = pc.Int32.arange(n)
+    lanes = iter(x)
+    assert next(lanes) == 0 and iter(lanes) is lanes and lanes.__length_hint__() == n - 1
+    x[1] = 7
+    assert list(lanes) == list(range(1, n)), "of what it was when it began"
+    assert x.tolist() == [0, 7, *range(2, n)]
+    t = pc.TensorXf([[1, 2], [3, 4]])
+    assert [list(row) for row in t] == t.tolist() and [c.item() for c in pc.Vector2f(1, 2)] == [1, 2]
+    assert pc.TensorXf(pc.Float.arange(60_000), [3, 20_000]).tolist()[2][-1] == 59_999
+
+
+def test_complex_numbers():
+    assert complex(pc.Complex2f(1, 2)) == 1 + 2j and pc.Complex2f(1, 2).item() == 1 + 2j and pc.TensorXc([3j]).item() == 3j
+    with pytest.raises(TypeError):
+        float(pc.Complex2f(1, 2))
+    z = pc.Complex2(pc.Int32([1, 2]))
+    assert z.tolist() == [1, 2] and z.dtype == "complex128"
+
+
+def test_arguments_by_name():
+    assert pc.sin(x=pc.Float([0])).tolist() == [0] and pc.sin(x=0.0) == 0
+    assert pc.select(mask=pc.Mask([1, 0]), a=1.0, b=pc.Float([5, 6])).tolist() == [1, 6]
+    x = pc.Float([1, 2, 3, 4])
+    assert abs(x.std(ddof=1).item() - 1.290994) < 1e-5 and abs(pc.var(x, ddof=1).item() - 5 / 3) < 1e-5
+    pc.scatter(target=x, value=1.0, index=pc.UInt32([3]))
+    assert x.tolist() == [1, 2, 3, 1] and pc.gather(source=x, index=pc.UInt32([1])).tolist() == [2]
+    t = pc.TensorXf([[1, 2], [3, 5]])
+    assert pc.fft(t, axis=0).tolist() == [[4, 7], [-2, -3]] and pc.fft(t, None, 0).tolist() == [[4, 7], [-2, -3]]
+    assert pc.sum(t, axis=0).tolist() == [4, 7] and pc.reshape(t=t, shape=(4,)).tolist() == [1, 2, 3, 5]
+    with pytest.raises(TypeError, match="y="):
+        pc.sin(y=x)
+
+
+def test_methods_as_numpy_has_them():
+    t = pc.arange(6).reshape(2, 3)
+    assert t.tolist() == [[0, 1, 2], [3, 4, 5]] and t.transpose(1, 0).shape == (3, 2) and t.transpose((1, 0)).shape == (3, 2)
+    assert t.reshape((3, 2)).shape == (3, 2) and t.reshape(-1).shape == (6,) and t.transpose().shape == (3, 2)
+    x = pc.Float([1, 2])
+    assert x.to("cpu").tolist() == [1, 2]
+
+
+def test_random_numbers_of_the_session():
+    pc.seed(0)
+    a, b = pc.rand(3), pc.rand(3)
+    pc.seed(0)
+    assert pc.rand(3).tolist() == a.tolist() != b.tolist()
+    assert pc.rand((2, 3)).shape == (2, 3) and pc.randn(1000).dtype == "float32"
+    dice = pc.randint(1, 7, 1000)
+    assert dice.dtype == "int32" and {*dice.tolist()} == {1, 2, 3, 4, 5, 6}
+    rng = pc.PCG32.seeded(4, 1)
+    assert pc.rand(4, rng).tolist() == pc.PCG32.seeded(4, 1).next_float32().tolist() != pc.rand(4, rng).tolist()
+    for f, error in [(lambda: pc.rand(-1), ValueError), (lambda: pc.rand(1.5), TypeError), (lambda: pc.randint(3, 3, 1), ValueError)]:
+        with pytest.raises(error):
+            f()
+    with pytest.raises(RuntimeError, match="PCG32.seeded"):
+        pc.function(lambda x: x + pc.rand(2))(pc.Float([1, 2]))
+
+
+def test_scatter_reduce():
+    x = pc.Float([1, 2])
+    pc.scatter_reduce(pc.ReduceOp.Max, x, pc.Float([5, 0]), pc.UInt32([0, 1]))
+    pc.scatter_reduce(pc.ReduceOp.Add, x, 1.0, pc.UInt32([0, 1]), pc.Mask([False, True]))
+    assert x.tolist() == [5, 3]
+    with pytest.raises(TypeError, match="ReduceOp.Add"):
+        pc.scatter_reduce("add", x, 1.0, pc.UInt32([0]))

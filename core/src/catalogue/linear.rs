@@ -4,12 +4,12 @@ use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::convert::exactly;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
 use crate::tensor::Tensor;
-use crate::value::Value;
+use crate::value::{Argument, Value};
 
 table! {
     /// Solutions, factors, eigenvalues.
@@ -288,8 +288,16 @@ fn roots(c: &Call<'_, '_>) -> Result<Value> {
 /// A transform along the axis that is given behind a length, or the last.
 fn along(c: &Call<'_, '_>, kind: Transform) -> Result<Tensor> {
     let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
-    let n = if c.args.len() > 1 { Some(c.integer(1)?) } else { None };
-    c.tensor(0)?.transformed(c.op, kind, axis, n)
+    c.tensor(0)?.transformed(c.op, kind, axis, length(c, 1)?)
+}
+
+/// How many entries a transform has: as many as there are where the argument is left out, or the number true stands
+/// for it.
+fn length(c: &Call<'_, '_>, i: usize) -> Result<Option<u64>> {
+    match c.args.get(i) {
+        None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
+        Some(_) => c.integer(i).map(Some),
+    }
 }
 
 /// A transform along axes, one after the other.
@@ -307,7 +315,7 @@ fn of_real(c: &Call<'_, '_>, axes: &[i64]) -> Result<Tensor> {
 /// The way back from [`of_real`], to as many entries along the last axis as the argument `n` says.
 fn to_real(c: &Call<'_, '_>, axes: &[i64], n: usize) -> Result<Tensor> {
     let (&last, others) = axes.split_last().ok_or_else(|| no_axis(c))?;
-    let n = if n < c.args.len() { Some(c.integer(n)?) } else { None };
+    let n = length(c, n)?;
     let half = over(c, c.tensor(0)?, Transform::Inverse, others)?;
     half.transformed(c.op, Transform::RealInverse, last, n)
 }

@@ -231,6 +231,13 @@ class Array:
         mask = self._mask(key)
         if mask is not None:
             if not mask.ndim and not self.ndim:
+                if value.ndim:
+                    # As many values as the mask is true: one or none, and the array stays without axes.
+                    if not value.size and not mask:
+                        return
+                    if value.size != 1:
+                        raise ValueError(f"got {value.size} values for {int(builtins.bool(mask))} entries where the mask is true")
+                    value = reshape(value, ())
                 self._x = where(mask, value, self)._x
                 return
             self._x[mask._x] = astype(value, self.dtype)._x

@@ -1,0 +1,143 @@
+//! `rand`, `randn`, `randint`, `seed`: numbers from the generator of the session, as scripts have them.
+//!
+//! The generator of the session is a sequence of seeds: each call takes the next and makes generators of it.
+
+use std::sync::{Mutex, PoisonError};
+
+use porcini_core::random::{Draw, Pcg32, SplitMix64};
+use porcini_core::tensor::{Shape, Tensor};
+use porcini_core::{Array, Value};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::convert::is_sequence;
+use crate::errors::{OrRaise, got, wrong_type};
+use crate::home;
+use crate::interrupt::blocking;
+use crate::object;
+use crate::random::Generator;
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// Seeds of the calls that draw from the session; every session starts with seed(0).
+static SEEDS: Mutex<SplitMix64> = Mutex::new(SplitMix64::new(0));
+
+/// Bits of the seeds that `seed()` takes, as in scripts, where a float holds them exactly, too.
+const SEED_BITS: u32 = 53;
+
+/// n uniform floats in [0, 1), with 23 random bits; a tuple is the shape of a tensor. They come from the generator of
+/// the session, other ones at each call, the same whenever a session starts; or from rng, a PCG32 of n lanes or of one.
+///
+/// >>> pc.seed(0)
+/// >>> pc.rand(3)
+/// [0.789098, 0.557702, 0.474706]
+#[pyfunction]
+#[pyo3(signature = (n, rng=None))]
+fn rand<'py>(n: &Object<'py>, rng: Option<&Bound<'py, Generator>>) -> PyResult<Object<'py>> {
+    drawn("rand", n, rng, &|rng, n| rng.draw_lanes("rand", Draw::Float32, n))
+}
+
+/// n standard normal floats; n and rng as in rand.
+///
+/// >>> pc.seed(0)
+/// >>> pc.randn(3)
+/// [0.803294, 0.145145, -0.063444]
+#[pyfunction]
+#[pyo3(signature = (n, rng=None))]
+fn randn<'py>(n: &Object<'py>, rng: Option<&Bound<'py, Generator>>) -> PyResult<Object<'py>> {
+    drawn("randn", n, rng, &|rng, n| rng.draw_lanes("randn", Draw::Normal32, n))
+}
+
+/// n uniform integers from low up to but not including high, Int32, or Int64 if a bound needs it; n and rng as in rand.
+///
+/// >>> pc.seed(0)
+/// >>> pc.randint(1, 7, 5)
+/// [5, 4, 3, 2, 4]
+#[pyfunction]
+#[pyo3(signature = (low, high, n, rng=None))]
+fn randint<'py>(
+    low: i64,
+    high: i64,
+    n: &Object<'py>,
+    rng: Option<&Bound<'py, Generator>>,
+) -> PyResult<Object<'py>> {
+    drawn("randint", n, rng, &|rng, n| rng.draw_integers(low, high, n))
+}
+
+/// Sets the seed of the session's generator, from which rand, randn and randint draw. seed() takes one from the system
+/// and prints it, so that the numbers can be had again.
+///
+/// >>> pc.seed(7); a = pc.rand(2); pc.seed(7)
+/// >>> pc.all(a == pc.rand(2))
+/// True
+#[pyfunction]
+#[pyo3(signature = (k=None))]
+fn seed(py: Python<'_>, k: Option<&Object<'_>>) -> PyResult<()> {
+    home::session(py)?.check_draw("seed").or_raise()?;
+    let seed = match k.filter(|k| !k.is_none()) {
+        Some(k) => match k.extract::<i64>() {
+            Ok(seed) => seed.cast_unsigned(),
+            Err(_) => k.extract::<u64>().map_err(|_| {
+                wrong_type(format!("seed: got {}, expected an integer of 64 bits", got(k)))
+            })?,
+        },
+        None => {
+            let bytes = py.import("os")?.call_method1("urandom", (8,))?.extract::<[u8; 8]>()?;
+            let seed = u64::from_le_bytes(bytes) >> (u64::BITS - SEED_BITS);
+            py.import("builtins")?.call_method1("print", (format!("seed({seed})"),))?;
+            seed
+        }
+    };
+    *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = SplitMix64::new(seed);
+    Ok(())
+}
+
+/// So many numbers, or a tensor of this shape, from a generator that is given or the next seed of the session.
+fn drawn<'py>(
+    op: &'static str,
+    shape: &Object<'py>,
+    rng: Option<&Bound<'py, Generator>>,
+    draw: &(dyn Fn(&mut Pcg32, u64) -> porcini_core::Result<Array> + Sync),
+) -> PyResult<Object<'py>> {
+    let py = shape.py();
+    let session = home::session(py)?;
+    let count = |n: &Object<'py>| {
+        let unfit = || format!("{op}: got {} as n, expected an integer from 0 up", got(n));
+        match n.extract::<i64>() {
+            Ok(n) => u64::try_from(n).map_err(|_| PyValueError::new_err(unfit())),
+            Err(_) => Err(wrong_type(unfit())),
+        }
+    };
+    let extents = if is_sequence(shape) {
+        let extents = shape.try_iter()?.map(|n| count(&n?)).collect::<PyResult<Vec<_>>>()?;
+        Some(Shape::new(op, extents).or_raise()?)
+    } else {
+        None
+    };
+    let n = extents.as_ref().map_or_else(|| count(shape), |shape| Ok(shape.n_entries()))?;
+    let lanes = match rng {
+        Some(rng) => Generator::drawn(rng, |rng| draw(rng, n))?,
+        None => {
+            let mut seeds = *SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
+            let (lanes, seeds) = blocking(py, || {
+                let lanes = seeds.drawn(session, op, n, |rng| draw(rng, n))?;
+                Ok((lanes, seeds))
+            })?;
+            *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = seeds;
+            lanes
+        }
+    };
+    match extents {
+        Some(shape) => {
+            object::of(py, Value::Tensor(Tensor::new(&lanes, shape.extents()).or_raise()?))
+        }
+        None => object::lanes(py, lanes),
+    }
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(rand, module)?)?;
+    module.add_function(wrap_pyfunction!(randn, module)?)?;
+    module.add_function(wrap_pyfunction!(randint, module)?)?;
+    module.add_function(wrap_pyfunction!(seed, module)?)
+}
