@@ -11,6 +11,7 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 mod blocks;
+mod early;
 mod reserve;
 
 use crate::backend::limits;

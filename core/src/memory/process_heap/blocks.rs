@@ -1,6 +1,7 @@
 //! Where blocks come from. Recording takes and gives back millions of small ones, for which the C library needs up to
-//! three times as long as mimalloc. Large ones stay with the C library, which moves them by their pages where they grow.
-//! Where the system limits this process all blocks are the C library's, since mimalloc takes addresses ahead.
+//! three times as long as mimalloc; the first ones of a start lie in a row, see `early.rs`. Large ones stay with the C
+//! library, which moves them by their pages where they grow. Where the system limits this process all blocks are the C
+//! library's, since mimalloc takes addresses ahead.
 #![expect(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc as _, Layout, System};
@@ -10,9 +11,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use libmimalloc_sys::{
     mi_collect, mi_free, mi_malloc, mi_malloc_aligned, mi_option_set, mi_option_t,
-    mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
+    mi_realloc_aligned, mi_zalloc_aligned,
 };
 
+use super::early;
 use crate::backend::limits;
 
 /// Bytes from which on a block is large; the C library maps larger ones by themselves.
@@ -69,30 +71,38 @@ fn is_plain(layout: Layout) -> bool {
 /// As for [`std::alloc::GlobalAlloc::alloc`].
 #[inline]
 pub(super) unsafe fn alloc(layout: Layout) -> *mut u8 {
-    let block = match (is_small(layout), is_plain(layout)) {
+    if !is_small(layout) {
         // SAFETY: passed on to the caller.
-        (false, _) => return unsafe { System.alloc(layout) },
+        return unsafe { System.alloc(layout) };
+    }
+    let block = early::take(layout);
+    if !block.is_null() {
+        return block;
+    }
+    match is_plain(layout) {
         // SAFETY: any size is allowed.
-        (true, true) => unsafe { mi_malloc(layout.size()) },
+        true => unsafe { mi_malloc(layout.size()) }.cast(),
         // SAFETY: a layout's alignment is a power of two.
-        (true, false) => unsafe { mi_malloc_aligned(layout.size(), layout.align()) },
-    };
-    block.cast()
+        false => unsafe { mi_malloc_aligned(layout.size(), layout.align()) }.cast(),
+    }
 }
 
 /// # Safety
 /// As for [`std::alloc::GlobalAlloc::alloc_zeroed`].
 #[inline]
 pub(super) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
-    let block = match (is_small(layout), is_plain(layout)) {
+    if !is_small(layout) {
         // SAFETY: passed on to the caller.
-        (false, _) => return unsafe { System.alloc_zeroed(layout) },
-        // SAFETY: any size is allowed.
-        (true, true) => unsafe { mi_zalloc(layout.size()) },
-        // SAFETY: a layout's alignment is a power of two.
-        (true, false) => unsafe { mi_zalloc_aligned(layout.size(), layout.align()) },
-    };
-    block.cast()
+        return unsafe { System.alloc_zeroed(layout) };
+    }
+    let block = early::take(layout);
+    if !block.is_null() {
+        // SAFETY: the block is ours and that long.
+        unsafe { block.write_bytes(0, layout.size()) };
+        return block;
+    }
+    // SAFETY: a layout's alignment is a power of two.
+    unsafe { mi_zalloc_aligned(layout.size(), layout.align()) }.cast()
 }
 
 /// Null also where the new block would not come from where the old one did.
@@ -102,6 +112,10 @@ pub(super) unsafe fn alloc_zeroed(layout: Layout) -> *mut u8 {
 #[inline]
 pub(super) unsafe fn realloc(block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
     match (is_small(layout), bytes < LARGE) {
+        (true, true) if early::has(block) => {
+            let is_resized = early::resize(block, layout.size(), bytes);
+            if is_resized { block } else { ptr::null_mut() }
+        }
         // SAFETY: the block is mimalloc's, and a layout's alignment a power of two.
         (true, true) => unsafe { mi_realloc_aligned(block.cast(), bytes, layout.align()) }.cast(),
         (true, false) => ptr::null_mut(),
@@ -115,12 +129,14 @@ pub(super) unsafe fn realloc(block: *mut u8, layout: Layout, bytes: usize) -> *m
 /// As for [`std::alloc::GlobalAlloc::dealloc`].
 #[inline]
 pub(super) unsafe fn dealloc(block: *mut u8, layout: Layout) {
-    if is_small(layout) {
-        // SAFETY: the block is mimalloc's.
-        unsafe { mi_free(block.cast()) }
-    } else {
+    if !is_small(layout) {
         // SAFETY: the block is the C library's; the rest is passed on to the caller.
         unsafe { System.dealloc(block, layout) }
+    } else if early::has(block) {
+        early::give_back(block, layout.size());
+    } else {
+        // SAFETY: the block is mimalloc's.
+        unsafe { mi_free(block.cast()) }
     }
 }
 
