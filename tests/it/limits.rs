@@ -114,9 +114,9 @@ const NESTS: [(&str, &str, &str); 52] = [
 fn texts_nest_to_100_000() {
     with_interpreter(|interpreter| {
         for (number, (before, middle, behind)) in NESTS.into_iter().enumerate() {
-            // The deepest of every sixteenth kind, and deep ones of every third, or of all.
+            // The deepest of every thirty-second kind, and deep ones of every third, or of all.
             let most = match number {
-                _ if is_full() || number % 16 == 0 => 100_000,
+                _ if is_full() || number % 32 == 0 => 100_000,
                 _ if number % 3 == 1 => 10_000,
                 _ => 1900,
             };

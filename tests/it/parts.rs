@@ -28,7 +28,7 @@ const PARTS: [u16; 4] = [2, 3, 7, 17];
 /// Around chunks, so that the last part has few lanes, or some have none; and where borders are further apart.
 const SIZES: [usize; 8] = [4095, 4097, 8192, 12_289, 28_673, 65_536, 69_635, 139_264];
 const LARGE: [usize; 2] = [(1 << 21) - 1, (1 << 21) + 4097];
-const DEFAULT_COUNT: u64 = 160;
+const DEFAULT_COUNT: u64 = 80;
 
 /// A session on so many parts, where everything is split that has more lanes than a chunk.
 fn session(parts: u16) -> Session {

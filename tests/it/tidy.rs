@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 46] = [
+const UNSAFE: [(&str, &str); 47] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -46,6 +46,7 @@ const UNSAFE: [(&str, &str); 46] = [
     ("core/src/interop/view.rs", "a block lent as a slice"),
     ("core/src/memory/process_heap.rs", "an allocator"),
     ("core/src/memory/process_heap/blocks.rs", "what an allocator calls"),
+    ("core/src/memory/process_heap/early.rs", "memory that it hands out"),
     ("core/src/memory/process_heap/reserve.rs", "memory that it hands out"),
     ("core/examples/dlpack.rs", "a C interface"),
     ("core/tests/dlpack.rs", "imports of tensors"),
@@ -144,7 +145,7 @@ const PYTHON: Layers = &[
     &["buffers", "dlpack", "arrow"],
     &["interchange"],
     &["convert", "lists", "pickle", "arguments"],
-    &["make", "makers", "functions", "random"],
+    &["make", "makers", "functions", "random", "session_numbers"],
     &["callable", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["methods"],
