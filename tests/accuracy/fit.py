@@ -211,6 +211,18 @@ def dawson_far(v):
     return 1 + v / 2 + 3 * v * v / 4 if v < mpf(2) ** -100 else 2 / mp.sqrt(v) * dawson(1 / mp.sqrt(v))
 
 
+def dawson_slope(v):
+    """x² (2 x dawson x - 1) of v = 1/x²."""
+    return mpf(1) / 2 + 3 * v / 4 + 15 * v * v / 8 if v < mpf(2) ** -60 else (dawson_far(v) - 1) / v
+
+
+def bessel_gap(v):
+    """x sqrt x exp(-x) (I0 x - I1 x) of v = 1/x."""
+    if v < mpf(2) ** -60:
+        return (1 + 3 * v / 8) / (2 * mp.sqrt(2 * mp.pi))
+    return (bessel_far(0)(v) - bessel_far(1)(v)) / v
+
+
 def elliptic(kind):
     return lambda m: kind(1 - m)
 
@@ -262,12 +274,16 @@ FITS = [
     ("I1_NEAR", 64, bessel_near(1), 0, 60.1, powers(14)),
     ("I1_FAR", 32, bessel_far(1), 0, 1 / mpf("7.75"), powers(6)),
     ("I1_FAR", 64, bessel_far(1), 0, 1 / mpf("7.75"), powers(23)),
+    ("BESSEL_GAP", 32, bessel_gap, 0, 1 / mpf("7.75"), powers(6)),
+    ("BESSEL_GAP", 64, bessel_gap, 0, 1 / mpf("7.75"), powers(21)),
     ("DAWSON_NEAR", 32, dawson_near, -4.5, 4.5, powers(14)),
     ("DAWSON_NEAR", 64, dawson_near, -4.5, 4.5, powers(24)),
     ("DAWSON_MIDDLE", 32, dawson_middle(4), -1, 1, powers(11)),
     ("DAWSON_MIDDLE", 64, dawson_middle(4), -1, 1, powers(22)),
     ("DAWSON_FAR", 32, dawson_far, 0, mpf(1) / 25, powers(5)),
     ("DAWSON_FAR", 64, dawson_far, 0, mpf(1) / 25, powers(18)),
+    ("DAWSON_SLOPE", 32, dawson_slope, 0, mpf(1) / 25, powers(5)),
+    ("DAWSON_SLOPE", 64, dawson_slope, 0, mpf(1) / 25, powers(18)),
     ("COMPLETE_1", 32, elliptic(mp.ellipk), LEAST, 1, with_logarithm(4, 0)),
     ("COMPLETE_1", 64, elliptic(mp.ellipk), LEAST, 1, with_logarithm(10, 0)),
     ("COMPLETE_2", 32, elliptic(mp.ellipe), LEAST, 1, with_logarithm(5, 1)),

@@ -6,7 +6,7 @@ use super::Array;
 use super::held::Held;
 use super::rules::{Ask, Derivative, Nobody, Rule, Told};
 use crate::error::{Error, Result};
-use crate::ir::table::Table;
+use crate::ir::table::{self, Table};
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
@@ -57,8 +57,9 @@ impl Array {
 
     /// Whether what is recorded of it now is tracked.
     pub(crate) fn is_followed(&self) -> bool {
-        self.session()
-            .with_table(|table| table.get(self.id()).tracked && !table.recording.untracked)
+        self.session().with_table(|table| {
+            table.get(self.id()).tracked && !table.recording.tracking().untracked
+        })
     }
 
     /// The same lanes without what they are made of.
@@ -123,8 +124,8 @@ impl Array {
         let mut ids = self.session().ids(name, args)?;
         ids.push(self.id());
         let scope = self.session().with_table(|table| {
-            let is_tracked =
-                ids.iter().any(|&id| table.get(id).tracked && !table.recording.untracked);
+            let is_tracked = ids.iter().any(|&id| table.get(id).tracked)
+                && !table.recording.tracking().untracked;
             let scope = ids.iter().map(|&id| table.get(id).scope).max();
             scope.filter(|_| is_tracked).filter(|&scope| scope != 0)
         });
@@ -264,7 +265,7 @@ impl Array {
         self.session().with_table(|table| {
             table.recording.differentiated > 0
                 && table.get(self.id()).tracked
-                && !table.recording.untracked
+                && !table.recording.tracking().untracked
         })
     }
 
@@ -280,7 +281,7 @@ impl Array {
 
 /// What [`Session::start_tracking`] changed.
 #[derive(Clone, Copy, Debug)]
-pub struct Tracking([bool; 2]);
+pub struct Tracking(table::Tracking);
 
 impl Session {
     /// The gradients of the outputs, each times its cotangent (or 1 in every lane), by the inputs in their order; zeros
@@ -391,7 +392,7 @@ impl Session {
 
     /// Whether what is recorded now is tracked, if it is computed from marks.
     pub fn follows(&self) -> bool {
-        self.with_table(|table| !table.recording.untracked)
+        self.with_table(|table| !table.recording.tracking().untracked)
     }
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
@@ -403,7 +404,8 @@ impl Session {
     /// Whether what is recorded from now on is tracked; what held before, for [`Session::track_as`]. Where work has an end
     /// of its own, [`Session::no_grad`] and [`Session::with_grad`] are better.
     pub fn start_tracking(&self, tracks: bool) -> Tracking {
-        Tracking(self.with_table(|table| table.recording.exchange_tracking([!tracks; 2])))
+        let asked = table::Tracking::asked(tracks);
+        Tracking(self.with_table(|table| table.recording.exchange_tracking(asked)))
     }
 
     /// Tracks as before [`Session::start_tracking`].

@@ -559,7 +559,7 @@ fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool)
     // The shorter one is moved: turned around, it gives the same sums.
     let (a, b) = if m > n { (b.flip(None)?, a.flip(None)?) } else { (a.clone(), b.clone()) };
     let padded = a.pad(&[[short - 1; 2]], Scalar::Int(0))?;
-    let sums = padded.windows(c.op, short)?.matmul(&b)?;
+    let sums = padded.slid(c.op, &b)?;
     let (start, length) = match mode {
         "full" => (0, n + m - 1),
         "same" => ((short - u64::from(!starts_late)) / 2, long),

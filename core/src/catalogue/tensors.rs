@@ -404,6 +404,7 @@ impl<'a> Call<'_, 'a> {
         }
         let tensor = arg.to_tensor(self.op)?;
         let lanes = tensor.lanes()?;
+        lanes.array()?.refuse_tracked(self.op)?;
         let numbers = lanes.array()?.cast(DType::F64)?.to_vec::<f64>()?;
         Ok((numbers, tensor.shape().extents().to_vec()))
     }

@@ -253,7 +253,7 @@ impl ModuleKernel {
             there
         } else {
             evaluator.evaluate(ids)?;
-            evaluator.fill_numbers(ids)?;
+            evaluator.fill_numbers(ids.iter().copied())?;
             session.with_table(|table| blocks(table))
         };
         let mut written: SmallVec<[_; 4]> = SmallVec::new();

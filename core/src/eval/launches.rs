@@ -265,6 +265,18 @@ impl Step {
         bindings.map(Binding::of).chain(primitive)
     }
 
+    /// The variables that it reads and makes, and those that it writes over.
+    pub(super) fn touched(&self) -> impl Iterator<Item = VarId> {
+        let launch = self.parts().0.into_iter();
+        let targets = launch.flat_map(Launch::all_bindings).filter_map(|binding| match *binding {
+            Binding::Update { target, .. } => Some(target),
+            Binding::Read(_) | Binding::Run { .. } | Binding::Write(_) | Binding::Scratch(_) => {
+                None
+            }
+        });
+        self.held().chain(targets)
+    }
+
     fn parts(&self) -> (Option<&Launch>, Option<&PrimitiveLaunch>) {
         match self {
             Self::Kernel(launch) => (Some(launch), None),

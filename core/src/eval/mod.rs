@@ -164,15 +164,16 @@ impl Evaluator<'_> {
     }
 
     fn run_plan(&mut self, plan: &Plan, n_done: &mut usize, progress: &Progress) -> Result<()> {
-        for &id in &plan.fills {
-            self.fill(id)?;
-        }
         let launches = plan.kernels().filter(|launch| launch.size > 0);
         let launches = launches.map(|launch| (&*launch.kernel, launch.size, launch.varies()));
         self.cache.compile_ahead(launches, self.backend);
         for step in &plan.steps {
             let is_last = *n_done + 1 == plan.steps.len();
             let at_once = !self.is_async || self.is_waited_for && is_last;
+            if !plan.fills.is_empty() {
+                // Not all of them ahead: what a loop joined would lie in memory together.
+                self.fill_numbers(step.touched())?;
+            }
             let done = match step {
                 Step::Kernel(launch) => {
                     progress.now(|| {
@@ -199,11 +200,11 @@ impl Evaluator<'_> {
     ///
     /// # Errors
     /// `OutOfMemory`, `Interrupted`.
-    pub fn fill_numbers(&self, ids: &[VarId]) -> Result<()> {
+    pub fn fill_numbers(&self, ids: impl IntoIterator<Item = VarId>) -> Result<()> {
         let numbers: Vec<VarId> = {
             let table = lock(self.table);
             let is_number = |id: &VarId| table.get(*id).kind.number().is_some();
-            ids.iter().copied().filter(is_number).collect()
+            ids.into_iter().filter(is_number).collect()
         };
         numbers.into_iter().try_for_each(|id| self.fill(id))
     }

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashTable;
 
 use self::recording_state::Recording;
-pub(crate) use self::recording_state::{Isolated, OpenRegion};
+pub(crate) use self::recording_state::{Isolated, OpenRegion, Tracking};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;
@@ -229,7 +229,7 @@ impl Table {
         if !matches!(variable.kind, Kind::Region { .. } | Kind::Result { .. }) {
             variable.scope = variable.scope.max(scope);
         }
-        if self.recording.detaches && self.recording.untracked && scope != 0 {
+        if scope != 0 && self.recording.tracking() == Tracking::asked(false) {
             variable.cold_mut().is_detached = true;
         }
         if self.unused.free.pop().is_some() {

@@ -333,7 +333,7 @@ impl Session {
     }
 
     fn evaluate_numbers_too(&self, ids: &[VarId]) -> Result<()> {
-        self.evaluate_then(ids, false, |evaluator| evaluator.fill_numbers(ids))
+        self.evaluate_then(ids, false, |evaluator| evaluator.fill_numbers(ids.iter().copied()))
     }
 
     /// Evaluates variables, on this thread as far as the caller `waits` for them.

@@ -35,6 +35,7 @@ mod product;
 mod rearrange;
 mod reduce;
 mod shape;
+mod slide;
 mod softmax;
 mod view;
 

@@ -13,6 +13,7 @@ use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
+use crate::ir::table::Tracking;
 use crate::ir::var::{Kind, VarId, Variable};
 
 /// Something for some variables.
@@ -100,7 +101,7 @@ impl Recorder<'_> {
         if !self.var(id).is_detached() {
             return self.followed_copy_of(copy, id);
         }
-        let before = self.table.recording.exchange_tracking([true; 2]);
+        let before = self.table.recording.exchange_tracking(Tracking::asked(false));
         let made = self.followed_copy_of(copy, id);
         self.table.recording.exchange_tracking(before);
         // What is behind a region is no copy, and nor is what became one of its operands.

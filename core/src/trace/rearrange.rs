@@ -1,6 +1,10 @@
 //! Lanes in other places: compositions of gathers and scatters, so that they fuse with what makes and
 //! uses them. Lane numbers that our own arithmetic gives are in bounds and not checked again.
 
+use std::cmp::Reverse;
+
+use smallvec::SmallVec;
+
 use super::Recorder;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -130,16 +134,20 @@ impl Recorder<'_> {
         let counter = lane_number_type(total);
         let mut result = self.literal(dtype, 0, total);
         let mut start = 0;
-        for &part in parts {
-            let size = self.size(part);
-            if size > 0 {
-                let offset = self.literal(counter, start, 1);
-                let lane = self.lane_index(counter, size);
-                let index = self.same(Op::Add, &[lane, offset])?;
-                let value = self.cast(part, dtype)?;
-                result = self.put("concat", ScatterOp::Set, result, [value, index], None)?;
-            }
-            start += size;
+        let mut placed: SmallVec<[(VarId, u64); 4]> = SmallVec::new();
+        for &part in parts.iter().filter(|&&part| self.size(part) > 0) {
+            placed.push((part, start));
+            start += self.size(part);
+        }
+        // The largest first: in a loop that joins a little to what it has, all results would begin with the little ones,
+        // which wait for nothing, and lie in memory together.
+        placed.sort_by_key(|&(part, _)| Reverse(self.size(part)));
+        for (part, start) in placed {
+            let offset = self.literal(counter, start, 1);
+            let lane = self.lane_index(counter, self.size(part));
+            let index = self.same(Op::Add, &[lane, offset])?;
+            let value = self.cast(part, dtype)?;
+            result = self.put("concat", ScatterOp::Set, result, [value, index], None)?;
         }
         Ok(result)
     }

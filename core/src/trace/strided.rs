@@ -104,7 +104,7 @@ impl Recorder<'_> {
         }
         let variable = self.var(x);
         let (kind, dtype, size) = (variable.kind, variable.dtype, variable.size);
-        let is_outside = looks_through(variable);
+        let (is_outside, is_tracked) = (looks_through(variable), variable.tracked);
         let view = view_of(variable).filter(|_| is_outside);
         let mut operands = [None; MAX_OPERANDS];
         operands.iter_mut().zip(variable.operands()).for_each(|(to, own)| *to = Some(own));
@@ -128,6 +128,9 @@ impl Recorder<'_> {
             (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
             _ => self.pick(x, index, None)?,
         };
+        // What was recorded without derivatives is made of what has some.
+        let is_of_tracked = !is_tracked && self.var(result).tracked;
+        let result = if is_of_tracked { self.detached(result) } else { result };
         places.known.push((x, index, result));
         Ok(result)
     }

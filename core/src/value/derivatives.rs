@@ -174,17 +174,43 @@ impl Marked {
     }
 
     /// The derivatives of each entry of `y` by each entry of the value: a tensor with the axes of `y`, which has none where
-    /// it is an array of one lane, then those of the value. As many directions are followed as there are on the shorter
-    /// side. Recorded, not run.
+    /// it is an array of one lane, then those of the value. The components of a vector are an axis, behind that of its
+    /// lanes if there are several. As many directions are followed as there are on the shorter side. Recorded, not run.
     ///
     /// # Errors
-    /// `Forms` for values with components and complex ones; as [`Session::grad`](crate::Session::grad).
+    /// `Forms` for other values with components and complex ones; as [`Session::grad`](crate::Session::grad).
     pub fn jacobian(&self, op: &'static str, y: &Value, asked: &mut dyn Ask) -> Result<Value> {
-        let (outputs, by) = (y.arrays()?, &self.marks);
-        let ([output], [mark]) = (&outputs[..], &by[..]) else {
-            let got = [y.type_name(), self.value.type_name()].join(" by ");
-            return Err(Error::forms(format!("{op}: got {got}, expected real arrays or tensors")));
+        let [of_result, of_value] = [y, &self.value].map(axes);
+        let outputs = match y {
+            Value::Nested(..) => Value::Tensor(Argument::from(y).stacked()?).arrays()?,
+            _ => y.arrays()?,
         };
+        let is_vector = matches!(self.value, Value::Nested(..));
+        let (Some(mut of_result), Some(of_value), [output]) = (of_result, of_value, &outputs[..])
+        else {
+            let got = [y.type_name(), self.value.type_name()].join(" by ");
+            let what = format!("{op}: got {got}, expected real arrays, vectors or tensors");
+            return Err(Error::forms(what));
+        };
+        if matches!(y, Value::Array(array) if array.size() == 1) {
+            of_result.clear();
+        }
+        if self.marks.iter().any(|mark| mark.size() != self.marks[0].size()) {
+            let what = format!("{op}: got {} of unequal sizes", self.value.type_name());
+            return Err(Error::forms(what));
+        }
+        let by_each = self.marks.iter().map(|mark| Self::matrix(output, mark, asked));
+        let by_each = by_each.collect::<Result<Vec<Tensor>>>()?;
+        let matrix = match &by_each[..] {
+            [matrix] if !is_vector => matrix.clone(),
+            components => Tensor::stack(components, -1)?,
+        };
+        let entries = matrix.entries()?.swap_remove(0);
+        Tensor::new(&entries, &[of_result, of_value].concat()).map(Value::Tensor)
+    }
+
+    /// The derivatives of each lane of an array, a row each, by those of a mark.
+    fn matrix(output: &Array, mark: &Array, asked: &mut dyn Ask) -> Result<Tensor> {
         let session = mark.session();
         let (m, n) = (output.size(), mark.size());
         // Forwards where that is no longer, unless a function on the way knows the other way alone.
@@ -199,21 +225,11 @@ impl Marked {
             [] => session.zeros(mark.dtype(), 0)?,
             rows => session.concat(&rows.iter().collect::<Vec<_>>())?,
         };
-        let extents = |value: &Value| match value {
-            Value::Tensor(tensor) => tensor.shape().extents().to_vec(),
-            _ => vec![value.lanes().unwrap_or(1)],
-        };
-        let of_result = match y {
-            Value::Array(array) if array.size() == 1 => Vec::new(),
-            y => extents(y),
-        };
-        let shape = [of_result, extents(&self.value)].concat();
-        let entries = if is_forward {
-            Tensor::new(&lanes, &[n, m])?.transpose()?.entries()?.swap_remove(0)
+        if is_forward {
+            Tensor::new(&lanes, &[n, m])?.transpose()
         } else {
-            lanes
-        };
-        Tensor::new(&entries, &shape).map(Value::Tensor)
+            Tensor::new(&lanes, &[m, n])
+        }
     }
 
     /// The derivatives in the direction of each lane of the mark, or of each lane of the output by all of the mark.
@@ -249,5 +265,20 @@ impl Marked {
             session.unmark(&own, &outputs);
             marks = others;
         }
+    }
+}
+
+/// The extents of real arrays, tensors and vectors of arrays.
+fn axes(value: &Value) -> Option<Vec<u64>> {
+    match value {
+        Value::Array(array) => Some(vec![array.size()]),
+        Value::Tensor(tensor) => (!tensor.is_complex()).then(|| tensor.shape().extents().to_vec()),
+        Value::Nested(Form::Vector(_), parts) => {
+            let is_flat = parts.iter().all(|part| matches!(part, Value::Array(_)));
+            let lanes = value.lanes().filter(|_| is_flat)?;
+            let extents = [lanes, parts.len() as u64];
+            Some(extents[usize::from(lanes == 1)..].to_vec())
+        }
+        Value::Nested(..) => None,
     }
 }

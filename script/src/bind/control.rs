@@ -9,7 +9,7 @@ use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
-use crate::value::{self, ArrayRef, scalar};
+use crate::value::{self, ArrayRef, Node, scalar};
 
 /// An error of a closure on its way through core.
 struct Thrown(Box<EvalAltResult>);
@@ -131,6 +131,25 @@ impl Parts {
         Ok(Self { values: parts, arrays, keys, form: form(list) })
     }
 
+    /// The lanes of what decides about these values: of a tensor its entries, which are theirs.
+    fn deciding(&self, op: &str, value: &ArrayRef) -> Result<Array> {
+        let Node::Tensor(tensor) = &*value.node() else { return value.array(op) };
+        if tensor.is_complex() {
+            return value.array(op);
+        }
+        let shape = tensor.shape();
+        for state in self.values.iter().filter_map(|state| state.read_lock::<ArrayRef>()) {
+            if let Node::Tensor(state) = &*state.node()
+                && state.shape().n_entries() == shape.n_entries()
+                && state.shape() != shape
+            {
+                let message = format!("{op}: shapes {shape} and {} differ", state.shape());
+                return Err(fault_with_hint(message, "reshape(t, shape) gives it another shape"));
+            }
+        }
+        Ok(tensor.entries().or_fault()?.swap_remove(0))
+    }
+
     /// The values with other arrays in them.
     fn with(&self, arrays: &[Array]) -> Vec<Dynamic> {
         let mut arrays = arrays.iter();
@@ -225,7 +244,7 @@ fn while_loop(
     let results = with_shown(context, || {
         let holds = |arrays: &[Array]| {
             let holds = invoke(call, &condition, states.arguments(arrays))?;
-            mask(context, op, &holds).map_err(Thrown)
+            mask(context, op, &holds, &states).map_err(Thrown)
         };
         let turn = |arrays: &[Array]| {
             let next = invoke(call, &body, states.arguments(arrays))?;
@@ -337,12 +356,13 @@ fn returned(
     Ok(next.arrays)
 }
 
-fn mask(context: &Context, op: &str, value: &Dynamic) -> Result<Array> {
+/// A mask of lanes, or of the entries of tensors.
+fn mask(context: &Context, op: &str, value: &Dynamic, of: &Parts) -> Result<Array> {
     if let Some(Scalar::Bool(truth)) = scalar(value) {
         return context.session.full(DType::Mask, truth, 1).or_fault();
     }
     match value.read_lock::<ArrayRef>() {
-        Some(mask) => mask.array(op),
+        Some(mask) => of.deciding(op, &mask),
         None => Err(fault(format!(
             "{op}: got {} as condition, expected a mask such as x < 5",
             value::type_name(value)
@@ -356,9 +376,10 @@ fn if_then(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     let op = "if_then";
-    let mask = mask(context, op, args[0])?;
     let (then, otherwise) = (function(op, "then", args[2])?, function(op, "otherwise", args[3])?);
+    let condition = &*args[0];
     let args = Parts::new(context, op, args[1], None)?;
+    let mask = mask(context, op, condition, &args)?;
     let mut template = None;
     let results = with_shown(context, || {
         template = None;
@@ -388,7 +409,6 @@ fn dispatch(
         let got = value::type_name(args[0]);
         return Err(fault(format!("{op}: got {got} as index, expected an array of integers")));
     };
-    let index = index.array(op)?;
     let Some(functions) = args[1].read_lock::<rhai::Array>().map(|list| list.clone()) else {
         let got = value::type_name(args[1]);
         return Err(fault(format!("{op}: got {got}, expected a list of functions")));
@@ -396,6 +416,7 @@ fn dispatch(
     let functions =
         functions.iter().map(|each| function(op, "function", each)).collect::<Result<Vec<_>>>()?;
     let args = Parts::new(context, op, args[2], None)?;
+    let index = args.deciding(op, &index)?;
     let mut template = None;
     let results = with_shown(context, || {
         template = None;

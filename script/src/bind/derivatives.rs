@@ -283,8 +283,8 @@ fn matrices(registry: &mut Registry<'_>) {
     registry.doc(
         "jacobian",
         "(f)",
-        "The function that gives the derivatives of each entry of f(x) by each entry of x, an array or tensor: a tensor \
-         with the axes of f(x), then those of x; f(x) of one lane adds none. Several arguments have a list of them; lists and \
+        "The function that gives the derivatives of each entry of f(x) by each entry of x, an array, vector or tensor: a \
+         tensor with the axes of f(x), then those of x; f(x) of one lane adds none, the components of vectors are an axis. Several arguments have a list of them; lists and \
          maps of arrays, as arguments or as f(x), have theirs in the same form. As many directions are followed as there are \
          lanes on the shorter side. jacobian(f, x, ..) calls it at once.\n\n\
          >> jacobian(|x| x * hsum(x), FloatC([1, 2]))\n[[4, 1],\n [2, 5]]\n\

@@ -34,6 +34,17 @@ pub(super) fn of_function(op: &str, value: &Dynamic) -> Result<FnPtr> {
     })
 }
 
+/// Refuses to give contents away in a function that is differentiated, as [`check_lane`] does.
+pub(super) fn check_contents(op: &str, value: &ArrayRef) -> Result<()> {
+    if value.leaves().iter().any(Array::has_derivative_to_lose) {
+        return Err(fault_with_hint(
+            format!("{op}: contents that are read do not know what they were computed from"),
+            format!("{op}(detach(x)) gives them without derivative"),
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses to read a lane as a number in a function that is differentiated: its derivative would be lost without a word.
 pub(super) fn check_lane(array: &Array) -> Result<()> {
     if array.has_derivative_to_lose() {

@@ -44,8 +44,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             set(&context, array, &index, &value)
         },
     );
-    registry.engine.register_indexer_get(|host: &mut HostRef, index: i64| -> Result<Dynamic> {
-        host_item(host, index)
+    registry.engine.register_indexer_get(|host: &mut HostRef, index: Dynamic| -> Result<Dynamic> {
+        host_item(host, &index)
     });
     registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
     host_arrays(registry);
@@ -372,10 +372,30 @@ fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic)
     Ok(())
 }
 
-fn host_item(host: &HostRef, index: i64) -> Result<Dynamic> {
-    let n: usize = host.shape().iter().product();
-    let place = place(index, n as u64).or_fault()?;
-    host.element(usize::try_from(place).unwrap_or(usize::MAX)).map(dynamic)
+/// The k-th of all elements, or the one at a place along each axis.
+fn host_item(host: &HostRef, index: &Dynamic) -> Result<Dynamic> {
+    let mut shape = host.shape();
+    let indices = match index.read_lock::<rhai::Array>() {
+        Some(list) => list.iter().map(|index| index.as_int().ok()).collect(),
+        None => {
+            shape = vec![shape.iter().product()];
+            index.as_int().ok().map(|index| vec![index])
+        }
+    };
+    let Some(indices) = indices.filter(|indices| indices.len() == shape.len()) else {
+        let got = value::type_name(index);
+        let message =
+            format!("[]: got {got}, expected an index, or one for each axis of {shape:?}");
+        return Err(fault_with_hint(
+            message,
+            "a[k] reads the k-th of all elements, a[[i, j]] one of a matrix",
+        ));
+    };
+    let mut element = 0;
+    for (&index, &extent) in indices.iter().zip(&shape) {
+        element = element * extent as u64 + place(index, extent as u64).or_fault()?;
+    }
+    host.element(usize::try_from(element).unwrap_or(usize::MAX)).map(dynamic)
 }
 
 /// `for x in v` runs over components, `for x in a` over lanes (which evaluates).

@@ -2,6 +2,7 @@
 
 use rhai::Dynamic;
 
+use super::given::check_contents;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{Result, fault};
@@ -25,14 +26,18 @@ fn host_arrays(registry: &mut Registry<'_>) {
         "ndarray",
         "(x, evaluate)",
         "The contents as a host array: shape [lanes], or [lanes, components] of a vector; of a tensor its own, with a last \
-         extent of two if entries are complex. With false it holds \
-         zeros until the next eval() fills it.\n\n\
+         extent of two if entries are complex. a[k] is the k-th of all elements, \
+         a[[i, j]] the one at a place along each axis. With false it holds zeros until the next eval() fills it.\n\n\
          >> FloatC([1, 2]).ndarray()\n[1, 2]\nndarray f32 [2]",
     );
     registry.alias("numpy", "ndarray");
     for name in ["ndarray", "numpy"] {
-        registry.on_array(name, 1, |_, _, array, _| HostRef::of(array));
+        registry.on_array(name, 1, |_, _, array, _| {
+            check_contents("ndarray", array)?;
+            HostRef::of(array)
+        });
         registry.on_array(name, 2, |context, _, array, rest| {
+            check_contents("ndarray", array)?;
             if rest[0].as_bool().unwrap_or(true) {
                 return HostRef::of(array);
             }

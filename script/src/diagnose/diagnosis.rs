@@ -144,6 +144,11 @@ impl Error {
 
 /// The message of an error where only the functions are known.
 pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) -> String {
+    without_text(error, functions).message
+}
+
+/// The diagnostic of an error where only the functions are known.
+pub(crate) fn without_text(error: &EvalAltResult, functions: &[(String, String)]) -> Error {
     let around = Surroundings {
         text: "",
         source: "",
@@ -156,7 +161,7 @@ pub(crate) fn message_of(error: &EvalAltResult, functions: &[(String, String)]) 
         is_launched: &|_| false,
         deleted: &|_| None,
     };
-    Error::new(error, &around).message
+    Error::new(error, &around)
 }
 
 fn display_function(name: &str) -> String {
@@ -232,7 +237,9 @@ impl Diagnosis<'_> {
                 self.hints.extend(fault.hint.clone());
                 let member = fault.message.split_once("has no member `");
                 if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`')) {
-                    if self.around.functions.iter().any(|(known, _)| known == name) {
+                    if let Some(word) = python::over_lanes(name) {
+                        self.hints.push(format!("write {word}"));
+                    } else if self.around.functions.iter().any(|(known, _)| known == name) {
                         let hint = format!("it is a function: write {name}(x) or x.{name}()");
                         self.hints.push(hint);
                     } else if let Some(word) = python::member(name).or_else(|| python::word(name)) {

@@ -69,6 +69,10 @@ impl Diagnosis<'_> {
                 });
                 lowercase(&error.to_string())
             }
+            ParseErrorType::AssignmentToConstant(name) if name.is_empty() => {
+                self.hints.push("a name stands on the left of =; equal is ==".into());
+                "a value cannot be assigned to".into()
+            }
             ParseErrorType::AssignmentToConstant(name) => {
                 self.hints.push(format!("let {name} = .. makes a variable of it"));
                 lowercase(&error.to_string())

@@ -74,9 +74,9 @@ impl Table {
             }
         }
         // Derivatives are those of the call.
-        let untracked = std::mem::replace(&mut self.recording.untracked, true);
+        let tracking = self.recording.exchange_untracked(true);
         let results = self.record_composite(&composite, line, &arguments);
-        self.recording.untracked = untracked;
+        self.recording.exchange_tracking(tracking);
         let results = results?;
         let Some(of) = &composite.result_of else {
             self.put_in_place(id, results[0]);

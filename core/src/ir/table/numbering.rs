@@ -20,9 +20,9 @@ impl Table {
         }
         let mut hash = number(&variable);
         // What is not tracked though its operands are is another value than that which is.
-        let differs =
-            |id| self.get(id).tracked || self.recording.detaches && self.get(id).scope != 0;
-        if self.recording.untracked && variable.operands().any(differs) {
+        let tracking = self.recording.tracking();
+        let differs = |id| self.get(id).tracked || tracking.detaches && self.get(id).scope != 0;
+        if tracking.untracked && variable.operands().any(differs) {
             hash = (hash ^ UNTRACKED).max(1);
         }
         let next = self.next_id();

@@ -1,7 +1,9 @@
 //! How operations are recorded at the moment: what scopes of recording set and take back.
 
 use std::collections::HashMap;
-use std::thread::ThreadId;
+use std::thread::{self, ThreadId};
+
+use smallvec::SmallVec;
 
 use crate::error::Error;
 use crate::ir::mix::Mix;
@@ -14,10 +16,8 @@ pub(crate) struct Recording {
     pub(super) last_scope: u32,
     /// Whether composites are recorded as what they are made of: inside what others are made of.
     pub(crate) inlines: bool,
-    /// Whether nothing that is recorded is tracked, whatever it is made of.
-    pub(crate) untracked: bool,
-    /// Whether that was asked for: bodies of regions, which are recorded again where they are differentiated, keep it in mind.
-    pub(crate) detaches: bool,
+    /// Of threads that do not track what they record, or ask that bodies keep that in mind.
+    tracking: SmallVec<[(ThreadId, Tracking); 1]>,
     /// How many functions are being recorded to be called later, one in the other.
     pub(crate) functions: usize,
     /// What such a function did that it may not do.
@@ -28,15 +28,50 @@ pub(crate) struct Recording {
     pub(crate) isolated: Option<Isolated>,
 }
 
+/// How a thread tracks what it records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tracking {
+    /// Whether nothing is tracked, whatever it is made of.
+    pub(crate) untracked: bool,
+    /// Whether that was asked for: bodies of regions, which are recorded again where they are differentiated, keep it in mind.
+    pub(crate) detaches: bool,
+}
+
+impl Tracking {
+    /// As the user asks for it.
+    pub(crate) const fn asked(tracks: bool) -> Self {
+        Self { untracked: !tracks, detaches: !tracks }
+    }
+}
+
 impl Recording {
-    /// Sets `untracked` and `detaches`; what they were.
-    pub(crate) const fn exchange_tracking(
-        &mut self,
-        [untracked, detaches]: [bool; 2],
-    ) -> [bool; 2] {
-        let before = [self.untracked, self.detaches];
-        (self.untracked, self.detaches) = (untracked, detaches);
+    /// How this thread tracks: what another one leaves out has derivatives here.
+    pub(crate) fn tracking(&self) -> Tracking {
+        if self.tracking.is_empty() {
+            return Tracking::default();
+        }
+        let own = thread::current().id();
+        let known = self.tracking.iter().find(|(thread, _)| *thread == own);
+        known.map_or_else(Tracking::default, |&(_, tracking)| tracking)
+    }
+
+    /// Sets how this thread tracks; how it did.
+    pub(crate) fn exchange_tracking(&mut self, tracking: Tracking) -> Tracking {
+        let before = self.tracking();
+        if before != tracking {
+            let own = thread::current().id();
+            self.tracking.retain(|(thread, _)| *thread != own);
+            if tracking != Tracking::default() {
+                self.tracking.push((own, tracking));
+            }
+        }
         before
+    }
+
+    /// Sets whether this thread tracks nothing, and leaves what it asks for; how it tracked.
+    pub(crate) fn exchange_untracked(&mut self, untracked: bool) -> Tracking {
+        let tracking = self.tracking();
+        self.exchange_tracking(Tracking { untracked, ..tracking })
     }
 }
 

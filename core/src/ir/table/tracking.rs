@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::Table;
-use super::recording_state::Isolated;
+use super::recording_state::{Isolated, Tracking};
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 
@@ -38,7 +38,7 @@ impl Table {
         } else {
             variable.dtype.is_float() || matches!(variable.kind, Kind::Region { .. })
         };
-        !self.recording.untracked && has_floats
+        has_floats && !self.recording.tracking().untracked
     }
 
     /// The value of `id` as a variable that is tracked, and marked: gradients end there. The caller owns an external
@@ -58,7 +58,7 @@ impl Table {
 
     /// Records what derivatives end at, in the bodies of regions too.
     pub(crate) fn detaching<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.recording.exchange_tracking([true; 2]);
+        let before = self.recording.exchange_tracking(Tracking::asked(false));
         let result = record(self);
         self.recording.exchange_tracking(before);
         result
@@ -73,10 +73,10 @@ impl Table {
             self.inc_external(id);
             return id;
         }
-        let untracked = std::mem::replace(&mut self.recording.untracked, true);
+        let before = self.recording.exchange_untracked(true);
         let is_of_region = matches!(self.get(id).kind, Kind::Phi { .. } | Kind::Result { .. });
         let detached = if is_of_region { self.same_value(id) } else { self.bare_copy(id) };
-        self.recording.untracked = untracked;
+        self.recording.exchange_tracking(before);
         self.get_mut(detached).cold_mut().is_border = true;
         detached
     }

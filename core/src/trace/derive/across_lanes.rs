@@ -28,6 +28,10 @@ impl Recorder<'_> {
                 if !cotangents.wants(x[0]) {
                     return Ok(());
                 }
+                if let Some(first) = self.first_of_run(id, &x) {
+                    let part = self.laid_from(first, v, self.size(x[0]))?;
+                    return self.pass(cotangents, x[0], part);
+                }
                 // Onto what there is: in the body of a loop it is the array that collects them.
                 let before = cotangents.take(x[0]);
                 let before = match before {
@@ -69,6 +73,36 @@ impl Recorder<'_> {
             }
             _ => Err(self.no_derivative(id)),
         }
+    }
+
+    /// The first lane that a gather reads, if it reads lane after lane, and half of them or more: of fewer, sums by index
+    /// are less work.
+    fn first_of_run(&self, id: VarId, x: &Operands) -> Option<u64> {
+        let &[source, index] = &x[..] else { return None };
+        let (n, counter) = (self.size(id), self.var(index));
+        let is_lane = |id: VarId| self.var(id).kind == Kind::Index;
+        let first = match (counter.kind, counter.operands) {
+            (Kind::Index, _) => 0,
+            (Kind::Op(Op::Add), [Some(lane), Some(number), ..]) if is_lane(lane) => {
+                let bits = self.var(number).kind.number()?;
+                counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())?
+            }
+            _ => return None,
+        };
+        let is_whole = self.var(id).scope == 0 && counter.size == n;
+        let end = first.checked_add(n).filter(|&end| end <= self.size(source))?;
+        (is_whole && n > 1 && n >= end.max(self.size(source)) / 2).then_some(first)
+    }
+
+    /// The lanes of `v` from one place on among so many, the others 0.
+    fn laid_from(&mut self, first: u64, v: VarId, size: u64) -> Result<VarId> {
+        let lane = self.lane_numbers(size);
+        let [first, n] = [first, self.size(v)].map(|n| self.constant(self.dtype(lane), n));
+        let place = self.same(Op::Sub, &[lane, first])?;
+        let is_there = self.same(Op::Lt, &[place, n])?;
+        let lanes = self.pick(v, place, Some(is_there))?;
+        let zero = self.constant(self.dtype(v), 0);
+        self.select(is_there, lanes, zero)
     }
 
     fn pull_primitive(

@@ -131,9 +131,9 @@ impl Recorder<'_> {
 
     /// Records what is tracked.
     pub(super) fn followed<R>(&mut self, record: impl FnOnce(&mut Self) -> R) -> R {
-        let before = std::mem::replace(&mut self.table.recording.untracked, false);
+        let before = self.table.recording.exchange_untracked(false);
         let result = record(self);
-        self.table.recording.untracked = before;
+        self.table.recording.exchange_tracking(before);
         result
     }
 
