@@ -4,7 +4,7 @@ use porcini_core::{Array, DType, Error, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use crate::errors::{got, raised, wrong_type};
+use crate::errors::{OrRaise, got, raised, wrong_type};
 use crate::home;
 use crate::object::PyValue;
 use crate::tree::{Numbers, Tree};
@@ -69,7 +69,7 @@ impl<'py> States<'py> {
     fn mask(&self, f: &Object<'py>, arrays: &[Array]) -> PyResult<Array> {
         let mask = self.called(f, arrays)?;
         match mask.cast::<PyValue>() {
-            Ok(mask) => mask.get().deciding(self.op),
+            Ok(mask) => mask.get().deciding(self.op, &self.tree.shapes()),
             Err(_) => Err(wrong_type(format!(
                 "{}: the condition gave {}, expected a Mask",
                 self.op,
@@ -149,11 +149,11 @@ fn if_then<'py>(
     otherwise: &Object<'py>,
 ) -> PyResult<Object<'py>> {
     let op = "if_then";
+    let states = States::new(op, args)?;
     let mask = match mask.cast::<PyValue>() {
-        Ok(mask) => mask.get().deciding(op)?,
+        Ok(mask) => mask.get().deciding(op, &states.tree.shapes())?,
         Err(_) => return Err(wrong_type(format!("{op}: got {}, expected a Mask", got(mask)))),
     };
-    let states = States::new(op, args)?;
     let form = std::cell::RefCell::new(None);
     let branch = |f: &Object<'py>, arrays: &[Array]| given(&states, &form, f, arrays);
     let results = states.session.if_then(
@@ -176,11 +176,13 @@ fn dispatch<'py>(
     args: &Object<'py>,
 ) -> PyResult<Object<'py>> {
     let op = "dispatch";
+    let states = States::new(op, args)?;
     let index = match index.cast::<PyValue>() {
-        Ok(index) => index.get().deciding(op)?.cast(DType::U32).map_err(|error| raised(&error))?,
+        Ok(index) => {
+            index.get().deciding(op, &states.tree.shapes())?.cast(DType::U32).or_raise()?
+        }
         Err(_) => return Err(wrong_type(format!("{op}: got {}, expected integers", got(index)))),
     };
-    let states = States::new(op, args)?;
     let form = std::cell::RefCell::new(None);
     let results = states.session.dispatch(&index, functions.len(), &states.arrays, |k, arrays| {
         given(&states, &form, &functions[k], arrays)

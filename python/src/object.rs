@@ -3,6 +3,7 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use porcini_core::tensor::Shape;
 use porcini_core::{Array, Scalar, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -52,12 +53,10 @@ impl PyValue {
         *self.value_mut() = value;
     }
 
-    /// The lanes of what decides about values in a loop or branch: of a tensor its entries.
-    pub(crate) fn deciding(&self, op: &str) -> PyResult<Array> {
+    /// The lanes of what decides in a loop or branch about values with tensors of these shapes: of a tensor its entries.
+    pub(crate) fn deciding(&self, op: &str, shapes: &[Shape]) -> PyResult<Array> {
         match &*self.value() {
-            Value::Tensor(tensor) if !tensor.is_complex() => {
-                Ok(tensor.entries().or_raise()?.swap_remove(0))
-            }
+            Value::Tensor(tensor) => tensor.deciding(op, shapes).or_raise(),
             _ => self.array(op),
         }
     }

@@ -117,15 +117,14 @@ fn drawn<'py>(
     let n = extents.as_ref().map_or_else(|| count(shape), |shape| Ok(shape.n_entries()))?;
     let lanes = match rng {
         Some(rng) => Generator::drawn(rng, |rng| draw(rng, n))?,
-        None => {
-            let mut seeds = *SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
-            let (lanes, seeds) = blocking(py, || {
-                let lanes = seeds.drawn(session, op, n, |rng| draw(rng, n))?;
-                Ok((lanes, seeds))
-            })?;
-            *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = seeds;
-            lanes
-        }
+        // Threads take one seed after the other; a call that fails takes none.
+        None => blocking(py, || {
+            let mut held = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut seeds = *held;
+            let lanes = seeds.drawn(session, op, n, |rng| draw(rng, n))?;
+            *held = seeds;
+            Ok(lanes)
+        })?,
     };
     match extents {
         Some(shape) => {

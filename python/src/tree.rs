@@ -1,5 +1,6 @@
 //! Python objects with arrays in them: the arrays, and what is around them, for functions that change the arrays.
 
+use porcini_core::tensor::Shape;
 use porcini_core::value::Skeleton;
 use porcini_core::{Array, DType, Result as CoreResult, Session, Value};
 use pyo3::prelude::*;
@@ -40,6 +41,16 @@ pub(crate) enum Numbers<'a> {
 }
 
 impl Tree {
+    /// The shapes of the tensors in it.
+    pub(crate) fn shapes(&self) -> Vec<Shape> {
+        match self {
+            Self::Value(Skeleton::Tensor(shape, _)) => vec![shape.clone()],
+            Self::List(parts) | Self::Tuple(parts) => parts.iter().flat_map(Self::shapes).collect(),
+            Self::Dict(parts) => parts.iter().flat_map(|(_, part)| part.shapes()).collect(),
+            Self::Value(_) | Self::Generator | Self::Other(_) | Self::Known(_) => Vec::new(),
+        }
+    }
+
     /// Takes the arrays out of an object.
     pub(crate) fn of(
         session: &Session,

@@ -433,6 +433,14 @@ def test_interrupts_end_work():
     assert (pc.Float([1]) + 1).tolist() == [2]
 
 
+def test_tensors_decide_entry_by_entry():
+    t = pc.TensorXf([[1, 2], [3, 4]])
+    assert pc.while_loop((t,), lambda t: t < 10, lambda t: (t * 2,))[0].tolist() == [[16, 16], [12, 16]]
+    assert pc.if_then(t > 2, (t,), lambda t: t * 10, lambda t: -t).tolist() == [[-1, -2], [30, 40]]
+    with pytest.raises(ValueError, match="shapes"):
+        pc.if_then((t > 2).reshape(1, 4), (t,), lambda t: t, lambda t: -t)
+
+
 def test_interrupts_end_the_counting_of_turns():
     x = pc.Float([1.0])
     pc.enable_grad(x)

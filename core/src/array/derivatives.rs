@@ -6,7 +6,8 @@ use super::Array;
 use super::held::Held;
 use super::rules::{Ask, Derivative, Nobody, Rule, Told};
 use crate::error::{Error, Result};
-use crate::ir::table::{self, Table};
+use crate::ir::table::Table;
+pub use crate::ir::table::Tracking;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
@@ -279,10 +280,6 @@ impl Array {
     }
 }
 
-/// What [`Session::start_tracking`] changed.
-#[derive(Clone, Copy, Debug)]
-pub struct Tracking(table::Tracking);
-
 impl Session {
     /// The gradients of the outputs, each times its cotangent (or 1 in every lane), by the inputs in their order; zeros
     /// where no output depends on one. They are tracked: derivatives of them may be asked for.
@@ -397,20 +394,19 @@ impl Session {
 
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
         let before = self.start_tracking(tracks);
-        let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before.0);
+        let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before);
         self.meanwhile(|_| (), back, work)
     }
 
     /// Whether what is recorded from now on is tracked; what held before, for [`Session::track_as`]. Where work has an end
     /// of its own, [`Session::no_grad`] and [`Session::with_grad`] are better.
     pub fn start_tracking(&self, tracks: bool) -> Tracking {
-        let asked = table::Tracking::asked(tracks);
-        Tracking(self.with_table(|table| table.recording.exchange_tracking(asked)))
+        self.with_table(|table| table.recording.exchange_tracking(Tracking::asked(tracks)))
     }
 
     /// Tracks as before [`Session::start_tracking`].
     pub fn track_as(&self, before: Tracking) {
-        self.with_table(|table| _ = table.recording.exchange_tracking(before.0));
+        self.with_table(|table| _ = table.recording.exchange_tracking(before));
     }
 
     /// Runs `work`, a function of marked arrays whose derivative is asked for behind it: it is tracked, inside

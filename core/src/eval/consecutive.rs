@@ -1,6 +1,5 @@
 //! Gathers of consecutive lanes: loads of the source from one lane on.
 
-use crate::ir::op::Op;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -11,19 +10,9 @@ pub(super) fn run(table: &Table, variable: &Variable, size: u64) -> Option<(VarI
     else {
         return None;
     };
-    let counter = table.get(index);
-    let is_lane = |id: VarId| table.get(id).kind == Kind::Index;
-    let first = match (counter.kind, counter.operands) {
-        (Kind::Index, _) => 0,
-        (Kind::Op(Op::Add), [Some(a), Some(b), ..]) => {
-            let (lane, number) = if is_lane(a) { (a, b) } else { (b, a) };
-            let bits = table.get(number).kind.number().filter(|_| is_lane(lane))?;
-            counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())?
-        }
-        _ => return None,
-    };
+    let first = table.first_of_run(index)?;
     let n = variable.size;
-    let is_of_all = n == size && counter.size == n && variable.scope == 0;
+    let is_of_all = n == size && table.get(index).size == n && variable.scope == 0;
     let end = first.checked_add(n)?;
     (is_of_all && n > 1 && end <= table.get(source).size).then_some((source, first))
 }

@@ -24,7 +24,8 @@ use std::collections::BTreeMap;
 use hashbrown::HashTable;
 
 use self::recording_state::Recording;
-pub(crate) use self::recording_state::{Isolated, OpenRegion, Tracking};
+pub use self::recording_state::Tracking;
+pub(crate) use self::recording_state::{Isolated, OpenRegion};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Error;

@@ -186,6 +186,24 @@ impl Tensor {
         self.parts.iter().map(|part| self.view.entries_of(part)).collect()
     }
 
+    /// The entries, of real numbers, that decide about those of tensors of these shapes, place by place. Recorded, not run.
+    ///
+    /// # Errors
+    /// `Forms` if one of them has as many entries and another shape, or for complex entries.
+    pub fn deciding(&self, op: &str, shapes: &[Shape]) -> Result<Array> {
+        let own = self.shape();
+        let differs = |shape: &&Shape| shape.n_entries() == own.n_entries() && *shape != own;
+        if let Some(other) = shapes.iter().find(differs) {
+            let what = format!("{op}: shapes {own} and {other} differ");
+            let remedy = Some("reshape(t, shape) gives it another shape");
+            return Err(Error::Forms { what, remedy });
+        }
+        if self.is_complex() {
+            return Err(Error::forms(format!("{op}: got complex entries, expected real ones")));
+        }
+        Ok(self.entries()?.swap_remove(0))
+    }
+
     /// The same entries, lying in memory in their order.
     ///
     /// # Errors

@@ -203,12 +203,20 @@ impl Tensor {
 
 /// The products of entries, real or complex ones.
 pub(super) fn products(left: &[Array], right: &[Array]) -> Result<Vec<Array>> {
+    products_by(left, right, |a, b| a.try_mul(b))
+}
+
+/// The same where `times` multiplies real ones.
+pub(super) fn products_by(
+    left: &[Array],
+    right: &[Array],
+    times: impl Fn(&Array, &Array) -> Result<Array>,
+) -> Result<Vec<Array>> {
     Ok(match (left, right) {
-        ([a], [b]) => vec![a.try_mul(b)?],
-        ([ar, ai], [br, bi]) => vec![
-            ar.try_mul(br)?.try_sub(&ai.try_mul(bi)?)?,
-            ar.try_mul(bi)?.try_add(&ai.try_mul(br)?)?,
-        ],
+        ([a], [b]) => vec![times(a, b)?],
+        ([ar, ai], [br, bi]) => {
+            vec![times(ar, br)?.try_sub(&times(ai, bi)?)?, times(ar, bi)?.try_add(&times(ai, br)?)?]
+        }
         _ => unreachable!("internal error: factors of two kinds"),
     })
 }

@@ -1,5 +1,6 @@
 //! An array moved along another: the sums of products wherever it lies, of which convolutions are made (S26).
 
+use super::product::products_by;
 use super::rearrange::alike;
 use super::reduce::FEW;
 use super::{Parts, Shape, Tensor};
@@ -33,13 +34,7 @@ impl Tensor {
             entries.map(|part| part.cast(dtype.widened())).collect::<Result<Parts>>()
         };
         let (long, short) = (wide(&pair[0])?, wide(&pair[1])?);
-        let sums = match (&long[..], &short[..]) {
-            ([a], [b]) => vec![sums(a, b)?],
-            ([ar, ai], [br, bi]) => {
-                vec![sums(ar, br)?.try_sub(&sums(ai, bi)?)?, sums(ar, bi)?.try_add(&sums(ai, br)?)?]
-            }
-            _ => unreachable!("internal error: factors of two kinds"),
-        };
+        let sums = products_by(&long, &short, sums)?;
         let sums: Vec<Array> = sums.iter().map(|part| part.cast(dtype)).collect::<Result<_>>()?;
         Self::of(sums, Shape::new(op, [n])?)
     }

@@ -2,6 +2,7 @@
 //!
 //! A state is any value made of arrays: core sees its one-dimensional parts, the closures the whole.
 
+use porcini_core::tensor::Shape;
 use porcini_core::{Array, DType, Error, Result as CoreResult, Scalar};
 use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
@@ -134,20 +135,12 @@ impl Parts {
     /// The lanes of what decides about these values: of a tensor its entries, which are theirs.
     fn deciding(&self, op: &str, value: &ArrayRef) -> Result<Array> {
         let Node::Tensor(tensor) = &*value.node() else { return value.array(op) };
-        if tensor.is_complex() {
-            return value.array(op);
-        }
-        let shape = tensor.shape();
-        for state in self.values.iter().filter_map(|state| state.read_lock::<ArrayRef>()) {
-            if let Node::Tensor(state) = &*state.node()
-                && state.shape().n_entries() == shape.n_entries()
-                && state.shape() != shape
-            {
-                let message = format!("{op}: shapes {shape} and {} differ", state.shape());
-                return Err(fault_with_hint(message, "reshape(t, shape) gives it another shape"));
-            }
-        }
-        Ok(tensor.entries().or_fault()?.swap_remove(0))
+        let shape = |value: &Dynamic| match &*value.read_lock::<ArrayRef>()?.node() {
+            Node::Tensor(tensor) => Some(tensor.shape().clone()),
+            Node::Leaf(_) | Node::Nested(..) => None,
+        };
+        let shapes: Vec<Shape> = self.values.iter().filter_map(shape).collect();
+        tensor.deciding(op, &shapes).or_fault()
     }
 
     /// The values with other arrays in them.

@@ -1,12 +1,29 @@
-//! Accesses that are copies of others, as calls of what was recorded once make them: errors call them by the same name.
+//! What indices read, and accesses that are copies of others, as calls of what was recorded once make them: errors call
+//! them by the same name.
 
 use super::Table;
-use crate::ir::var::VarId;
+use crate::ir::op::Op;
+use crate::ir::var::{Kind, VarId};
 
 /// Copies that are kept in mind, the latest.
 const MOST_COPIES: usize = 1 << 12;
 
 impl Table {
+    /// The first of lane numbers that go up one by one, if an index is made of such and a number.
+    pub(crate) fn first_of_run(&self, index: VarId) -> Option<u64> {
+        let counter = self.get(index);
+        let is_lane = |id: VarId| self.get(id).kind == Kind::Index;
+        match (counter.kind, counter.operands) {
+            (Kind::Index, _) => Some(0),
+            (Kind::Op(Op::Add), [Some(a), Some(b), ..]) => {
+                let (lane, number) = if is_lane(a) { (a, b) } else { (b, a) };
+                let bits = self.get(number).kind.number().filter(|_| is_lane(lane))?;
+                counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())
+            }
+            _ => None,
+        }
+    }
+
     /// The serial by which an access gets a name.
     pub(crate) fn named_access(&mut self, id: VarId) -> u64 {
         self.accesses.are_named = true;

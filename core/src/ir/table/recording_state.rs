@@ -28,9 +28,9 @@ pub(crate) struct Recording {
     pub(crate) isolated: Option<Isolated>,
 }
 
-/// How a thread tracks what it records.
+/// How a thread tracks what it records, see [`Session::start_tracking`](crate::Session::start_tracking).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tracking {
+pub struct Tracking {
     /// Whether nothing is tracked, whatever it is made of.
     pub(crate) untracked: bool,
     /// Whether that was asked for: bodies of regions, which are recorded again where they are differentiated, keep it in mind.

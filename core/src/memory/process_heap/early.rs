@@ -42,10 +42,10 @@ pub(super) fn has(block: *mut u8) -> bool {
 /// A block, whose bytes may be anything; null if there is no more room.
 #[inline]
 pub(super) fn take(layout: Layout) -> *mut u8 {
-    if NEXT.load(Ordering::Relaxed) == CLOSED || layout.align() > ALIGNED {
+    let mut first = NEXT.load(Ordering::Relaxed);
+    if first == CLOSED || layout.align() > ALIGNED {
         return null_mut();
     }
-    let mut first = NEXT.load(Ordering::Relaxed);
     while let Some(end) = end(first, layout.size()) {
         match move_next(first, end) {
             // SAFETY: the block ends within the bytes.

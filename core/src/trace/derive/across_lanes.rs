@@ -79,19 +79,11 @@ impl Recorder<'_> {
     /// are less work.
     fn first_of_run(&self, id: VarId, x: &Operands) -> Option<u64> {
         let &[source, index] = &x[..] else { return None };
-        let (n, counter) = (self.size(id), self.var(index));
-        let is_lane = |id: VarId| self.var(id).kind == Kind::Index;
-        let first = match (counter.kind, counter.operands) {
-            (Kind::Index, _) => 0,
-            (Kind::Op(Op::Add), [Some(lane), Some(number), ..]) if is_lane(lane) => {
-                let bits = self.var(number).kind.number()?;
-                counter.dtype.decode(bits).integer().and_then(|first| u64::try_from(first).ok())?
-            }
-            _ => return None,
-        };
-        let is_whole = self.var(id).scope == 0 && counter.size == n;
-        let end = first.checked_add(n).filter(|&end| end <= self.size(source))?;
-        (is_whole && n > 1 && n >= end.max(self.size(source)) / 2).then_some(first)
+        let (n, size) = (self.size(id), self.size(source));
+        let is_whole = self.var(id).scope == 0 && self.size(index) == n;
+        let first = self.table.first_of_run(index).filter(|_| is_whole)?;
+        let fits = first.checked_add(n).is_some_and(|end| end <= size);
+        (fits && n > 1 && n >= size / 2).then_some(first)
     }
 
     /// The lanes of `v` from one place on among so many, the others 0.
