@@ -85,7 +85,7 @@ pub(crate) fn of(py: Python<'_>, value: Value) -> PyResult<Object<'_>> {
         Value::Array(array) => types::of_lanes(py, array.dtype()).clone(),
         value => types::class_of(py, value)?,
     };
-    Ok(with_class(Bound::new(py, PyValue::new(value))?, &class))
+    Ok(with_own_class(Bound::new(py, PyValue::new(value))?, &class))
 }
 
 /// The object that a call of a class makes: of the class of its value, or of one that is derived of it.
@@ -99,7 +99,7 @@ pub(crate) fn made<'py>(class: &Bound<'py, PyType>, value: Value) -> PyResult<Bo
 /// The object of an array.
 pub(crate) fn lanes(py: Python<'_>, array: Array) -> PyResult<Object<'_>> {
     let class = types::of_lanes(py, array.dtype());
-    Ok(with_class(Bound::new(py, PyValue::new(Value::Array(array)))?, class))
+    Ok(with_own_class(Bound::new(py, PyValue::new(Value::Array(array)))?, class))
 }
 
 /// Gives an object the class of its value, which is one without members of its own beneath that of all.
@@ -113,6 +113,15 @@ fn with_class<'py>(object: Bound<'py, PyValue>, class: &Bound<'py, PyType>) -> O
     // SAFETY: as above; the class before lives on, it is the base of the other one.
     unsafe { ffi::Py_DECREF(before.cast()) };
     object.into_any()
+}
+
+/// As [`with_class`], of an object that has no attributes of a class of the user: nothing that it refers to refers to it,
+/// so Python's collector of cycles, which otherwise goes through all that is alive again and again, need not know it.
+fn with_own_class<'py>(object: Bound<'py, PyValue>, class: &Bound<'py, PyType>) -> Object<'py> {
+    let object = with_class(object, class);
+    // SAFETY: the object is alive, and its class has it tracked.
+    unsafe { ffi::PyObject_GC_UnTrack(object.as_ptr().cast()) };
+    object
 }
 
 /// The component of a component and so on; what is written to it is seen in the whole.

@@ -10,6 +10,7 @@
 
 mod accesses;
 mod composites;
+mod free_slots;
 mod numbering;
 mod open_regions;
 mod reclaim;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashTable;
 
+use self::free_slots::FreeSlots;
 use self::recording_state::Recording;
 pub use self::recording_state::Tracking;
 pub(crate) use self::recording_state::{Isolated, OpenRegion};
@@ -57,7 +59,7 @@ impl Default for Numbering {
 /// Slots without a live variable.
 #[derive(Default)]
 struct Unused {
-    free: Vec<VarId>,
+    free: FreeSlots,
     /// Those of dead variables, to be freed.
     doomed: Vec<VarId>,
 }
@@ -193,7 +195,7 @@ impl Table {
     #[inline]
     fn next_id(&self) -> VarId {
         let new = || VarId::new(exactly(self.slots.len()));
-        self.unused.free.last().copied().unwrap_or_else(new)
+        self.unused.free.first().unwrap_or_else(new)
     }
 
     /// Adds a variable that value numbering never merges with another. The caller owns one external
@@ -233,7 +235,8 @@ impl Table {
         if scope != 0 && self.recording.tracking() == Tracking::asked(false) {
             variable.cold_mut().is_detached = true;
         }
-        if self.unused.free.pop().is_some() {
+        if id.index() < self.slots.len() {
+            self.unused.free.take_first();
             let slot = &mut self.slots[id.index()];
             variable.generation = slot.generation.wrapping_add(1);
             variable.is_listed = slot.is_listed;

@@ -83,7 +83,7 @@ impl Table {
                 let undone = cold.region.iter().flat_map(|region| &region.undone);
                 undone.flat_map(Undone::held).for_each(|operand| self.release(operand));
             }
-            self.unused.free.push(id);
+            self.unused.free.put(id);
         }
     }
 

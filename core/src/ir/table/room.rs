@@ -23,15 +23,10 @@ impl Table {
         let more = 2 * ROOM;
         let n_candidates = self.candidates.len();
         self.slots.try_reserve(more).is_ok()
-            && self.make_room_to_free()
+            // Freeing variables must not need memory: it is what is done where there is none.
+            && self.unused.free.make_room(self.slots.capacity())
             && self.numbering.known.try_reserve(more, |&(hash, _)| hash).is_ok()
             && self.candidates.try_reserve(n_candidates + more).is_ok()
-    }
-
-    /// Freeing variables must not need memory: it is what is done where there is none.
-    fn make_room_to_free(&mut self) -> bool {
-        let n = self.slots.capacity().saturating_sub(self.unused.free.len());
-        self.unused.free.try_reserve_exact(n).is_ok()
     }
 
     /// Bytes of the variables.
