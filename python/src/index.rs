@@ -1,5 +1,7 @@
 //! Lanes, components and entries: `x[2]`, `x[2:8]`, `v.x`, `t[0, :, mask]`.
 
+use std::ops::Range;
+
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Argument, Form, Index, Slice, place};
 use porcini_core::{Array, DType, Session, Value, catalogue};
@@ -81,11 +83,11 @@ pub(crate) fn get<'py>(value: &Bound<'py, PyValue>, key: &Object<'py>) -> PyResu
                 Key::Several(Value::Array(index)) => {
                     object::of(py, chosen(session, &held, &index)?)
                 }
-                Key::New | Key::Several(_) => of_tensor(value, &line(array)?, key),
+                Key::New | Key::Several(_) => of_array(&line(array)?, key),
             }
         }
-        Value::Array(array) => of_tensor(value, &line(array)?, key),
-        Value::Tensor(tensor) => of_tensor(value, tensor, key),
+        Value::Array(array) => of_array(&line(array)?, key),
+        Value::Tensor(tensor) => of_tensor(tensor, key),
         Value::Nested(form, components) => {
             if let (Form::Matrix(_), Ok(pair)) = (form, key.cast::<PyTuple>()) {
                 let (i, j) = pair.extract::<(i64, i64)>()?;
@@ -156,19 +158,29 @@ fn one(py: Python<'_>, array: &Array, i: i64) -> PyResult<porcini_core::Scalar> 
     lane(py, array, i)
 }
 
-/// Entries of a tensor; what an array gives is an array where it has one axis.
-fn of_tensor<'py>(
-    value: &Bound<'py, PyValue>,
-    tensor: &Tensor,
-    key: &Object<'py>,
-) -> PyResult<Object<'py>> {
-    let py = value.py();
-    let index = read(home::session(py)?, tensor, key)?;
-    let found = tensor.indexed(&index).or_raise()?;
-    let was_array = matches!(&*value.get().value(), Value::Array(_));
-    if was_array && found.shape().rank() == 1 {
-        return object::of(py, found.entries().or_raise()?.swap_remove(0).into());
+/// Entries of an array, as a tensor of one axis: an array where they have one axis.
+fn of_array<'py>(line: &Tensor, key: &Object<'py>) -> PyResult<Object<'py>> {
+    let (index, found) = indexed(line, key)?;
+    if found.shape().rank() == 1 {
+        return object::of(key.py(), found.entries().or_raise()?.swap_remove(0).into());
     }
+    entry_or_tensor(key.py(), &index, found)
+}
+
+/// Entries of a tensor.
+fn of_tensor<'py>(tensor: &Tensor, key: &Object<'py>) -> PyResult<Object<'py>> {
+    let (index, found) = indexed(tensor, key)?;
+    entry_or_tensor(key.py(), &index, found)
+}
+
+fn indexed(tensor: &Tensor, key: &Object<'_>) -> PyResult<(Index, Tensor)> {
+    let index = read(home::session(key.py())?, tensor, key)?;
+    let found = tensor.indexed(&index).or_raise()?;
+    Ok((index, found))
+}
+
+/// Where every axis is taken away by a number, a number of Python's.
+fn entry_or_tensor<'py>(py: Python<'py>, index: &Index, found: Tensor) -> PyResult<Object<'py>> {
     match index {
         Index::Axes(..) if found.shape().rank() == 0 => match found.lanes().or_raise()? {
             Value::Array(array) => Ok(python_number(py, one(py, &array, 0)?)),
@@ -397,18 +409,43 @@ fn into_tensor(
 pub(crate) fn items<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = value.py();
     let held = value.get().value().clone();
-    let items: Vec<Object<'py>> = match &held {
-        Value::Array(array) => return Lanes::of(py, array),
-        Value::Nested(..) => components(value)?,
-        Value::Tensor(tensor) => {
-            let n = tensor.shape().extents().first().copied();
-            let n =
-                n.ok_or_else(|| PyTypeError::new_err("iteration over a tensor without axes"))?;
-            let row = |i: u64| of_tensor(value, tensor, PyInt::new(py, i).as_any());
-            (0..n).map(row).collect::<PyResult<_>>()?
-        }
-    };
-    Ok(PyList::new(py, items)?.try_iter()?.into_any())
+    match &held {
+        Value::Array(_) => Lanes::of(py, &held),
+        Value::Tensor(tensor) if tensor.shape().rank() == 1 => Lanes::of(py, &held),
+        Value::Nested(..) => Ok(PyList::new(py, components(value)?)?.try_iter()?.into_any()),
+        Value::Tensor(tensor) => Rows::of(py, tensor),
+    }
+}
+
+/// Goes over the entries along the first axis of a tensor, each of which is recorded when it is asked for.
+#[pyclass(module = "porcini")]
+struct Rows {
+    tensor: Tensor,
+    left: Range<u64>,
+}
+
+impl Rows {
+    fn of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Object<'py>> {
+        let n = tensor.shape().extents().first().copied();
+        let n = n.ok_or_else(|| PyTypeError::new_err("iteration over a tensor without axes"))?;
+        Ok(Bound::new(py, Self { tensor: tensor.clone(), left: 0..n })?.into_any())
+    }
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Object<'py>>> {
+        let row = self.left.next();
+        row.map(|i| of_tensor(&self.tensor, PyInt::new(py, i).as_any())).transpose()
+    }
+
+    fn __length_hint__(&self) -> u64 {
+        self.left.end - self.left.start
+    }
 }
 
 /// The components of a value.

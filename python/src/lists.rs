@@ -87,7 +87,7 @@ impl Entries {
     }
 }
 
-/// Goes over the lanes of an array.
+/// Goes over the lanes of an array, or the entries of a tensor of one axis.
 #[pyclass(module = "porcini")]
 pub(crate) struct Lanes {
     entries: Entries,
@@ -95,9 +95,11 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub(crate) fn of<'py>(py: Python<'py>, array: &Array) -> PyResult<Object<'py>> {
-        check_read("iteration", &Value::Array(array.clone()))?;
-        let lanes = Self { entries: Entries::new(vec![array.clone()]), n_left: array.size() };
+    pub(crate) fn of<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
+        check_read("iteration", value)?;
+        let (parts, _) = entries(value).or_raise()?;
+        let n_left = parts.first().map_or(0, Array::size);
+        let lanes = Self { entries: Entries::new(parts), n_left };
         Ok(Bound::new(py, lanes)?.into_any())
     }
 }

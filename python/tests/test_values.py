@@ -104,6 +104,11 @@ def test_tensors():
     assert t[1, 2] == 6 and t[1].tolist() == [4, 5, 6] and t[:, 1].tolist() == [2, 5]
     assert t[..., -1].tolist() == [3, 6] and t[None, ..., 0].shape == (1, 2) and t[:, [2, 0]].tolist() == [[3, 1], [6, 4]]
     assert [row.tolist() for row in t] == [[1, 2, 3], [4, 5, 6]]
+    assert list(t[1]) == [4, 5, 6] and list(pc.TensorXc([1, 2j])) == [1, 2j]
+    rows = iter(pc.zeros((1 << 40, 2)))  # one row at a time
+    assert not isinstance(rows, type(iter([]))) and next(rows).tolist() == [0, 0]
+    first, second = t
+    assert second.tolist() == [4, 5, 6]
     assert (t @ t.T).tolist() == [[14, 32], [32, 77]]
     assert (t @ pc.Float([1, 0, 1])).tolist() == [4, 10]
     assert pc.sum(t, axis=0).tolist() == [5, 7, 9] and t.sum(axis=1, keepdims=True).tolist() == [[6], [15]]
