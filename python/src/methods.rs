@@ -406,17 +406,11 @@ impl PyValue {
 
     // ---- members ----
 
-    /// Extents: of an array its lanes, of a value with components their numbers and the lanes.
+    /// Extents: of an array its lanes, of a value with components their numbers and the lanes. What NumPy and others get has
+    /// a lane a row.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let extents: Vec<u64> = match &*self.value() {
-            Value::Tensor(tensor) => tensor.shape().extents().to_vec(),
-            value => {
-                let extents = value.extents().into_iter().map(|n| n as u64);
-                extents.chain([value.lanes().unwrap_or_default()]).collect()
-            }
-        };
-        PyTuple::new(py, extents)
+        PyTuple::new(py, extents(&self.value()))
     }
 
     /// Bytes of all lanes, of which there may be no memory yet.
@@ -446,13 +440,10 @@ impl PyValue {
         }
     }
 
-    /// Number of lanes or entries, all components counted.
+    /// Number of lanes or entries, all components counted: the product of the extents.
     #[getter]
     fn size(&self) -> u64 {
-        match &*self.value() {
-            Value::Tensor(tensor) => tensor.shape().n_entries(),
-            value => value.leaves().into_iter().map(Array::size).sum(),
-        }
+        extents(&self.value()).into_iter().product()
     }
 
     /// Type of the lanes, as NumPy calls it: a text that equals whatever says the same type.
@@ -594,6 +585,17 @@ impl PyValue {
         let none =
             || PyAttributeError::new_err("__cuda_array_interface__: the array is on the host");
         dlpack::cuda_array_interface(slf)?.ok_or_else(none)
+    }
+}
+
+/// The extents of a value, components first.
+fn extents(value: &Value) -> Vec<u64> {
+    match value {
+        Value::Tensor(tensor) => tensor.shape().extents().to_vec(),
+        value => {
+            let components = value.extents().into_iter().map(|n| n as u64);
+            components.chain([value.lanes().unwrap_or_default()]).collect()
+        }
     }
 }
 

@@ -272,9 +272,9 @@ pub(crate) fn of_numpy_function<'py>(
     if kwargs.is_empty()
         && ["shape", "ndim", "size"].contains(&name.as_str())
         && args.len() == 1
-        && is_plain_value(&args.get_item(0)?)
+        && args.get_item(0)?.is_instance_of::<PyValue>()
     {
-        // No lane is looked at.
+        // Those of the object, as NumPy has them of any other. No lane is looked at.
         return args.get_item(0)?.getattr(name);
     }
     if let Some(done) = of_numpy_module(py, function, args, kwargs, &module, &name)? {

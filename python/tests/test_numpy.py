@@ -188,6 +188,12 @@ def test_singular_matrices_raise_what_numpy_raises():
             f(x)
 
 
+def test_shapes_of_values_with_components():
+    for value in [pc.Vector3f([1, 2], 0, 1), pc.Complex2f([1, 2], 0), pc.Matrix2f(1)]:
+        assert np.shape(value) == value.shape == tuple(pc.shape(value)) and np.ndim(value) == value.ndim == len(value.shape)
+        assert np.size(value) == value.size == math.prod(value.shape)
+
+
 def test_lists_of_arrays():
     made = pc.array([np.ones(3), np.zeros(3)])
     assert made.dtype == "float64" and made.tolist() == [[1, 1, 1], [0, 0, 0]]

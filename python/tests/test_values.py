@@ -124,7 +124,7 @@ def test_tensors():
 
 def test_nested():
     v = pc.Vector3f([1, 2], 0, 1)
-    assert v.shape == (3, 2) and len(v) == 3 and v.zx.tolist() == [[1, 1], [1, 2]]
+    assert v.shape == (3, 2) and v.size == 6 and pc.shape(v) == [3, 2] and len(v) == 3 and v.zx.tolist() == [[1, 1], [1, 2]]
     assert pc.dot(v, v).tolist() == [2, 5] and pc.norm(pc.Vector2f(3, 4)).tolist() == [5]
     assert pc.cross(pc.Vector3f(1, 0, 0), pc.Vector3f(0, 1, 0)).tolist() == [[0, 0, 1]]
     m = pc.Matrix3f(2)
