@@ -49,7 +49,8 @@ def to_torch(f):
 
 
 def to_jax(f):
-    """The function f of Porcini as one of JAX: under jit it is a call of the host, and grad goes through it, once.
+    """The function f of Porcini as one of JAX: under jit it is a call of the host, and grad goes through it, once. Under vmap
+    it is a call for each; where f takes whole batches, pass them to it.
 
     jax.grad(to_jax(lambda x: pc.sum(pc.sin(x) ** 2)))(jnp.ones(3))
     """
@@ -69,12 +70,15 @@ def to_jax(f):
     def like(x):
         return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
+    # Under vmap one call after the other: f means arrays without the axis of the batch.
+    on_host = functools.partial(jax.pure_callback, vmap_method="sequential")
+
     @jax.custom_vjp
     def called(*args):
         # What is recorded of zeros has the shape of the result; nothing runs.
         shape = f(*(own(np.zeros(x.shape, x.dtype)) for x in args))
         result = jax.ShapeDtypeStruct(() if shape.shape == (1,) else shape.shape, np.dtype(shape.dtype))
-        return jax.pure_callback(lambda *xs: host(f(*map(own, xs))), result, *args)
+        return on_host(lambda *xs: host(f(*map(own, xs))), result, *args)
 
     def forward(*args):
         return called(*args), args
@@ -84,7 +88,7 @@ def to_jax(f):
             _, found = pc._porcini._vjp(f, tuple(map(own, xs)), own(cotangent))
             return tuple(np.asarray(g).reshape(np.shape(x)) for g, x in zip(found, xs))
 
-        return jax.pure_callback(pulled, tuple(map(like, args)), cotangent, *args)
+        return on_host(pulled, tuple(map(like, args)), cotangent, *args)
 
     called.defvjp(forward, backward)
     return functools.wraps(f)(called)

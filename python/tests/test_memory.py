@@ -291,6 +291,10 @@ def test_a_function_in_a_program_of_jax():
     for made in [jax.grad(f, argnums=(0, 1)), jax.jit(jax.grad(f, argnums=(0, 1)))]:
         found = made(w, x)
         assert all(jax.numpy.allclose(a, b, atol=1e-5) for a, b in zip(found, expected))
+    each = jax.vmap(f, in_axes=(None, 0))(w, jax.numpy.stack([x, 2 * x]))
+    assert jax.numpy.allclose(each, jax.numpy.array([f(w, x), f(w, 2 * x)]))
+    slopes = jax.jit(jax.vmap(jax.grad(f, argnums=1), in_axes=(None, 0)))(w, x[None])
+    assert jax.numpy.allclose(slopes, expected[1], atol=1e-5)
 
 
 def test_refcounts_stay():
