@@ -119,15 +119,17 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     })?;
     let extents: Vec<u64> = described.shape().iter().map(|&n| n.unsigned_abs()).collect();
     let is_compact = described.is_compact().map_err(failed)?;
-    if complex.is_some() && !is_compact {
-        return Err(failed("complex numbers with gaps between them; make them contiguous"));
-    }
     // Elements with gaps are among those from the first of them to the last.
-    let steps = if is_compact { None } else { described.strides().map(<[i64]>::to_vec) };
+    let mut shape = described.shape().to_vec();
+    let mut steps = if is_compact { None } else { described.strides().map(<[i64]>::to_vec) };
+    if let (true, Some(steps)) = (complex.is_some(), &mut steps) {
+        // The two parts of each are one more axis.
+        steps.iter_mut().for_each(|step| *step = step.saturating_mul(2));
+        steps.push(1);
+        shape.push(2);
+    }
     let (before, n) = match &steps {
-        Some(steps) => {
-            span(described.shape(), steps).ok_or_else(|| failed("steps beyond memory"))?
-        }
+        Some(steps) => span(&shape, steps).ok_or_else(|| failed("steps beyond memory"))?,
         None => (0, described.num_bytes() / dtype.bytes()),
     };
     let is_on_host = described.device() == DLDevice::CPU;
@@ -143,16 +145,18 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     } else {
         return Err(failed("the data are on another device than the object said"));
     };
+    if let Some(steps) = steps {
+        let shape: Vec<u64> = shape.iter().map(|&n| n.unsigned_abs()).collect();
+        let tensor = Tensor::strided(&array, &shape, before as u64, &steps).or_raise()?;
+        let lanes = || tensor.entries().map(|mut parts| parts.swap_remove(0)).or_raise();
+        return match extents.len() {
+            _ if complex.is_some() => of_pairs(&lanes()?, &extents),
+            1 => Ok(Given::Value(lanes()?.into())),
+            _ => Ok(Given::Value(tensor.into())),
+        };
+    }
     if complex.is_some() {
         return of_pairs(&array, &extents);
-    }
-    if let Some(steps) = steps {
-        let tensor = Tensor::strided(&array, &extents, before as u64, &steps).or_raise()?;
-        let value = match extents.len() {
-            1 => tensor.entries().or_raise()?.swap_remove(0).into(),
-            _ => tensor.into(),
-        };
-        return Ok(Given::Value(value));
     }
     if extents.is_empty() {
         return array.item(0).map(Given::Number).or_raise();

@@ -175,6 +175,10 @@ def test_dlpack_with_gaps():
         assert t.shape == view.shape and np.array_equal(np.asarray(t), view)
         assert np.array_equal(np.asarray(t + t), view + view)
     assert pc.Float(Lent(a[0, 0, ::-2])).tolist() == [3, 1]
+    z = (a + 1j * a[::-1]).astype("c8")
+    for view in [z, z.T, z[:, ::2], z[..., 1], z[1, 2, ::-2], z[:0, ::2], np.broadcast_to(z[0, 0], (3, 4))]:
+        t = pc.TensorXc(Lent(view))
+        assert t.shape == view.shape and np.array_equal(np.asarray(t), view)
 
 
 def test_arrays_on_a_gpu():
