@@ -1,5 +1,5 @@
 """The array API standard, beside its reference implementation. The suite of the standard itself (array-api-tests) runs from a
-checkout: see README."""
+checkout: see CONTRIBUTING."""
 
 import numpy as np
 import pytest
