@@ -20,9 +20,6 @@ pyo3::create_exception!(
     "An argument that a form of a function does not take."
 );
 
-/// What Fourier transforms call their number of entries, which may be left out before an axis.
-const LENGTH: &str = "n";
-
 /// Whether a row has parameters with these names that are not given by place.
 pub(crate) fn takes_names(row: &Row, n_placed: usize, named: Option<&Bound<'_, PyDict>>) -> bool {
     let Some(named) = named else { return true };
@@ -61,25 +58,22 @@ pub(crate) fn arguments(
             Some(object) => Some(object.clone()),
             None => value_of(name)?,
         };
-        let Some(object) = object else {
-            gaps.push((name, kind));
+        let is_optional = i >= row.n_required;
+        // What may be left out is None, as NumPy has it.
+        let Some(object) = object.filter(|object| !(is_optional && object.is_none())) else {
+            gaps.push((name, kind, is_optional));
             continue;
         };
-        for (open, kind) in gaps.drain(..) {
-            let filled = match kind {
-                Kind::Axes | Kind::Active => Given::Number(Scalar::Bool(true)),
-                Kind::Operand if open == LENGTH => Given::Number(Scalar::Bool(true)),
-                Kind::Bool(_) => Given::Number(Scalar::Bool(false)),
-                _ => {
-                    return Err(PyTypeError::new_err(format!(
-                        "{}: got {name} without {open}, which stands before it: {}{}",
-                        row.name,
-                        row.name,
-                        row.signature()
-                    )));
-                }
-            };
-            given.push(filled);
+        for (open, kind, is_optional) in gaps.drain(..) {
+            if !is_optional {
+                return Err(PyTypeError::new_err(format!(
+                    "{}: got {name} without {open}, which stands before it: {}{}",
+                    row.name,
+                    row.name,
+                    row.signature()
+                )));
+            }
+            given.push(Given::Number(Scalar::Bool(!matches!(kind, Kind::Bool(_)))));
         }
         if kind == Kind::List {
             given.extend(list(session, row.name, &object)?);
@@ -118,15 +112,12 @@ fn argument(
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },
-        Kind::Operand if name == LENGTH && object.is_none() => Given::Number(Scalar::Bool(true)),
         Kind::Operand | Kind::List => match Given::of(session, object)? {
             Some(given) => given,
             None => return Err(unfit("an array or a number")),
         },
-        Kind::Axes if object.is_none() => Given::Number(Scalar::Bool(true)),
         Kind::Axes => integers(op, "an axis or a list of axes", object)?,
         Kind::Integers(what) => integers(op, what, object)?,
-        Kind::Active if object.is_none() => Given::Number(Scalar::Bool(true)),
         Kind::Array | Kind::Index | Kind::Active => match Given::of(session, object)? {
             Some(Given::Value(value)) => Given::Value(as_line(op, value)?),
             Some(Given::Number(Scalar::Int(i))) if kind == Kind::Index => {

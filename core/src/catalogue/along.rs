@@ -201,7 +201,7 @@ table! {
     /// [[1, 2],
     ///  [4, 6]]
     cumsum(t: Tensor; axis: Integer) = |c| {
-        if c.args.len() < 2 { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
+        if c.given(1).is_none() { c.value(0)?.prefix(Op::Add) } else { c.tensor(0)?.cumsum(c.integer(1)?).map(Value::Tensor) }
     };
     /// Products of the entries up to each along an axis, as cumsum; without an axis of all entries in their order.
     ///
@@ -209,7 +209,7 @@ table! {
     /// [[1, 2],
     ///  [3, 8]]
     cumprod(t: Tensor; axis: Integer) = |c| {
-        if c.args.len() < 2 { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
+        if c.given(1).is_none() { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
     };
     /// Differences of neighbours along an axis (the last unless given): one entry less.
     ///

@@ -16,7 +16,7 @@ pub struct Call<'c, 'a> {
     pub session: &'c Session,
     /// The type whose function it is, for those of [`MAKERS`](super::MAKERS).
     pub dtype: Option<DType>,
-    /// What is given, by the kinds of the parameters.
+    /// What is given, by the kinds of the parameters; see [`Row::n_required`](super::Row::n_required) of what is not.
     pub args: &'c [&'c Argument<'a>],
 }
 
@@ -70,12 +70,15 @@ impl<'a> Call<'_, 'a> {
         x.each(self.op, |x| x.resize(lanes))
     }
 
+    /// An argument that may be left out.
+    pub(super) fn given(&self, i: usize) -> Option<&Argument<'a>> {
+        let arg = self.args.get(i).copied();
+        arg.filter(|arg| !matches!(arg, Argument::Number(Scalar::Bool(true))))
+    }
+
     /// Which lanes take part, unless all do.
     pub(super) fn active(&self, i: usize) -> Result<Option<&'a Array>> {
-        match self.args.get(i) {
-            None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
-            Some(_) => self.array(i).map(Some),
-        }
+        self.given(i).map(|_| self.array(i)).transpose()
     }
 
     /// An integer, from 0 up of an unsigned type.
@@ -96,7 +99,7 @@ impl<'a> Call<'_, 'a> {
 
     /// A size; what is left out is 1.
     pub(super) fn size(&self, i: usize) -> Result<u64> {
-        if i < self.args.len() { self.integer(i) } else { Ok(1) }
+        self.given(i).map_or(Ok(1), |_| self.integer(i))
     }
 
     /// A number of any type.
@@ -109,7 +112,7 @@ impl<'a> Call<'_, 'a> {
 
     /// A number; what is left out is the default.
     pub(super) fn number(&self, i: usize, default: f64) -> Result<f64> {
-        match self.args.get(i) {
+        match self.given(i) {
             None => Ok(default),
             Some(Argument::Number(number)) => Ok(number.to_f64()),
             Some(_) => Err(self.unexpected(i, "a number")),

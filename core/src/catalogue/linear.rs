@@ -4,12 +4,12 @@ use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::convert::exactly;
-use crate::dtype::{DType, Scalar};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
 use crate::tensor::Tensor;
-use crate::value::{Argument, Value};
+use crate::value::Value;
 
 table! {
     /// Solutions, factors, eigenvalues.
@@ -149,22 +149,25 @@ table! {
     ///
     /// >> fft(FloatC([1, 0, 0, 0]))
     /// [1 + 0i, 1 + 0i, 1 + 0i, 1 + 0i]
-    fft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Forward);
+    /// >> fft(TensorXfC([[1, 2], [3, 5]]), all, 0).real
+    /// [[ 4,  7],
+    ///  [-2, -3]]
+    fft(x: Tensor; n: Count("a length"), axis: Integer) = |c| along(c, Transform::Forward);
     /// The inverse of fft, divided by n.
     ///
     /// >> ifft(fft(FloatC([1, 2, 4]))).real
     /// [1, 2, 4]
-    ifft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Inverse);
+    ifft(x: Tensor; n: Count("a length"), axis: Integer) = |c| along(c, Transform::Inverse);
     /// The first n / 2 + 1 entries of fft of real entries; the others are their conjugates.
     ///
     /// >> rfft(FloatC([1, 0, 0, 0]))
     /// [1 + 0i, 1 - 0i, 1 + 0i]
-    rfft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::Real);
+    rfft(x: Tensor; n: Count("a length"), axis: Integer) = |c| along(c, Transform::Real);
     /// The n real entries whose rfft this is, an even number unless n is given.
     ///
     /// >> irfft(rfft(FloatC([1, 2, 4])), 3)
     /// [1, 2, 4]
-    irfft(x: Tensor; n: Operand, axis: Integer) = |c| along(c, Transform::RealInverse);
+    irfft(x: Tensor; n: Count("a length"), axis: Integer) = |c| along(c, Transform::RealInverse);
     /// fft along the last two axes.
     ///
     /// >> fft2(TensorXfC([[1, 0], [0, 0]]))
@@ -199,7 +202,7 @@ table! {
     /// >> irfft2(rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])), 3)
     /// [[1, 2, 3],
     ///  [4, 5, 6]]
-    irfft2(x: Tensor; n: Operand) = |c| to_real(c, &[-2, -1], 1);
+    irfft2(x: Tensor; n: Count("a length")) = |c| to_real(c, &[-2, -1], 1);
     /// The first half of fftn of real entries along axes, or all: rfft along the last of them, then fft along the others.
     ///
     /// >> rfftn(TensorXfC([[1, 2, 3], [4, 5, 6]]), 1)
@@ -211,7 +214,7 @@ table! {
     /// >> irfftn(rfftn(TensorXfC([[1, 2], [3, 4]])))
     /// [[1, 2],
     ///  [3, 4]]
-    irfftn(x: Tensor; axes: Axes, n: Operand) = |c| to_real(c, &in_turn(c)?, 2);
+    irfftn(x: Tensor; axes: Axes, n: Count("a length")) = |c| to_real(c, &in_turn(c)?, 2);
     /// The entries with that of number 0 in the middle, along axes, or all.
     ///
     /// >> fftshift(FloatC([0, 1, 2, -2, -1]))
@@ -287,17 +290,12 @@ fn roots(c: &Call<'_, '_>) -> Result<Value> {
 
 /// A transform along the axis that is given behind a length, or the last.
 fn along(c: &Call<'_, '_>, kind: Transform) -> Result<Tensor> {
-    let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
-    c.tensor(0)?.transformed(c.op, kind, axis, length(c, 1)?)
+    c.tensor(0)?.transformed(c.op, kind, c.axis(2, -1)?, length(c, 1)?)
 }
 
-/// How many entries a transform has: as many as there are where the argument is left out, or the number true stands
-/// for it.
+/// How many entries a transform has, unless as many as there are.
 fn length(c: &Call<'_, '_>, i: usize) -> Result<Option<u64>> {
-    match c.args.get(i) {
-        None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
-        Some(_) => c.integer(i).map(Some),
-    }
+    c.given(i).map(|_| c.integer(i)).transpose()
 }
 
 /// A transform along axes, one after the other.

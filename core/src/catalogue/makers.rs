@@ -72,7 +72,7 @@ table! {
 fn counted(c: &Call<'_, '_>) -> Result<Array> {
     let (start, stop) =
         if c.args.len() > 1 { (c.scalar(0)?, c.scalar(1)?) } else { (0.into(), c.scalar(0)?) };
-    let step = c.args.get(2).map_or(Ok(1.into()), |_| c.scalar(2))?;
+    let step = c.given(2).map_or(Ok(1.into()), |_| c.scalar(2))?;
     c.session.arange(c.dtype(), start, stop, step)
 }
 
@@ -105,7 +105,7 @@ fn in_ratio(c: &Call<'_, '_>) -> Result<Array> {
 /// over n times a distance.
 fn frequencies(c: &Call<'_, '_>, is_real: bool) -> Result<Array> {
     let n: u64 = c.integer(0)?;
-    let distance = if c.args.len() > 1 { c.scalar(1)?.to_f64() } else { 1.0 };
+    let distance = c.number(1, 1.0)?;
     let count = |n| c.session.arange(DType::I64, 0.into(), Scalar::UInt(n), 1.into());
     let numbers = if is_real {
         count(n / 2 + 1)?
@@ -195,8 +195,8 @@ table! {
     ///  [0, 0, 1]]
     eye(n: Count("a number of rows"); m: Count("a number of columns"), k: Integer) = |c| {
         let rows: u64 = c.integer(0)?;
-        let columns: u64 = if c.args.len() > 1 { c.integer(1)? } else { rows };
-        let k: i64 = if c.args.len() > 2 { c.integer(2)? } else { 0 };
+        let columns: u64 = c.given(1).map_or(Ok(rows), |_| c.integer(1))?;
+        let k = c.axis(2, 0)?;
         let zero = c.session.zeros(c.dtype(), 1)?;
         let zeros = Tensor::new(&zero, &[rows, columns])?;
         let above = u64::try_from(k).unwrap_or(0);

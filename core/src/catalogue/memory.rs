@@ -81,7 +81,7 @@ fn scatter(c: &Call<'_, '_>, target: &Argument<'_>, value: &Argument<'_>) -> Res
     }
     let op = ScatterOp::ALL.into_iter().find(|op| op.name() == c.op);
     let op = op.expect("internal error: a row of no scatter");
-    let mode = match c.args.get(4) {
+    let mode = match c.given(4) {
         None => ScatterMode::Fast,
         Some(_) => {
             ScatterMode::NAMES

@@ -61,7 +61,8 @@ pub struct Row {
     pub name: &'static str,
     /// Names and kinds of what it takes.
     pub parameters: &'static [(&'static str, Kind)],
-    /// How many of them must be given.
+    /// How many of them must be given. Where another one is left out in front of one that is given, the number true stands
+    /// for it, of a [`Kind::Bool`] false.
     pub n_required: usize,
     /// Help text: what it does, an empty line, an example.
     doc: &'static str,
@@ -87,7 +88,7 @@ pub enum Kind {
     Array,
     /// The same, or an integer for one lane.
     Index,
-    /// An array that says which lanes take part. Where it is left out, the number true stands for it.
+    /// An array that says which lanes take part.
     Active,
     /// An array, nested value or number.
     Operand,
@@ -95,7 +96,7 @@ pub enum Kind {
     Integer,
     /// An integer or a list of integers: `"a shape"`.
     Integers(&'static str),
-    /// An axis or a list of axes. Where all are meant, the number true stands for it.
+    /// An axis or a list of axes; all if it is left out.
     Axes,
     /// An integer from 0 up: `"a size"`.
     Count(&'static str),

@@ -119,7 +119,7 @@ table! {
     /// >> searchsorted(FloatC([1, 2, 2, 5]), FloatC([0, 2, 9]), "right")
     /// [0, 3, 4]
     searchsorted(sorted: Array, x: Operand; side: Word(&["left", "right"])) = |c| {
-        let is_right = c.args.len() > 2 && c.integer::<u64>(2)? == 1;
+        let is_right = c.given(2).is_some() && c.integer::<u64>(2)? == 1;
         searched(c, c.array(0)?, c.args[1], is_right)
     };
     /// How many of the bounds are at or below each lane of x, if they ascend: the number of its bin, which has its lower bound

@@ -102,7 +102,7 @@ table! {
     ///  [4, 6]]
     compress(t: Tensor, mask: Tensor; axis: Integer) = |c| {
         let (tensor, mask) = (c.tensor(0)?, c.tensor(1)?);
-        if c.args.len() > 2 {
+        if c.given(2).is_some() {
             let [mask] = &mask.entries()?[..] else { return Err(c.unexpected(1, "a mask")) };
             return tensor.compress(mask, c.integer(2)?).map(Answer::from);
         }
@@ -123,7 +123,7 @@ table! {
     put(t: Tensor, index: Array, value: Operand; axis: Integer) = |c| {
         let tensor = c.tensor(0)?;
         let value = c.args[2].fitted_to("put", &tensor)?;
-        tensor.put(&c.tensor(1)?, &value, if c.args.len() > 3 { c.integer(3)? } else { 0 })
+        tensor.put(&c.tensor(1)?, &value, c.axis(3, 0)?)
     };
     /// The values that occur, each once, ascending; NaN comes last. Evaluates.
     ///
@@ -218,7 +218,11 @@ table! {
         t: Tensor; bins: Numbers("as bins"), low: Number("as a bound"), high: Number("as a bound"), axis: Integer
     ) = |c| {
         let tensor = c.tensor(0)?;
-        if c.args.len() > 4 {
+        if c.given(4).is_some() {
+            if [1, 2, 3].iter().any(|&i| c.given(i).is_none()) {
+                let what = "got an axis, expected bins and both bounds with it".into();
+                return Err(Error::Argument { op: c.op, what });
+            }
             let (low, high) = (c.number(2, 0.0)?, c.number(3, 0.0)?);
             return tensor.histogram(c.integer(1)?, low, high, c.integer(4)?).map(Answer::from);
         }
@@ -271,7 +275,7 @@ table! {
     /// >> gradient_of(FloatC([1, 2, 4, 7]))
     /// [  1, 1.5, 2.5,   3]
     gradient_of(y: Tensor; dx: Number("as a distance"), axis: Integer) = |c| {
-        let axis = if c.args.len() > 2 { c.integer(2)? } else { -1 };
+        let axis = c.axis(2, -1)?;
         let y = c.tensor(0)?;
         // Differences of integers would wrap.
         let y = y.each(|part| part.cast(part.dtype().quotient()))?;
@@ -354,18 +358,20 @@ table! {
 /// that are given one by one.
 pub(super) fn histogram(c: &Call<'_, '_>, of: &Array) -> Result<Array> {
     let wrong = |what: &str| Err(Error::Argument { op: c.op, what: what.into() });
-    match c.args.get(1) {
+    match c.given(1) {
         None | Some(Argument::Number(_)) => {}
         Some(bounds) if c.args.len() == 2 => return between(c, of, &c.numbers_of(bounds)?.0),
         Some(_) => return wrong("got a list of bounds, and more of them behind it"),
     }
-    let bins = if c.args.len() > 1 { c.integer(1)? } else { 10 };
+    let bins = c.given(1).map_or(Ok(10), |_| c.integer(1))?;
     let extreme = |op| Ok::<_, Error>(of.reduce(op)?.item(0)?.to_f64());
-    let (low, high) = match c.args.len() {
-        3 => return wrong("got one bound, expected both: histogram(x, bins, low, high)"),
-        4.. => (c.number(2, 0.0)?, c.number(3, 0.0)?),
-        _ if of.size() == 0 => (0.0, 1.0),
-        _ => match (extreme(ReduceOp::Min)?, extreme(ReduceOp::Max)?) {
+    let (low, high) = match [2, 3].map(|i| c.given(i).is_some()) {
+        [true, true] => (c.number(2, 0.0)?, c.number(3, 0.0)?),
+        [false, false] if of.size() == 0 => (0.0, 1.0),
+        [true, false] | [false, true] => {
+            return wrong("got one bound, expected both: histogram(x, bins, low, high)");
+        }
+        [false, false] => match (extreme(ReduceOp::Min)?, extreme(ReduceOp::Max)?) {
             (low, high) if low == high => (low - 0.5, high + 0.5),
             range => range,
         },
@@ -420,7 +426,7 @@ const MODES: &[&str] = &["full", "same", "valid"];
 /// Arrays give an array.
 fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
     let (x, keys) = (c.tensor(0)?, c.array(1)?);
-    let result = if c.args.len() > 2 {
+    let result = if c.given(2).is_some() {
         x.segments(op, keys, c.integer(2)?, None)?
     } else {
         x.segments_between(op, keys)?
@@ -431,16 +437,16 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
 /// The float that covariances of all rows have.
 fn of_rows(c: &Call<'_, '_>) -> Result<DType> {
     let own = c.tensor(0)?.dtype().quotient();
-    let other = if c.args.len() > 1 { c.tensor(1)?.dtype().quotient() } else { own };
+    let other = if c.given(1).is_some() { c.tensor(1)?.dtype().quotient() } else { own };
     Ok(own.promote(other).unwrap_or(own))
 }
 
 /// In the type in which distances are taken.
 fn covariance(c: &Call<'_, '_>) -> Result<Value> {
     let given = c.tensor(0)?;
-    let given = match c.args.len() {
-        1 => given,
-        _ => {
+    let given = match c.given(1) {
+        None => given,
+        Some(_) => {
             let both = [given, c.tensor(1)?];
             if both.iter().any(|one| one.shape().rank() != 1) {
                 return Err(c.unexpected(0, "two arrays, or one matrix"));
@@ -471,7 +477,7 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
 
 fn average(c: &Call<'_, '_>) -> Result<Value> {
     let (t, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);
-    if c.args.len() < 2 {
+    if c.given(1).is_none() {
         return number_or_tensor(t.mean(axes.as_deref(), keeps)?);
     }
     // Halves and weights of integers are added in a wider type, and rounded once.
@@ -507,7 +513,7 @@ fn beside(line: &Tensor, shape: &Shape, place: usize) -> Result<Tensor> {
 }
 
 fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
-    let (y, axis) = (c.tensor(0)?, if c.args.len() > 2 { c.integer(2)? } else { -1 });
+    let (y, axis) = (c.tensor(0)?, c.axis(2, -1)?);
     let y = y.each(|part| part.cast(part.dtype().quotient()))?;
     let place = y.shape().axis(c.op, axis)?;
     let neighbours = |of: &Tensor, axis| {
@@ -515,7 +521,7 @@ fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
     };
     let [upper, lower] = neighbours(&y, axis)?;
     let twice = upper.try_add(&lower)?;
-    let areas = match c.args.get(1) {
+    let areas = match c.given(1) {
         None | Some(Argument::Number(_)) => twice.try_mul(c.number(1, 1.0)? * 0.5)?,
         Some(_) => {
             let x = c.tensor(1)?;
@@ -539,7 +545,7 @@ fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
 
 /// One of [`MODES`]; what is left out is the default.
 fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
-    if c.args.len() < 3 {
+    if c.given(2).is_none() {
         return Ok(default);
     }
     let place: usize = c.integer(2)?;

@@ -57,7 +57,7 @@ table! {
     ///  [2, 5],
     ///  [3, 6]]
     transpose(t: Tensor; axes: Integers("axes")) = |c| {
-        if c.args.len() < 2 { c.tensor(0)?.transpose() } else { c.tensor(0)?.permute(&c.integers(1)?) }
+        if c.given(1).is_none() { c.tensor(0)?.transpose() } else { c.tensor(0)?.permute(&c.integers(1)?) }
     };
     /// The axes of a tensor in another order.
     ///
@@ -379,15 +379,12 @@ impl<'a> Call<'_, 'a> {
 
     /// An axis; what is left out is the default.
     pub(super) fn axis(&self, i: usize, default: i64) -> Result<i64> {
-        if i < self.args.len() { self.integer(i) } else { Ok(default) }
+        self.given(i).map_or(Ok(default), |_| self.integer(i))
     }
 
     /// Axes: one, several, or all.
     pub(super) fn axes(&self, i: usize) -> Result<Option<Vec<i64>>> {
-        match self.args.get(i) {
-            None | Some(Argument::Number(Scalar::Bool(true))) => Ok(None),
-            Some(_) => self.integers(i).map(Some),
-        }
+        self.given(i).map(|_| self.integers(i)).transpose()
     }
 
     /// The numbers in a list, array or tensor, which is evaluated, and the extents that it has.
@@ -459,7 +456,7 @@ fn like(c: &Call<'_, '_>, number: Scalar) -> Result<Value> {
 
 fn roll(c: &Call<'_, '_>) -> Result<Tensor> {
     let (tensor, numbers) = (c.tensor(0)?, c.integers(1)?);
-    if c.args.len() < 3 {
+    if c.given(2).is_none() {
         let extents: Vec<i64> = tensor.shape().extents().iter().map(|n| n.cast_signed()).collect();
         let line = tensor.reshape(&[-1])?;
         let line = numbers.iter().try_fold(line, |line, &n| line.roll(n, 0))?;
@@ -488,7 +485,7 @@ fn tile(c: &Call<'_, '_>) -> Result<Tensor> {
         u64::try_from(n).map_err(|_| Error::Argument { op: c.op, what })
     };
     let numbers = c.integers(1)?.into_iter().map(count).collect::<Result<Vec<u64>>>()?;
-    if c.args.len() > 2 || matches!(c.args[1], Argument::Number(_)) {
+    if c.given(2).is_some() || matches!(c.args[1], Argument::Number(_)) {
         let &[n] = &numbers[..] else {
             let what = "got a list of numbers and an axis, expected one of both".into();
             return Err(Error::Argument { op: c.op, what });
@@ -519,7 +516,7 @@ fn hstack(c: &Call<'_, '_>) -> Result<Value> {
 
 fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
     let tensor = c.tensor(0)?;
-    if c.args.len() > 1 {
+    if c.given(1).is_some() {
         return number_or_tensor(tensor.squeeze(c.integer(1)?)?);
     }
     let axes = tensor.shape().extents().iter().enumerate().rev();
@@ -562,8 +559,8 @@ fn norm(c: &Call<'_, '_>) -> Result<Value> {
 
 fn tensordot(c: &Call<'_, '_>) -> Result<Value> {
     let (a, b) = (c.tensor(0)?, c.tensor(1)?);
-    let (axes, others) = match (c.args[2], c.args.len()) {
-        (_, 4) => (c.integers(2)?, c.integers(3)?),
+    let (axes, others) = match (c.args[2], c.given(3)) {
+        (_, Some(_)) => (c.integers(2)?, c.integers(3)?),
         (Argument::Number(_), _) => {
             let n: u32 = c.integer(2)?;
             ((-i64::from(n)..0).collect(), (0..i64::from(n)).collect())
@@ -622,6 +619,6 @@ fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
         _ if widths.len() % 2 == 0 => pairs,
         _ => return Err(c.unexpected(1, "an even number of widths")),
     };
-    let number = if c.args.len() > 2 { c.scalar(2)? } else { Scalar::Int(0) };
+    let number = c.given(2).map_or(Ok(Scalar::Int(0)), |_| c.scalar(2))?;
     tensor.pad(&pairs, number)
 }

@@ -146,8 +146,12 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[
             args.push(Arg::Number(Scalar::Bool(true)));
             continue;
         }
+        // All of them, as many as there are: what the function does without it.
+        let is_all = value.is_unit() || value.is::<All>();
         if kind == Kind::List {
             args.extend(list(row.name, value)?);
+        } else if is_all && i >= row.n_required && !matches!(kind, Kind::Bool(_)) {
+            args.push(Arg::Number(Scalar::Bool(true)));
         } else {
             args.push(argument(row, name, kind, value).map_err(|error| told(row, &error))?);
         }
@@ -172,7 +176,6 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
             return Arg::new(op, value);
         }
         Kind::Index if value.is_int() => return Arg::new(op, value),
-        Kind::Axes if value.is_unit() || value.is::<All>() => true.into(),
         Kind::Axes => return integers(op, "an axis or a list of axes", value),
         Kind::Integers(what) => return integers(op, what, value),
         Kind::Array | Kind::Index | Kind::Active => {
