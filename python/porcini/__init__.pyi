@@ -555,6 +555,10 @@ def backward(y: Any) -> Any:
     """Adds the gradient of y to those of the marked arrays that it is computed from."""
     ...
 
+def bincount(x: Any, weights: Any = ..., minlength: Any = ...) -> Any:
+    """How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;"""
+    ...
+
 def bitwise_not(x: Any) -> Any:
     """Bitwise complement of integers, logical not of masks."""
     ...
@@ -1221,6 +1225,10 @@ def irfftn(x: Any, axes: Any = ..., n: Any = ..., axis: Any = ...) -> Any:
     """The real entries whose rfftn this is, an even number along the last of the axes unless n is given."""
     ...
 
+def isclose(a: Any, b: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = ...) -> Any:
+    """Which lanes are near, as allclose has it: a mask. Recorded, not run."""
+    ...
+
 def isdenormal(x: Any) -> Any:
     """Whether the value is subnormal: not 0, but below the smallest normal number."""
     ...
@@ -1505,8 +1513,16 @@ def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> 
     """x with numbers in the place of NaN (0 unless given) and of the infinities (the largest and the lowest value of the"""
     ...
 
+def nanmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """Largest lane that is not NaN: another name of hmax."""
+    ...
+
 def nanmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Arithmetic mean of the lanes that are not NaN, as hmean; NaN of nothing."""
+    ...
+
+def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """Smallest lane that is not NaN: another name of hmin."""
     ...
 
 def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:

@@ -213,6 +213,8 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("corrcoef", "corrcoef"),
     ("trapezoid", "trapezoid"),
     ("allclose", "allclose"),
+    ("isclose", "isclose"),
+    ("average", "average"),
     ("nan_to_num", "nan_to_num"),
     ("zeros_like", "zeros_like"),
     ("ones_like", "ones_like"),
@@ -220,6 +222,8 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("diag", "diag"),
     ("nansum", "nansum"),
     ("nanmean", "nanmean"),
+    ("nanmin", "nanmin"),
+    ("nanmax", "nanmax"),
     ("count_nonzero", "count_nonzero"),
 ];
 
@@ -227,8 +231,9 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
 const WIDE: [&str; 5] = ["sum", "prod", "cumsum", "cumprod", "nansum"];
 
 /// Those that are floats also of integers: doubles.
-const DOUBLES: [&str; 11] = [
+const DOUBLES: [&str; 12] = [
     "mean",
+    "average",
     "median",
     "quantile",
     "percentile",

@@ -17,7 +17,7 @@ positive = square @ square.T + np.eye(3, dtype="f4")
 edges, others = np.array([-1.5, 0, np.nan, 2.5, -0.0, np.inf], "f4"), np.array([2, 1, 1, np.nan, -3, 2], "f4")
 
 ALONG = """sum prod mean amin amax min max cumsum cumprod sort argsort argmin argmax median var std any all diff flip nansum
-nanmean count_nonzero""".split()
+nanmean nanmin nanmax average count_nonzero""".split()
 WHOLE = """ravel squeeze unique nonzero transpose rot90 nan_to_num zeros_like ones_like cov corrcoef trapezoid ptp shape ndim size
 copy real""".split()
 PAIRS = "dot vdot inner outer kron tensordot cross".split()
@@ -47,6 +47,8 @@ for norm in (None, 1, 2, np.inf, "fro"):
 for q in (0.3, [0.1, 0.9]):
     CASES[f"quantile {q}"] = (lambda x, q=q: np.quantile(x, q, axis=0), matrix)
 CASES |= {
+    "isclose": (lambda x: np.isclose(x, 0, atol=0.5, equal_nan=True), matrix_with_nan),
+    "weights": (lambda x: np.average(x, axis=0, weights=[1, 0, 2]), matrix),
     "keepdims": (lambda x: np.sum(x, axis=1, keepdims=True), matrix),
     "ddof": (lambda x: np.var(x, ddof=1), matrix),
     "dtype": (lambda x: np.sum(x, dtype="f8"), matrix),

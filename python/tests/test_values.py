@@ -306,10 +306,12 @@ def test_arguments_by_name():
     assert pc.average(t, axis=0).tolist() == pc.average(t, None, 0).tolist() == [2, 3.5]
     assert pc.trapezoid(t, axis=0).tolist() == [2, 3.5] and pc.gradient_of(t, axis=0).tolist() == [[2, 3], [2, 3]]
     assert pc.histogram(x, low=0, high=4).tolist() == [0, 0, 2, 0, 0, 1, 0, 1, 0, 0] and pc.eye(2, k=1).tolist() == [[0, 1], [0, 0]]
-    assert pc.cumsum(t, None).tolist() == [1, 3, 6, 11]
+    assert pc.bincount(pc.Int32([0, 2]), minlength=4).tolist() == [1, 0, 1, 0] and pc.cumsum(t, None).tolist() == [1, 3, 6, 11]
     assert pc.pad(t, [0, 0], None).tolist() == t.tolist() and pc.nan_to_num(pc.Float([-math.inf]), neginf=-1).tolist() == [-1]
     with pytest.raises(ValueError, match="both bounds"):
         pc.histogram(t, 2, axis=0)
+    with pytest.raises(ValueError, match="-1 among the integers"):
+        pc.bincount(pc.Int32([-1]))
 
 
 def test_methods_as_numpy_has_them():

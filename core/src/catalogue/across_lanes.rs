@@ -59,6 +59,16 @@ table! {
     /// >> nanmean(FloatC([1, nan, 4]))
     /// [2.5]
     nanmean(x: Value) = |c| c.value(0)?.mean_without_nan(Value::reduce);
+    /// Smallest lane that is not NaN: another name of hmin.
+    ///
+    /// >> nanmin(FloatC([3, nan, 4]))
+    /// [3]
+    nanmin(x: Value) = |c| c.value(0)?.reduce(ReduceOp::Min);
+    /// Largest lane that is not NaN: another name of hmax.
+    ///
+    /// >> nanmax(FloatC([3, nan, 4]))
+    /// [4]
+    nanmax(x: Value) = |c| c.value(0)?.reduce(ReduceOp::Max);
     /// Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane.
     ///
     /// >> any(Int32C([1, 2, 4]) > 1)
@@ -260,6 +270,14 @@ table! {
         a: Operand, b: Operand;
         rtol: Number("as rtol"), atol: Number("as atol"), equal_nan: Bool("as equal_nan")
     ) = |c| close(c)?.reduce_all(ReduceOp::All)?.item(0);
+    /// Which lanes are near, as allclose has it: a mask. Recorded, not run.
+    ///
+    /// >> isclose(FloatC([1, 2, inf]), FloatC([1.000001, 3, inf]))
+    /// [1, 0, 1]
+    isclose(
+        a: Operand, b: Operand;
+        rtol: Number("as rtol"), atol: Number("as atol"), equal_nan: Bool("as equal_nan")
+    ) = |c| close(c);
 }
 
 /// The lanes of a mask as one number, or its components lane by lane.

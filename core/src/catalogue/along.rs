@@ -69,6 +69,16 @@ table! {
     nanmean(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         Value::Tensor(c.tensor(0)?).mean_without_nan(|x, op| along(c, x, op))
     };
+    /// Smallest entry that is not NaN along axes: another name of hmin.
+    ///
+    /// >> nanmin(TensorXfC([[1, nan], [3, 2]]), 0)
+    /// [1, 2]
+    nanmin(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Min);
+    /// Largest entry that is not NaN along axes: another name of hmax.
+    ///
+    /// >> nanmax(TensorXfC([[1, nan], [3, 2]]), 0)
+    /// [3, 2]
+    nanmax(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| reduce(c, ReduceOp::Max);
     /// Mean squared distance from the mean along axes, as hsum: the sum divided by n - ddof of n entries, where ddof is 0
     /// unless given; 1 for a sample.
     ///

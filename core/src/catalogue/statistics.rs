@@ -203,6 +203,14 @@ table! {
     /// >> segment_count(UInt32C([0, 1, 0, 0]), 3)
     /// [3, 1, 0]
     segment_count(keys: Array, n: Count("a number of keys")) = |c| c.array(0)?.key_counts(c.integer(1)?);
+    /// How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;
+    /// with weights, a lane for each, the sums of theirs, as segment_sum. Evaluates.
+    ///
+    /// >> bincount(UInt32C([0, 1, 3, 1]))
+    /// [1, 2, 0, 1]
+    /// >> bincount(UInt32C([0, 1, 1]), FloatC([0.5, 1, 2]), 3)
+    /// [0.5,   3,   0]
+    bincount(x: Array; weights: Array, minlength: Count("a number of integers")) = |c| occurrences(c);
 }
 
 table! {
@@ -432,6 +440,27 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
         x.segments_between(op, keys)?
     };
     if result.shape().rank() == 1 { result.lanes() } else { Ok(Value::Tensor(result)) }
+}
+
+fn occurrences(c: &Call<'_, '_>) -> Result<Array> {
+    let keys = c.array(0)?;
+    let mut n: u64 = c.given(2).map_or(Ok(0), |_| c.integer(2))?;
+    if !keys.dtype().is_int() {
+        return Err(c.unexpected(0, "integers"));
+    }
+    if keys.size() > 0 {
+        if let number @ Scalar::Int(..0) = keys.reduce(ReduceOp::Min)?.item(0)? {
+            let what = format!("got {number} among the integers, expected 0 or more");
+            return Err(Error::Argument { op: c.op, what });
+        }
+        let largest = keys.reduce(ReduceOp::Max)?.cast(DType::U64)?.item(0)?;
+        let Scalar::UInt(largest) = largest else { return Err(c.unexpected(0, "integers")) };
+        n = n.max(largest.saturating_add(1));
+    }
+    match c.given(1) {
+        None => keys.key_counts(n),
+        Some(_) => c.array(1)?.segments(ReduceOp::Sum, keys, n, None),
+    }
 }
 
 /// The float that covariances of all rows have.

@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 182] = [
+const WORDS: [(&str, &str); 178] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -80,7 +80,6 @@ const WORDS: [(&str, &str); 182] = [
     ("amin", "hmin(x)"),
     ("amax", "hmax(x)"),
     ("size", "len(x), and t.size or t.shape of tensors"),
-    ("isclose", "abs(a - b) < tolerance, or allclose(a, b)"),
     ("dir", "%who at a prompt, or whos()"),
     ("type", "type_of(x)"),
     ("open", "read_text(\"x.txt\"), read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
@@ -107,7 +106,6 @@ const WORDS: [(&str, &str); 182] = [
     ("quantiles", "quantile(x, 0.9), median(x); norm_ppf(p) of the normal distribution"),
     ("groupby", "group_by(keys, x), group_by(table, \"city\", \"mean\")"),
     ("group by", "group_by(keys, x), group_by(table, \"city\", \"mean\")"),
-    ("bincount", "scatter_add(counts, UInt32C(1), x), or histogram(x, bins, low, high)"),
     ("sort_values", "gather(table, argsort(table.x))"),
     ("loc", "compress(table, table.x > 1), of the rows that a mask chooses"),
     ("iloc", "gather(table, UInt32C([0, 2])), of the rows with these numbers"),
@@ -179,8 +177,6 @@ const WORDS: [(&str, &str); 182] = [
     ("log_softmax", "x - logsumexp(x)"),
     ("add_n", "a + b + c"),
     ("positive", "x"),
-    ("nanmax", "hmax(x), which ignores NaN"),
-    ("nanmin", "hmin(x), which ignores NaN"),
     ("fillna", "nan_to_num(x), or select(isnan(x), 0, x)"),
     (
         "missing values",
