@@ -619,6 +619,7 @@ fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
         _ if widths.len() % 2 == 0 => pairs,
         _ => return Err(c.unexpected(1, "an even number of widths")),
     };
-    let number = c.given(2).map_or(Ok(Scalar::Int(0)), |_| c.scalar(2))?;
+    // Masks are padded with true, which elsewhere stands for what is left out.
+    let number = if c.args.len() > 2 { c.scalar(2)? } else { Scalar::Int(0) };
     tensor.pad(&pairs, number)
 }
