@@ -49,8 +49,8 @@ def to_torch(f):
 
 
 def to_jax(f):
-    """The function f of Porcini as one of JAX: under jit it is a call of the host, and grad goes through it, once. Under vmap
-    it is a call for each; where f takes whole batches, pass them to it.
+    """The function f of Porcini as one of JAX: under jit it is a call of the host, and grad goes through it, once.
+    Under vmap it is a call for each; to a function of whole batches, pass them.
 
     jax.grad(to_jax(lambda x: pc.sum(pc.sin(x) ** 2)))(jnp.ones(3))
     """

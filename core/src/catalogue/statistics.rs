@@ -209,7 +209,7 @@ table! {
     /// >> bincount(UInt32C([0, 1, 3, 1]))
     /// [1, 2, 0, 1]
     /// >> bincount(UInt32C([0, 1, 1]), FloatC([0.5, 1, 2]), 3)
-    /// [0.5,   3,   0]
+    /// [0.5, 3, 0]
     bincount(x: Array; weights: Array, minlength: Count("a number of integers")) = |c| occurrences(c);
 }
 
