@@ -10,6 +10,7 @@ use std::ops::{Div, Mul, Neg};
 use super::entries::{divided, norm, real, scaled};
 use super::row::Form::{self, Scalar};
 use super::row::{NestedFunction, nested_functions};
+use crate::dtype::DType;
 use crate::ir::op::Class;
 use crate::trace::expr::Expr;
 
@@ -163,12 +164,12 @@ nested_functions! { $ complex_rows;
     /// >> tan(Complex2fC(1, 2))
     /// [0.0338128 + 1.01479i]
     "tan" (C) -> (C), Float = |x, _| one(x, |z| z.times_i().tanh().over_i());
-    /// Hyperbolic sine of a complex number: `sinh(x) * cos(y)`, `cosh(x) * sin(y)`.
+    /// Hyperbolic sine of a complex number: `sinh(x) * cos(y)`, `cosh(x) * sin(y)`; y = 0 stays as it is.
     ///
     /// >> sinh(Complex2fC(1, 2))
     /// [-0.489056 + 1.40312i]
     "sinh" (C) -> (C), Float = |x, _| one(x, Complex::sinh);
-    /// Hyperbolic cosine of a complex number: `cosh(x) * cos(y)`, `sinh(x) * sin(y)`.
+    /// Hyperbolic cosine of a complex number: `cosh(x) * cos(y)`, `sinh(x) * sin(y)`, the latter 0 for y = 0.
     ///
     /// >> cosh(Complex2fC(1, 2))
     /// [-0.642148 + 1.06861i]
@@ -210,7 +211,8 @@ nested_functions! { $ complex_rows;
     "acosh" (C) -> (C), Float = |x, _| one(x, Complex::acosh);
     /// Inverse hyperbolic tangent of a complex number; the branch cuts are the real axis beyond -1 and 1. With
     /// `b = 1 - |x|`: `log1p(|x| * 4 / (b * b + y * y)) * 0.25` with the sign of x, and
-    /// `atan2(y + y, b * (1 + |x|) - y * y) * 0.5`.
+    /// `atan2(y + y, b * (1 + |x|) - y * y) * 0.5`; where squares leave the range of the type by numbers scaled before, and
+    /// for |x| = 1 and smallest y the first is `log(2 / |y|) * 0.5`. Infinite parts, zeros and NaN as in C99.
     ///
     /// >> atanh(Complex2fC(1, 2))
     /// [0.173287 + 1.1781i]
@@ -354,12 +356,15 @@ impl<'r> Complex<'r> {
 
     fn sinh(self) -> Self {
         let (sine, cosine) = (real::sin(self.im), real::cos(self.im));
-        Self { re: real::sinh(self.re) * cosine, im: real::cosh(self.re) * sine }
+        let im = Self::at_angle(self.im, self.im, real::cosh(self.re) * sine);
+        Self { re: real::sinh(self.re) * cosine, im }
     }
 
     fn cosh(self) -> Self {
         let (sine, cosine) = (real::sin(self.im), real::cos(self.im));
-        Self { re: real::cosh(self.re) * cosine, im: real::sinh(self.re) * sine }
+        let zero = real::mulsign(self.im, self.re);
+        let im = Self::at_angle(self.im, zero, real::sinh(self.re) * sine);
+        Self { re: real::cosh(self.re) * cosine, im }
     }
 
     /// With `q = 1 / cosh² x` nothing overflows, and the divisor is a sum of squares.
@@ -395,15 +400,33 @@ impl<'r> Complex<'r> {
         asin.times_i()
     }
 
+    /// No square on the way overflows, or is 0 below a logarithm. As C99 has it, an infinite part decides whatever the
+    /// other is, and a real part of 0 stays.
     fn atanh(self) -> Self {
-        let one = self.re.constant(1);
-        let x = self.re.abs();
-        let squared = self.im * self.im;
-        let four = x * x.constant(4);
-        let below = one - x;
-        let log = real::log1p(four / (below * below + squared)) * x.constant(0.25);
-        let angle = real::atan2(self.im + self.im, below * (one + x) - squared);
-        Self { re: real::mulsign(log, self.re), im: angle * x.constant(0.5) }
+        let (x, y) = (self.re.abs(), self.im.abs());
+        let number = |number: f64| x.constant(number);
+        let range = AtanhRange::of(x.dtype());
+        // From 2^60 on the angle is a right one to the last bit, and squares are those of numbers made smaller.
+        let upright = y.eq(number(f64::INFINITY));
+        let far = (x + y).gt(number(2_f64.powi(60))) | upright;
+        let scale = far.select(number(2_f64.powi(range.far)), number(1.0));
+        let doubled = scale + scale;
+        let squared = (y * scale) * (y * scale);
+        let below = scale - x * scale;
+        // Just beside 1, `log(2 / y) / 2` by the quotient of a smaller number: 1 / y may be infinite.
+        let beside = below.eq(number(0.0)) & y.lt(number(2_f64.powi(range.beside)));
+        let dividend = beside.select(number(2_f64.powi(range.dividend)), x);
+        let divisor = beside.select(y, below * below + squared);
+        let quotient = dividend / divisor * doubled * doubled;
+        let rest = f64::from(-1 - range.dividend) * 0.5 * LN_2;
+        let log = real::log1p(quotient) * beside.select(number(0.5), number(0.25))
+            + beside.select(number(rest), number(0.0));
+        let vanishes = upright | x.eq(number(f64::INFINITY)) | x.eq(number(0.0));
+        let log = vanishes.select(number(0.0), log);
+        let angle =
+            real::atan2(self.im * doubled, below * (number(1.0) + x) - squared) * number(0.5);
+        let right = real::mulsign(x.pi_times(0.5), self.im);
+        Self { re: real::mulsign(log, self.re), im: far.select(right, angle) }
     }
 
     /// A real number stays real, also where `e^re` is infinite.
@@ -411,11 +434,35 @@ impl<'r> Complex<'r> {
         Self::polar(real::exp(self.re), self.im)
     }
 
-    /// By absolute value and angle; an angle of 0 is the imaginary part, whatever the size.
+    /// By absolute value and angle.
     fn polar(size: Expr<'r>, angle: Expr<'r>) -> Self {
-        let is_real = angle.eq(angle.constant(0));
-        let im = is_real.select(angle, real::sin(angle) * size);
+        let im = Self::at_angle(angle, angle, real::sin(angle) * size);
         Self { re: real::cos(angle) * size, im }
+    }
+
+    /// `product`, with the sine of an angle: the zero where the angle is one, though the other factor may be infinite.
+    fn at_angle(angle: Expr<'r>, zero: Expr<'r>, product: Expr<'r>) -> Expr<'r> {
+        angle.eq(angle.constant(0)).select(zero, product)
+    }
+}
+
+/// Powers of two between which [`Complex::atanh`] squares.
+struct AtanhRange {
+    /// What far numbers are made smaller by.
+    far: i32,
+    /// Below it, an imaginary part beside 1 is not squared.
+    beside: i32,
+    /// What such a part divides.
+    dividend: i32,
+}
+
+impl AtanhRange {
+    fn of(dtype: DType) -> Self {
+        if dtype == DType::F32 {
+            Self { far: -70, beside: -60, dividend: -32 }
+        } else {
+            Self { far: -540, beside: -120, dividend: -62 }
+        }
     }
 }
 
