@@ -10,7 +10,7 @@ use crate::value::to_core;
 use crate::value::{Arg, ArrayRef, Node};
 
 /// `value` as something that can stand in `place`, see [`Argument::fitted`](porcini_core::value::Argument::fitted);
-/// lists become arrays.
+/// lists become arrays, in a place of several components those.
 pub(super) fn fitting(
     context: &Context,
     op: &'static str,
@@ -18,10 +18,30 @@ pub(super) fn fitting(
     value: &Dynamic,
 ) -> Result<ArrayRef> {
     if let Some(list) = value.read_lock::<rhai::Array>() {
+        if let Some(components) = place.components() {
+            return of_components(context, op, place, &components, &list);
+        }
         return from_list(&context.session, op, place.dtype(), &list).map(ArrayRef::leaf);
     }
     let args = [Arg::new(op, value)?, Arg::Value(place.clone())];
     to_core::lend(&args, |args| args[0].fitted(op, args[1])).map(ArrayRef::from).or_fault()
+}
+
+/// A list as a value like `place`, an item for each component.
+fn of_components(
+    context: &Context,
+    op: &'static str,
+    place: &ArrayRef,
+    components: &[ArrayRef],
+    list: &[Dynamic],
+) -> Result<ArrayRef> {
+    let (got, expected) = (list.len(), components.len());
+    if got != expected {
+        return Err(fault(format!("{op}: got {got} components, expected {expected}")));
+    }
+    let pairs = components.iter().zip(list);
+    let parts = pairs.map(|(component, item)| fitting(context, op, component, item));
+    Ok(ArrayRef::nested(place.form(), parts.collect::<Result<_>>()?))
 }
 
 /// `place[mask] = value`: lanes where the mask is false keep their bits.

@@ -322,8 +322,11 @@ fn set_property(context: &Context, array: &ArrayRef, name: &str, value: &Dynamic
     set_components(context, array, &format!(".{name}"), &letters, &parts)
 }
 
-/// Copies of the components of a value that has some.
+/// Copies of the components of a value that has some; the items of a list are such, as in `Vector2fC([8, 9])`.
 fn parts(value: &Dynamic) -> Option<Vec<Dynamic>> {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return Some(list.to_vec());
+    }
     let components = value.read_lock::<ArrayRef>()?.components()?;
     Some(components.iter().map(ArrayRef::copy).map(Dynamic::from).collect())
 }
