@@ -605,7 +605,7 @@ impl<'t> Parser<'t> {
         let remedy = dialect::instead(name);
         let remedy = remedy.or_else(|| library::meant(name, names.chain(BUILT_IN))).or_else(|| {
             (what != "function")
-                .then(|| "parameters, variables, i, n and the script's numbers that are in sight here are known".into())
+                .then(|| format!("parameters, variables, i, n and the script's numbers that are in sight here are known; a closure sees those that its own code names, as {name};"))
         });
         Trouble::new(at, format!("unknown {what} `{name}`")).with(remedy)
     }

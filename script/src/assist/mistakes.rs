@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use porcini_core::catalogue::MAKERS;
 use porcini_core::text_kernel::{Captured, Surroundings, TextKernel};
-use rhai::{AST, ASTNode, Expr, FnCallExpr, Position, Stmt, Token};
+use rhai::{AST, ASTNode, Expr, FnCallExpr, ImmutableString, Position, Stmt, Token};
 
 use crate::bind::doc::FunctionDoc;
 use crate::diagnose::diagnosis::OUTER;
@@ -180,12 +180,13 @@ impl Interpreter {
 fn wrong_kernels(program: &AST, names: &Names<'_>) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     walk(program, |node| {
-        // What looks around is read as a syntax of the name and the arguments.
+        // What looks around is read as a syntax of something in place of the name, and the arguments.
         let ASTNode::Expr(Expr::Custom(custom, at)) = node else { return };
-        let [Expr::Variable(called, ..), Expr::StringConstant(text, _)] = &custom.inputs[..] else {
+        let [Expr::BoolConstant(..), Expr::StringConstant(text, _)] = &custom.inputs[..] else {
             return;
         };
-        if typed(&called.1) == "kernel"
+        let name = custom.state.read_lock::<ImmutableString>();
+        if name.is_some_and(|name| *name == "kernel")
             && let Err(error) = TextKernel::new(text, names).or_fault()
         {
             wrong.push((*at, *error));

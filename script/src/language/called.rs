@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use rhai::Token;
 
-use crate::language::calls::LOOK_AROUND;
+use crate::language::calls::{LOOK_AROUND, Meaning};
 use crate::language::lexer::Lexeme;
 
 /// Names that Rhai's parser or engine treats in its own way.
@@ -96,13 +96,13 @@ impl<'a> Scopes<'a> {
     }
 
     /// Takes note of the next token, that is no comment; `starts` says whether it begins a statement on a line of its
-    /// own. True of a name in front of arguments that a variable in sight has, or a function that looks around.
+    /// own. What a name in front of arguments means, that a variable in sight has, or a function that looks around.
     pub(crate) fn follow(
         &mut self,
         lexeme: &'a Lexeme,
         starts: bool,
         next: Option<&Token>,
-    ) -> bool {
+    ) -> Option<Meaning> {
         let token = &lexeme.token;
         let starts =
             starts || matches!(self.before, None | Some(Token::SemiColon | Token::LeftBrace));
@@ -112,7 +112,7 @@ impl<'a> Scopes<'a> {
         // Behind a block a statement may begin, or the one around it goes on.
         let starts = starts || matches!(self.before, Some(Token::RightBrace));
         let first = self.first.take();
-        let is_called = match token {
+        let meaning = match token {
             Token::Identifier(_) | Token::Reserved(_) => {
                 let name = &self.text[lexeme.start..lexeme.end];
                 self.first = starts.then_some(name);
@@ -120,11 +120,11 @@ impl<'a> Scopes<'a> {
             }
             token => {
                 self.symbol(token, first);
-                false
+                None
             }
         };
         self.before = Some(token);
-        is_called
+        meaning
     }
 
     /// Whether this is in the body of a closure.
@@ -142,7 +142,7 @@ impl<'a> Scopes<'a> {
         names.iter().for_each(|name| self.assigned(Some(name)));
     }
 
-    fn name(&mut self, name: &'a str, next: Option<&Token>) -> bool {
+    fn name(&mut self, name: &'a str, next: Option<&Token>) -> Option<Meaning> {
         let is_declared = matches!(self.before, Some(Token::Fn));
         let is_member =
             matches!(self.before, Some(Token::Period | Token::Elvis | Token::DoubleColon));
@@ -160,9 +160,12 @@ impl<'a> Scopes<'a> {
             Reading::Body => self.begin(Kind::ClosureExpression),
             _ => {}
         }
-        matches!(next, Some(Token::LeftParen | Token::Unit))
-            && !(is_declared || is_member || SPECIAL.contains(&name))
-            && (self.is_visible(name) || self.n_closures == 0 && LOOK_AROUND.contains(&name))
+        let is_call = matches!(next, Some(Token::LeftParen | Token::Unit))
+            && !(is_declared || is_member || SPECIAL.contains(&name));
+        if is_call && self.is_visible(name) {
+            return Some(Meaning::Variable);
+        }
+        (is_call && LOOK_AROUND.contains(&name)).then_some(Meaning::Function)
     }
 
     fn symbol(&mut self, token: &'a Token, first: Option<&'a str>) {

@@ -25,9 +25,10 @@ pub(crate) const LOOK_AROUND: [&str; 5] = ["whos", "whos_ad", "kernel", "reducti
 
 /// The first word of the syntax, which nobody can type.
 const KEY: &str = "call(";
-/// What stands in the text for the key, for the variable with the bracket, for a comma, for the bracket alone, and for
-/// the key of a slice.
-const MARKS: [char; 5] = ['\u{f0001}', '\u{f0002}', '\u{f0003}', '\u{f0004}', '\u{f0007}'];
+/// What stands in the text for the key, for the variable with the bracket, for a comma, for the bracket alone, for the key
+/// of a slice, and for a function in the variable's place.
+const MARKS: [char; 6] =
+    ['\u{f0001}', '\u{f0002}', '\u{f0003}', '\u{f0004}', '\u{f0007}', '\u{f0008}'];
 
 /// Whether nothing in a text can be taken for what stands for calls.
 pub(crate) fn can_stand_in(text: &str) -> bool {
@@ -35,14 +36,28 @@ pub(crate) fn can_stand_in(text: &str) -> bool {
     !MARKS.iter().chain(&unpack::MARKS).any(|mark| text.contains(*mark))
 }
 
+/// What the name in front of a bracket may mean.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Meaning {
+    /// A variable in sight, which a closure captures.
+    Variable,
+    /// Nothing but a function that looks around: there is nothing to capture.
+    Function,
+}
+
 /// What the parser reads in place of a name, and of the bracket behind it; `first` is the token that follows.
-pub(crate) fn marked(name: &str, bracket: &Token, first: Option<&Token>) -> (String, &'static str) {
+pub(crate) fn marked(
+    name: &str,
+    meaning: Meaning,
+    bracket: &Token,
+    first: Option<&Token>,
+) -> (String, &'static str) {
     let width = name.chars().count();
     let is_empty = *bracket == Token::Unit;
     let is_slice = *bracket == Token::LeftBracket;
     // Behind a variable they would go on with it; a closure then captures it only if it names it elsewhere too.
     let goes_on = matches!(first, Some(Token::Pipe | Token::Or | Token::Bang | Token::Unit));
-    let [key, variable, comma, _, slice] = MARKS;
+    let [key, variable, comma, _, slice, function] = MARKS;
     let mut read = String::from(if is_slice { slice } else { key });
     let bracket = match (width, is_empty) {
         (1, true) => "\u{f0002})",
@@ -53,7 +68,7 @@ pub(crate) fn marked(name: &str, bracket: &Token, first: Option<&Token>) -> (Str
         (_, false) => " ",
     };
     if width > 1 {
-        read.push(variable);
+        read.push(if meaning == Meaning::Variable { variable } else { function });
     }
     if width > 2 {
         read.push(if is_empty { ' ' } else { comma });
@@ -70,12 +85,14 @@ pub(crate) enum Mark {
     Comma,
     Open,
     Slice,
+    Function,
 }
 
 /// The mark that Rhai's lexer does not know.
 pub(crate) fn mark(unexpected: &str) -> Option<Mark> {
     let at = MARKS.iter().position(|mark| unexpected.starts_with(*mark))?;
-    Some([Mark::Key, Mark::Variable, Mark::Comma, Mark::Open, Mark::Slice][at])
+    let marks = [Mark::Key, Mark::Variable, Mark::Comma, Mark::Open, Mark::Slice, Mark::Function];
+    Some(marks[at])
 }
 
 /// Brackets right behind a variable, which would go on with it: first words of syntaxes, and their ends.
@@ -137,6 +154,8 @@ impl Called {
                 Token::Identifier(Box::new(key.into()))
             }
             Mark::Variable => Token::Identifier(Box::new(self.name.borrow().as_str().into())),
+            // Any expression, for the place where it stands.
+            Mark::Function => Token::True,
             Mark::Comma => Token::Comma,
             Mark::Open => Token::Colon,
         }

@@ -11,7 +11,7 @@ use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
 use crate::language::called::Scopes;
-use crate::language::calls;
+use crate::language::calls::{self, Meaning};
 use crate::language::lexer::{LETTER, Lexeme};
 use crate::language::slices;
 use crate::language::tokens::{self, Owner, Told};
@@ -180,11 +180,11 @@ impl Mended {
             (before, end) = (Some(lexeme), lexeme.end);
             let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
-            let is_call = scopes.as_mut().is_some_and(|scopes| scopes.follow(lexeme, starts, next))
-                || is_slice;
-            if let Some(bracket) = bracket.filter(|_| is_call) {
+            let call = scopes.as_mut().and_then(|scopes| scopes.follow(lexeme, starts, next));
+            let call = call.or(is_slice.then_some(Meaning::Variable));
+            if let (Some(meaning), Some(bracket)) = (call, bracket) {
                 let first = code.clone().nth(1);
-                copied = mended.mark_call(text, copied, lexeme, bracket, first);
+                copied = mended.mark_call(text, copied, lexeme, meaning, bracket, first);
             } else if matches!(lexeme.token, Token::Identifier(_)) {
                 copied = mended.take_name(text, copied, lexeme, own);
             }
@@ -224,12 +224,13 @@ impl Mended {
         text: &str,
         copied: usize,
         name: &Lexeme,
+        meaning: Meaning,
         bracket: &Lexeme,
         first: Option<&Lexeme>,
     ) -> usize {
         let written = &text[name.start..name.end];
         let (read, opened) =
-            calls::marked(written, &bracket.token, first.map(|first| &first.token));
+            calls::marked(written, meaning, &bracket.token, first.map(|first| &first.token));
         self.text.push_str(&text[copied..name.start]);
         self.text.push_str(&read);
         self.text.push_str(&text[name.end..bracket.start]);

@@ -204,7 +204,7 @@ impl Text {
                 name = self.before.map(token, types, false);
                 self.opened = Some(bracket);
             }
-            Mark::Variable | Mark::Open => {
+            Mark::Variable | Mark::Function | Mark::Open => {
                 let bracket = self.opened.take().unwrap_or(Token::LeftParen);
                 self.before.map(bracket, types, false);
             }
