@@ -37,6 +37,7 @@ mod json;
 mod kernel_stats;
 pub(crate) mod kernels;
 mod language_help;
+mod large_integers;
 mod list_tensors;
 mod many_arguments;
 pub(crate) mod measure;
@@ -88,6 +89,7 @@ type Register = fn(&mut Registry<'_>);
 /// name and types.
 const FAMILIES: &[(&str, Register)] = &[
     ("script numbers and ranges", script_numbers::register),
+    ("script numbers and ranges", large_integers::register),
     ("lists, maps and text", sizes::register),
     ("lists, maps and text", sorting::register),
     ("elementwise functions", operators::register),

@@ -437,7 +437,7 @@ impl Diagnosis<'_> {
         } else if types.contains("bool") {
             self.hints.push("a bool is no number: if b { 1 } else { 0 } makes one of it".into());
         } else if types.contains("u64") {
-            let advice = "integers beyond 2^63 are for showing: compute with UInt64C(..)";
+            let advice = "integers from 2^63 on have few operators: compute with UInt64C(..)";
             self.hints.push(advice.into());
         }
         format!("`{operator}` is not defined for ({types})")
