@@ -123,6 +123,9 @@ fn argument(
             Some(Given::Number(Scalar::Int(i))) if kind == Kind::Index => {
                 Given::Number(Scalar::Int(i))
             }
+            Some(Given::Number(all @ Scalar::Bool(_))) if kind == Kind::Active => {
+                Given::Number(all)
+            }
             _ => return Err(unfit("an array")),
         },
         Kind::Integer | Kind::Count(_) => match number("an integer")? {

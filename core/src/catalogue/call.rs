@@ -1,5 +1,7 @@
 //! What a function of the catalogue is given, and what it gives.
 
+use std::borrow::Cow;
+
 use crate::array::Array;
 use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
@@ -77,8 +79,14 @@ impl<'a> Call<'_, 'a> {
     }
 
     /// Which lanes take part, unless all do.
-    pub(super) fn active(&self, i: usize) -> Result<Option<&'a Array>> {
-        self.given(i).map(|_| self.array(i)).transpose()
+    pub(super) fn active(&self, i: usize) -> Result<Option<Cow<'a, Array>>> {
+        match self.given(i) {
+            None => Ok(None),
+            Some(Argument::Number(none @ Scalar::Bool(false))) => {
+                self.session.full(DType::Mask, *none, 1).map(Cow::Owned).map(Some)
+            }
+            Some(_) => self.array(i).map(Cow::Borrowed).map(Some),
+        }
     }
 
     /// An integer, from 0 up of an unsigned type.

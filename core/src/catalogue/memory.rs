@@ -16,7 +16,7 @@ table! {
     /// [7, 5]
     gather(source: Value, index: Array; active: Active) = |c| {
         let (index, active) = (c.array(1)?, c.active(2)?);
-        c.args[0].each(c.op, |source| source.gather(index, active))
+        c.args[0].each(c.op, |source| source.gather(index, active.as_deref()))
     };
 }
 
@@ -91,6 +91,6 @@ fn scatter(c: &Call<'_, '_>, target: &Argument<'_>, value: &Argument<'_>) -> Res
         }
     };
     let mut target = c.one(target)?.clone();
-    target.scatter_as(op, mode, value.operand(c.op)?, c.array(2)?, c.active(3)?)?;
+    target.scatter_as(op, mode, value.operand(c.op)?, c.array(2)?, c.active(3)?.as_deref())?;
     Ok(target.into())
 }

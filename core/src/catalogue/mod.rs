@@ -88,7 +88,7 @@ pub enum Kind {
     Array,
     /// The same, or an integer for one lane.
     Index,
-    /// An array that says which lanes take part.
+    /// An array that says which lanes take part, or a bool for all.
     Active,
     /// An array, nested value or number.
     Operand,

@@ -145,7 +145,7 @@ table! {
     /// [0, 0, 1]
     scatter_inc(target: Target, index: Array; active: Active) = |c| {
         let mut target = c.array(0)?.clone();
-        let found = target.scatter_inc(c.array(1)?, c.active(2)?)?;
+        let found = target.scatter_inc(c.array(1)?, c.active(2)?.as_deref())?;
         written(target, found)
     };
     /// Puts value[i] into target[index[i]] for each lane where active (optional) is true, one lane after the other, and
@@ -158,7 +158,7 @@ table! {
     scatter_exch(target: Target, value: Operand, index: Array; active: Active) = |c| {
         let mut target = c.array(0)?.clone();
         let found =
-            target.scatter_exch(c.args[1].operand(c.op)?, c.array(2)?, c.active(3)?)?;
+            target.scatter_exch(c.args[1].operand(c.op)?, c.array(2)?, c.active(3)?.as_deref())?;
         written(target, found)
     };
     /// Puts value[i] into target[index[i]] if it finds compare[i] there, for each lane where active (optional) is true, one
@@ -172,7 +172,7 @@ table! {
     ) = |c| {
         let mut target = c.array(0)?.clone();
         let [compare, value] = [c.args[1].operand(c.op)?, c.args[2].operand(c.op)?];
-        let found = target.scatter_cas(compare, value, c.array(3)?, c.active(4)?)?;
+        let found = target.scatter_cas(compare, value, c.array(3)?, c.active(4)?.as_deref())?;
         written(target, Vec::from(found))
     };
 }

@@ -176,6 +176,7 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
             return Arg::new(op, value);
         }
         Kind::Index if value.is_int() => return Arg::new(op, value),
+        Kind::Active if value.is_bool() => return Arg::new(op, value),
         Kind::Axes => return integers(op, "an axis or a list of axes", value),
         Kind::Integers(what) => return integers(op, what, value),
         Kind::Array | Kind::Index | Kind::Active => {

@@ -1,15 +1,31 @@
 //! Arrays and functions among the arguments of a call.
 
-use porcini_core::Array;
+use porcini_core::{Array, DType};
 use rhai::{Dynamic, FnPtr, NativeCallContext};
 
-use crate::fault::{Result, fault, fault_with_hint};
+use crate::context::Context;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
 
 /// The array or nested value that an argument is.
 pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
     let array = value.read_lock::<ArrayRef>().map(|value| value.clone());
     array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
+}
+
+/// Which lanes take part: a mask, or a bool for all.
+pub(super) fn of_active(context: &Context, op: &str, value: &Dynamic) -> Result<Array> {
+    if let Ok(all) = value.as_bool() {
+        return context.session.full(DType::Mask, all, 1).or_fault();
+    }
+    let mask = value.read_lock::<ArrayRef>().map(|mask| mask.clone());
+    let got = || {
+        fault_with_hint(
+            format!("{op}: got {} as active, expected a mask", type_name(value)),
+            "a mask is what a comparison gives: x > 0",
+        )
+    };
+    mask.ok_or_else(got)?.array(op)
 }
 
 /// Calls a function that does the work of another; what is wrong is told of the call that the script made.

@@ -10,6 +10,7 @@ use porcini_core::text_kernel::{
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
+use super::given::of_active;
 use super::many_arguments;
 use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
@@ -460,7 +461,8 @@ fn stored(
         return Ok(());
     }
     let (args, mut options) = split_options(args);
-    let active = options.remove("active").map(|active| mask(&active)).transpose()?;
+    let active =
+        options.remove("active").map(|active| of_active(context, "into", &active)).transpose()?;
     let ways = match kernel {
         KernelRef::Reduction(_) => Ways::of(context, kernel.name(), &options)?,
         KernelRef::Kernel(_) => Ways::default(),
@@ -524,13 +526,6 @@ fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option
         }
     }
     Ok(targets)
-}
-
-/// The lanes that an option names.
-fn mask(active: &Dynamic) -> Result<Array> {
-    let mask = active.read_lock::<ArrayRef>().map(|mask| mask.clone());
-    let none = || fault("into: got no mask as active, expected one such as x > 0");
-    mask.ok_or_else(none)?.array("into")
 }
 
 /// Types of arguments: `"f32, i32"`, or a list of them.

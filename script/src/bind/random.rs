@@ -7,9 +7,10 @@ use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg3
 use porcini_core::{Array, Operand, Scalar};
 use rhai::{Dynamic, NativeCallContext};
 
+use super::given::of_active;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint, under_name};
+use crate::fault::{IntoFault, Result, fault, under_name};
 use crate::value::generator::RngRef;
 use crate::value::{Arg, ArrayRef, type_name};
 
@@ -124,8 +125,8 @@ fn draws(registry: &mut Registry<'_>) {
     for (name, draw, doc) in methods {
         registry.doc(name, "(rng, active)", doc);
         for arity in [1, 2] {
-            on_rng(registry, name, arity, move |_, rng, rest| {
-                let active = mask(name, rest.first())?;
+            on_rng(registry, name, arity, move |context, rng, rest| {
+                let active = mask(context, name, rest.first())?;
                 rng.0.borrow_mut().draw(draw, active.as_ref()).map(ArrayRef::leaf).or_fault()
             });
         }
@@ -150,9 +151,9 @@ fn below(registry: &mut Registry<'_>) {
     ] {
         registry.doc(name, "(rng, bound, active)", doc);
         for arity in [2, 3] {
-            on_rng(registry, name, arity, move |_, rng, rest| {
+            on_rng(registry, name, arity, move |context, rng, rest| {
                 let bound = LeafArg::new(name, rest[0])?;
-                let active = mask(name, rest.get(1))?;
+                let active = mask(context, name, rest.get(1))?;
                 let mut rng = rng.0.borrow_mut();
                 rng.draw_below(draw, bound.operand(), active.as_ref())
                     .map(ArrayRef::leaf)
@@ -254,16 +255,9 @@ fn fields(registry: &mut Registry<'_>) {
     });
 }
 
-/// The optional argument `active`: a mask, or a bool for all lanes.
-fn mask(op: &str, value: Option<&&mut Dynamic>) -> Result<Option<Array>> {
-    let Some(value) = value else { return Ok(None) };
-    match value.read_lock::<ArrayRef>() {
-        Some(mask) => mask.array(op).map(Some),
-        None => Err(fault_with_hint(
-            format!("{op}: got {} as active, expected a mask", type_name(value)),
-            "a single truth value is a mask too: MaskC(true)",
-        )),
-    }
+/// The optional argument `active`.
+fn mask(context: &Context, op: &str, value: Option<&&mut Dynamic>) -> Result<Option<Array>> {
+    value.map(|value| of_active(context, op, value)).transpose()
 }
 
 /// A number or a one-dimensional array.
