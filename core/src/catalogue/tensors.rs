@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::linear::Function;
 use crate::tensor::Tensor;
-use crate::value::{Argument, Form, Value, apply, function};
+use crate::value::{Argument, Form, Value, apply, function, product};
 
 table! {
     /// What gives tensors other shapes; entries stay where they are in memory.
@@ -275,12 +275,16 @@ table! {
     pub TENSOR_PRODUCTS;
     /// The product of matrices, as a @ b: the last two axes; those before them broadcast. A tensor or array of one axis is a
     /// row on the left, a column on the right, and the axis goes away. By fma in one order on every device, so its bits
-    /// are the same; halves are added in f32 and rounded once, integers wrap. Recorded, not run.
+    /// are the same; halves are added in f32 and rounded once, integers wrap. Recorded, not run. Of small matrices and vectors
+    /// (Matrix2fC, Vector2fC) the product that * is, of two vectors dot.
     ///
     /// >> matmul(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))
     /// [[2, 1],
     ///  [4, 3]]
-    matmul(a: Tensor, b: Tensor) = |c| number_or_tensor(c.lent(0)?.matmul(&*c.lent(1)?)?);
+    matmul(a: Tensor, b: Tensor) = |c| match product(c.args[0], c.args[1])? {
+        Some(product) => Ok(product),
+        None => number_or_tensor(c.lent(0)?.matmul(&*c.lent(1)?)?),
+    };
     /// Sum of the products of entries, the second conjugated; shapes are equal.
     ///
     /// >> inp(TensorXfC([[1, 2]]), TensorXfC([[3, 4]]))
