@@ -18,12 +18,7 @@ impl Argument<'_> {
     /// # Errors
     /// `Forms` if there is no such component.
     pub fn position(&self, i: i64) -> Result<usize> {
-        let n = exactly::<i64>(self.components().len());
-        let position = place(i, n.unsigned_abs()).map(exactly);
-        position.map_err(|_| {
-            let name = self.type_name();
-            Error::forms(format!("{name}: component {i} of {n} (valid: {} to {})", -n, n - 1))
-        })
+        self.one_of("component", i)
     }
 
     /// The numbers of the column, and of the component in it, where the entry in row `i` and column `j` of a matrix is.
@@ -31,8 +26,17 @@ impl Argument<'_> {
     /// # Errors
     /// `Forms` if there is none.
     pub fn entry(&self, i: i64, j: i64) -> Result<[usize; 2]> {
-        let column = self.position(j)?;
-        Ok([column, self.components()[column].position(i)?])
+        // There are as many of both.
+        Ok([self.one_of("column", j)?, self.one_of("row", i)?])
+    }
+
+    fn one_of(&self, what: &str, i: i64) -> Result<usize> {
+        let n = exactly::<i64>(self.components().len());
+        let position = place(i, n.unsigned_abs()).map(exactly);
+        position.map_err(|_| {
+            let name = self.type_name();
+            Error::forms(format!("{name}: {what} {i} of {n} (valid: {} to {})", -n, n - 1))
+        })
     }
 
     /// The numbers of components with a name such as `x`, `zyx` or `real`.

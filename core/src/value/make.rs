@@ -61,6 +61,14 @@ impl Type {
                 };
                 (0..n * n).map(|k| entry(k / n, k % n)).collect()
             }
+            (Form::Vector(n), Form::Vector(got)) if got > n => {
+                let what =
+                    format!("{}: got {}, expected {n} components", self.name, value.type_name());
+                return Err(Error::Forms {
+                    what,
+                    remedy: Some("a part of a vector is v.xyz, v[0..2]"),
+                });
+            }
             (Form::Vector(_), Form::Complex | Form::Quaternion | Form::Vector(_))
             | (Form::Complex, Form::Complex | Form::Vector(_))
             | (Form::Quaternion, Form::Quaternion | Form::Vector(_)) => parts.iter().collect(),
@@ -82,7 +90,8 @@ impl Type {
         self.of_entries(session, &(0..self.form.n_entries()).map(entry).collect::<Vec<_>>())
     }
 
-    /// A value from its entries, those of a matrix row by row; of a quaternion also a vector of 3 and the real part.
+    /// A value from its entries, those of a matrix row by row; of a quaternion also a vector of 3 and the real part. Vectors
+    /// among the components of a larger one are theirs.
     ///
     /// # Errors
     /// `Forms` for another number of entries, and for entries that do not fit each other; `NumberRange`.
@@ -94,11 +103,28 @@ impl Type {
             };
             return self.of_entries(session, &[x, y, z, re]);
         }
-        let (got, n) = (entries.len(), self.form.n_entries());
+        let n = self.form.n_entries();
+        if self.form.is_vector() && entries.len() < n {
+            let parts = entries.iter().flat_map(|entry| match entry.form() {
+                Form::Vector(_) => entry.components().iter().collect(),
+                _ => vec![*entry],
+            });
+            let parts: Vec<&Argument<'_>> = parts.collect();
+            if parts.len() > entries.len() {
+                return self.of_entries(session, &parts);
+            }
+        }
+        let got = entries.len();
         if got != n {
-            let is_matrix = matches!(self.form, Form::Matrix(_));
-            let what = if is_matrix { "entries" } else { "components" };
-            return Err(Error::forms(format!("{}: got {got} {what}, expected {n}", self.name)));
+            let (what, remedy) = match self.form {
+                Form::Matrix(side) if side == got => {
+                    ("entries", Some("from_cols(a, b) takes columns, from_rows(a, b) rows"))
+                }
+                Form::Matrix(_) => ("entries", None),
+                _ => ("components", None),
+            };
+            let what = format!("{}: got {got} {what}, expected {n}", self.name);
+            return Err(Error::Forms { what, remedy });
         }
         let entries = entries.iter().map(|entry| self.entry(session, entry));
         let mut entries: Vec<Value> = entries.collect::<Result<_>>()?;

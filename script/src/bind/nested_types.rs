@@ -71,8 +71,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let n_entries = nested.form.n_entries();
         let arities = match nested.form {
             Form::Quaternion => vec![2, 4],
-            _ if n_entries > 1 => vec![n_entries],
-            _ => vec![],
+            // Vectors may be among the components.
+            Form::Vector(n) => (2..=n).collect(),
+            // Vectors are columns or rows: the error says how to say which.
+            Form::Matrix(n) => vec![n, n_entries],
+            Form::Scalar | Form::Tensor | Form::Complex => vec![n_entries],
         };
         for arity in arities {
             if arity > FEW {
@@ -104,7 +107,7 @@ fn help(nested: &Type) -> (&'static str, String) {
         Form::Scalar | Form::Tensor | Form::Vector(_) => (
             ["()", "(x)", "(x, y)", "(x, y, z)", "(x, y, z, w)"][n.min(4)],
             format!(
-                "Vector of {n} arrays: from {n} components, a list of {n}, one value for all, another \
+                "Vector of {n} arrays: from {n} components (of smaller vectors, too), a list of {n}, one value for all, another \
                  vector, a function of the component number, or a host array of {n} columns."
             ),
         ),
