@@ -467,6 +467,8 @@ impl fmt::Display for Scalar {
             Self::Bool(b) => write!(f, "{b}"),
             Self::Int(i) => write!(f, "{i}"),
             Self::UInt(u) => write!(f, "{u}"),
+            // As lanes show it, and scripts write it.
+            Self::Float(x) if x.is_nan() => f.write_str("nan"),
             Self::Float(x) => write!(f, "{x:?}"),
         }
     }

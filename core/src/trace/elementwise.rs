@@ -181,7 +181,12 @@ impl Recorder<'_> {
         if from == dtype {
             return Ok(x);
         }
-        if from.bytes() != dtype.bytes() || !from.is_number() || !dtype.is_number() {
+        if !from.is_number() || !dtype.is_number() {
+            let (from, to) = (from.script_name(), dtype.script_name());
+            let what = format!("{from} and {to} share no bits: a mask is converted, {to}(x)");
+            return Err(Error::Argument { op: "reinterpret", what });
+        }
+        if from.bytes() != dtype.bytes() {
             return Err(Error::Argument {
                 op: "reinterpret",
                 what: format!(

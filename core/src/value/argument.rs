@@ -152,7 +152,9 @@ impl<'a> Argument<'a> {
             Self::Array(array) => Ok(Operand::Array(array)),
             Self::Nested(..) | Self::Tensor(_) => {
                 let got = self.type_name();
-                Err(Error::forms(format!("{op}: got {got}, expected a one-dimensional array")))
+                let what = format!("{op}: got {got}, expected a one-dimensional array");
+                let remedy = self.form().is_vector().then_some("its components are v.x, v.y, …");
+                Err(Error::Forms { what, remedy })
             }
         }
     }

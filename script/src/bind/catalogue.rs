@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::fault::{Fault, IntoFault, Result, fault, fault_with_hint};
 use crate::value::range::All;
 use crate::value::to_core::lend;
-use crate::value::{Arg, ArrayRef, Form, dynamic, scalar, type_name};
+use crate::value::{Arg, ArrayRef, Form, dynamic, got, scalar, type_name};
 
 /// What is told of a list that may be one of pairs.
 const WIDTHS: &str = "widths";
@@ -296,7 +296,7 @@ fn no_array(op: &str, parameter: &str, value: &Dynamic) -> Box<rhai::EvalAltResu
     };
     fault_with_hint(
         message,
-        format!("a single {parameter} is an array too: {constructor}({value})"),
+        format!("a single {parameter} is an array too: {constructor}({})", got(value)),
     )
 }
 

@@ -195,12 +195,14 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
             }
             let message = format!("[]: got {got} as index, expected an integer, a range or a mask");
             Err(match index.as_float() {
-                Ok(x) => fault_with_hint(message, format!("write a[to_int({x})] for one lane")),
+                Ok(x) if !x.is_nan() => {
+                    fault_with_hint(message, format!("write a[to_int({x})] for one lane"))
+                }
                 Err(_) if index.is_bool() => fault_with_hint(
                     message,
                     "a list is compared as a whole: MaskC(list.map(|item| item == \"a\")) is a mask",
                 ),
-                Err(_) => fault(message),
+                Ok(_) | Err(_) => fault(message),
             })
         }
     }

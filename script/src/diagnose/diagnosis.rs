@@ -12,7 +12,7 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::diagnose::location::{
     Location, argument_of, late_location, line_of, location, method_in_use, used_location,
 };
-use crate::diagnose::wording::{ARRAY, friendly_types, plain_text};
+use crate::diagnose::wording::{ARRAY, array_type, friendly_types, plain_text};
 use crate::diagnose::{imported, matrices, python};
 use crate::fault::{Fault, Stop};
 use crate::language::tokens::{as_typed, typed};
@@ -25,7 +25,7 @@ use porcini_core::spelling::similar;
 /// What nothing is.
 const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";
 /// What to do with an array of the host.
-const OF_NDARRAY: &str = "make an array of it first: Float64C(x)";
+const OF_NDARRAY: &str = "make an array of it first, of its x.dtype: FloatC(x)";
 
 /// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
 /// the call is told.
@@ -327,7 +327,10 @@ impl Diagnosis<'_> {
         }
         if own.is_empty() {
             let names = self.around.functions.iter().map(|(name, _)| name.as_str());
-            self.suggest(name, names);
+            match array_type(name) {
+                Some(ours) => self.hints.push(format!("write {ours}")),
+                None => self.suggest(name, names),
+            }
             let is_variable = self.around.variables.iter().any(|variable| variable == name);
             if is_variable && in_function {
                 self.hints.push(OUTER.into());

@@ -2,6 +2,8 @@
 
 use std::any::type_name;
 
+use porcini_core::DType;
+use porcini_core::text_kernel::lane_type;
 use rhai::EvalAltResult;
 
 use crate::language::words::is_name;
@@ -17,6 +19,12 @@ pub(crate) fn lowercase(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     first + letters.as_str()
+}
+
+/// The type of arrays that is meant by a name made of what others call lanes: `DoubleC`.
+pub(super) fn array_type(name: &str) -> Option<&'static str> {
+    let lanes = name.strip_suffix('C')?.to_lowercase();
+    lane_type(&lanes).map(DType::script_name)
 }
 
 /// Type names as people read them, in place of Rust paths.

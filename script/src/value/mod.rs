@@ -377,8 +377,9 @@ fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
             "make an array of a list first: FloatC([1, 2, 3]); a vector is Vector3fC(1, 2, 3)"
         };
         fault_with_hint(message, remedy)
-    } else if value.is::<host_array::HostRef>() {
-        fault_with_hint(message, "make an array of it first: Float64C(x)")
+    } else if let Some(host) = value.read_lock::<host_array::HostRef>() {
+        let array = host.dtype().script_name();
+        fault_with_hint(message, format!("make an array of it first: {array}(x)"))
     } else {
         fault(message)
     }
