@@ -72,6 +72,10 @@ pub const TOPICS: &[Topic] = &[
         ],
         page: include_str!("topics/derivatives.txt"),
     },
+    Topic {
+        names: &["promotion", "conversion", "casting"],
+        page: include_str!("topics/promotion.txt"),
+    },
     Topic { names: &["matrix"], page: include_str!("topics/matrix.txt") },
     Topic { names: &["cengine"], page: include_str!("topics/cengine.txt") },
     Topic { names: &["examples", "example"], page: include_str!("topics/examples.txt") },
