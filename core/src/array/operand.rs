@@ -7,7 +7,7 @@ use crate::ir::op::Op;
 use crate::ir::var::{MAX_OPERANDS, VarId};
 use crate::session::Session;
 use crate::trace::Recorder;
-use crate::trace::functions::Function;
+use crate::trace::functions::{Column, Function};
 
 /// An operand of an operation: another array, or a number that takes the array's type.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +130,18 @@ impl Session {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
+        let counted;
+        let operands = match *operands {
+            [value @ Operand::Array(array), Operand::Number(Scalar::Int(count))]
+                if function.has(Column::Count) =>
+            {
+                // Counts are modulo the width; the type of a narrow value may not hold others.
+                let count = count.rem_euclid(i64::from(array.dtype().bits()));
+                counted = [value, Operand::Number(Scalar::Int(count))];
+                &counted
+            }
+            _ => operands,
+        };
         self.with_operands(
             || function.name,
             operands,
