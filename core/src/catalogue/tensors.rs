@@ -275,8 +275,9 @@ table! {
     pub TENSOR_PRODUCTS;
     /// The product of matrices, as a @ b: the last two axes; those before them broadcast. A tensor or array of one axis is a
     /// row on the left, a column on the right, and the axis goes away. By fma in one order on every device, so its bits
-    /// are the same; halves are added in f32 and rounded once, integers wrap. Recorded, not run. Of small matrices and vectors
-    /// (Matrix2fC, Vector2fC) the product that * is, of two vectors dot.
+    /// are the same; halves are added in f32 and rounded once, integers wrap. Where an operand has one axis, products have
+    /// its type and their sums that of hsum: 8- and 16-bit integers wrap in 32 bits. Recorded, not run. Of small matrices
+    /// and vectors (Matrix2fC, Vector2fC) the product that * is, of two vectors dot.
     ///
     /// >> matmul(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))
     /// [[2, 1],

@@ -111,7 +111,10 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
                     masks.push((axis, tensor_of(&mask)?));
                     AxisIndex::Slice(Slice::from(..))
                 }
-                numbers => AxisIndex::Numbers(tensor_of(&numbers)?),
+                // How many entries an array finds does not decide about axes: one lane keeps its axis, too.
+                numbers => {
+                    AxisIndex::Numbers(numbers.lend(|given| given.to_tensor("[]")).or_fault()?)
+                }
             }
         };
         axis += usize::from(!matches!(chosen, AxisIndex::Number(_)));

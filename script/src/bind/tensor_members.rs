@@ -13,7 +13,7 @@ type Give = fn(&Tensor) -> Result<Dynamic>;
 /// Name, what it is in a few words, and what it gives.
 pub(crate) const MEMBERS: [(&str, &str, Give); 8] = [
     ("T", "the tensor with its axes in opposite order", |t| tensor(t.transpose())),
-    ("H", "the matrix turned, with the sign of imaginary parts changed", |t| {
+    ("H", "the adjoint of each matrix: the last two axes turned, conjugated", |t| {
         let turned = if t.shape().rank() < 2 { Ok(t.clone()) } else { t.matrix_transpose() };
         tensor(turned.and_then(|turned| turned.conjugate()))
     }),

@@ -72,7 +72,8 @@ fn help(tensor: &Type) -> (&'static str, String) {
     if tensor.is_complex {
         let doc = format!(
             "Tensor of complex numbers: from lists in lists, an array or a tensor, or from two of them, the real and the \
-             imaginary parts. z.real and z.imag are its parts, z.T and z.H turn it.\n\n\
+             imaginary parts. z.real and z.imag are its parts, z.T has its axes in \
+             opposite order, z.H the last two turned and the sign of imaginary parts changed.\n\n\
              >> {name}([[1, 2]], [[3, -4]])\n[[1 + 3i, 2 - 4i]]"
         );
         return ("(re, im)", doc);
@@ -85,9 +86,9 @@ fn help(tensor: &Type) -> (&'static str, String) {
     };
     let doc = format!(
         "Tensor: from lists in lists, an array, a tensor or a host array, and perhaps a shape, a list of extents. t[i] \
-         takes the first axis away, t[[i, 2..5, all, -1]] has a place for each axis; t.T turns it, t.shape tells its \
-         extents; shapes broadcast as NumPy's. {name}::zeros(shape), ones(shape), full(shape, value), eye(n) make \
-         others.\n\n>> {example}"
+         takes the first axis away, t[[i, 2..5, all, -1]] has a place for each axis, where lists and arrays of integers \
+         keep theirs; t.T has its axes in opposite order, t.shape tells its extents; shapes broadcast as NumPy's. \
+         {name}::zeros(shape), ones(shape), full(shape, value), eye(n) make others.\n\n>> {example}"
     );
     ("(value, shape)", doc)
 }
