@@ -29,7 +29,7 @@ pub enum Function {
     SignAndLog,
     /// P, L and U of A = P L U, by partial pivoting.
     Lu,
-    /// L of A = L Lᴴ.
+    /// L of A = L Lᴴ, of which the lower half is read.
     Cholesky,
     /// Q and R of A = Q R, reduced.
     Qr,
@@ -72,6 +72,11 @@ impl Function {
                 | Self::Rank
                 | Self::Condition
         )
+    }
+
+    /// Whether it is one of Hermitian matrices, of which the lower half is read.
+    const fn is_hermitian(self) -> bool {
+        matches!(self, Self::Cholesky | Self::EigenSymmetric | Self::EigenvaluesSymmetric)
     }
 
     /// Which result changes if the matrix is multiplied by a square, and as which power of its root.
@@ -356,24 +361,30 @@ fn of_type<T: Entry>(
 ) -> Result<Vec<Matrix>, Failure> {
     // Unless told, faer takes as many threads as there are, and the bits depend on them.
     faer::set_global_parallelism(Par::Seq);
-    let iterates = !matches!(
+    // Iterations find no end, and reflections make finite numbers of infinity; what comes of pivots shows them.
+    let needs_finite = !matches!(
         function,
         Function::Solve
             | Function::Inverse
             | Function::Determinant
             | Function::SignAndLog
             | Function::Lu
-            | Function::Qr
             | Function::Cofactors
     );
-    if iterates && !a.is_finite() {
+    if needs_finite && !a.is_finite() {
         return Err(Failure::NotFinite);
     }
     let (m, n) = (a.rows, a.columns);
     if m == 0 || n == 0 {
         return Ok(of_nothing::<T>(function, [m, n], b.map_or(0, |b| b.columns)));
     }
-    let matrix: Mat<T> = a.faer();
+    let mut matrix: Mat<T> = a.faer();
+    if function.is_hermitian() {
+        // Its diagonal is real; faer would count what else stands there, LAPACK does not.
+        for i in 0..n {
+            matrix[(i, i)] = T::of(matrix[(i, i)].real(), 0.0);
+        }
+    }
     let cut = |values: &[f64]| {
         let longer = f64::from(u32::try_from(m.max(n)).unwrap_or(u32::MAX));
         values.iter().copied().fold(0.0, f64::max) * precision * longer
