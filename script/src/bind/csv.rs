@@ -29,7 +29,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "read_csv",
         "(path, options)",
         "The columns of comma-separated text, also of a .gz file, as a map: Int64C (UInt64C beyond), Float64C and MaskC \
-         arrays, or lists of text. The first line has the names. Missing numbers (nothing, NA, null ..) are nan. Options: \
+         arrays, or lists of text. The first line has the names. Missing numbers (nothing, NA, null ..) are nan; texts keep the blanks \
+         around them, names of columns do not. Options: \
          #{separator: \";\", header: false (columns c0, c1, ..), types: #{x: \"FloatC\", city: \"category\", day: \
          \"date\", zip: \"text\"}, missing: [\"-\"] (more texts for a missing value), masks: true, matrix: true}. With matrix it is a \
          tensor, a row for each line, in the common type of the columns. A category is a list \

@@ -85,15 +85,17 @@ impl<'l> Builder<'l> {
         masks && self.values.reserve(n).is_some()
     }
 
-    /// Adds a field, or says why it is none of the column.
-    pub(super) fn add(&mut self, field: &str) -> Result<(), String> {
+    /// Adds a field, or says why it is none of the column. Texts keep the blanks around them.
+    pub(super) fn add(&mut self, whole: &str) -> Result<(), String> {
+        let field = whole.trim_ascii();
         if let Some(others) = &mut self.others {
             others.look_at(field, self.layout);
             return Ok(());
         }
         let is_marked = self.layout.is_marked(field);
         let is_text = matches!(self.kind, Kind::Text | Kind::Category);
-        let taken = (!is_marked || is_text) && self.values.push(field, self.kind).is_some();
+        let value = if is_text { whole } else { field };
+        let taken = (!is_marked || is_text) && self.values.push(value, self.kind).is_some();
         let is_missing = (!taken || (is_text && self.layout.masks))
             && (is_marked || self.layout.is_missing(field));
         if self.layout.masks {

@@ -169,7 +169,7 @@ impl Rows<'_> {
         let Ok(field) = str::from_utf8(field) else {
             return self.trouble(Some(i), "the text is not UTF-8".into());
         };
-        match self.columns.get_mut(i).map(|column| column.add(field.trim_ascii())) {
+        match self.columns.get_mut(i).map(|column| column.add(field)) {
             // That there are too many is told at the end of the row.
             None | Some(Ok(())) => Ok(()),
             Some(Err(what)) => self.trouble(Some(i), what),
@@ -425,6 +425,15 @@ mod tests {
         let Whole::Texts(texts) = &of("d").values else { panic!("not texts") };
         assert_eq!(texts.names.iter().map(String::as_str).collect::<Vec<_>>(), ["x", "y, z"]);
         assert_eq!(texts.codes, [0, 1]);
+    }
+
+    #[test]
+    fn blanks_belong_to_texts_and_not_to_numbers() {
+        let table = columns("a, b\n 1 ,\" x \"\n2, y\n");
+        assert_eq!(lanes(&table[0].1), [Values::Int(vec![1, 2])]);
+        assert_eq!(table[1].0, "b");
+        let Whole::Texts(texts) = &table[1].1.values else { panic!("not texts") };
+        assert_eq!(texts.names.iter().map(String::as_str).collect::<Vec<_>>(), [" x ", " y"]);
     }
 
     #[test]
