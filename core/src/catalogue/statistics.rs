@@ -585,7 +585,8 @@ fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
 /// as the longer one has, begins one lane further in if `starts_late`.
 fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool) -> Result<Value> {
     let (&[n], &[m]) = (a.shape().extents(), b.shape().extents()) else {
-        return Err(c.unexpected(0, "two arrays"));
+        let what = format!("got {} and {}, expected two arrays", a.shape(), b.shape());
+        return Err(Error::Argument { op: c.op, what });
     };
     let (long, short) = (n.max(m), n.min(m));
     if short == 0 {

@@ -111,7 +111,8 @@ impl Tensor {
         let op = "[]";
         let n = places.iter().filter(|place| !matches!(place, AxisIndex::New)).count();
         if n > self.shape().rank() {
-            let what = format!("got {n} indices for {}", self.shape());
+            let rank = self.shape().rank();
+            let what = format!("got {n} indices for {}, expected at most {rank}", self.shape());
             return Err(Error::Argument { op, what });
         }
         let (mut view, mut numbers) = (View::clone(&self.view), Vec::new());

@@ -69,11 +69,17 @@ impl Tensor {
         let (other_before, [height, width]) = b.matrices(op)?;
         if height != rows || function.needs_square() && rows != columns {
             let (own, other) = (self.shape(), other.shape());
-            let what = format!("{op}: got {own} and {other}");
-            let remedy = if rows == columns {
-                "the right side has as many rows as the matrix"
+            let got = format!("{op}: got {own} and {other}");
+            let (what, remedy) = if function.needs_square() && rows != columns {
+                (
+                    format!("{got}, expected a square matrix"),
+                    "solve takes square matrices; lstsq(a, b) any",
+                )
             } else {
-                "solve takes square matrices; lstsq(a, b) any"
+                (
+                    format!("{got}, expected a right side of {rows} rows"),
+                    "b is a vector, or a matrix of columns, one x for each",
+                )
             };
             return Err(Error::Forms { what, remedy: Some(remedy) });
         }

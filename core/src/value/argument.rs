@@ -151,11 +151,24 @@ impl<'a> Argument<'a> {
             Self::Number(number) => Ok(Operand::Number(*number)),
             Self::Array(array) => Ok(Operand::Array(array)),
             Self::Nested(..) | Self::Tensor(_) => {
-                let got = self.type_name();
-                let what = format!("{op}: got {got}, expected a one-dimensional array");
-                let remedy = self.form().is_vector().then_some("its components are v.x, v.y, …");
-                Err(Error::Forms { what, remedy })
+                let what =
+                    format!("{op}: got {}, expected a one-dimensional array", self.type_name());
+                Err(Error::Forms { what, remedy: self.arrays_of_it() })
             }
+        }
+    }
+
+    /// How a script gets arrays of what is none.
+    fn arrays_of_it(&self) -> Option<&'static str> {
+        match self {
+            Self::Tensor(tensor) if !tensor.is_complex() => Some(
+                "ravel(t) is the array of a tensor's entries, reshape(x, t.shape) the tensor again",
+            ),
+            Self::Tensor(_) | Self::Nested(Form::Complex, _) => {
+                Some("z.real and z.imag are the parts of complex numbers")
+            }
+            Self::Nested(form, _) if form.is_vector() => Some("its components are v.x, v.y, …"),
+            Self::Number(_) | Self::Array(_) | Self::Nested(..) => None,
         }
     }
 

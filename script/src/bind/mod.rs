@@ -72,7 +72,7 @@ pub(crate) mod types;
 use std::rc::Rc;
 
 use porcini_core::catalogue::{ACROSS_LANES, FILLED, MEMORY, PAIRS, REARRANGE, SHAPES, VECTORS};
-use rhai::Engine;
+use rhai::{Dynamic, Engine};
 
 use crate::bind::doc::Written;
 use crate::bind::registry::Registry;
@@ -150,6 +150,9 @@ pub(crate) fn register(engine: &mut Engine, context: &Rc<Context>) -> Written {
     engine.register_type_with_name::<HostRef>("ndarray");
     engine.register_type_with_name::<Fault>("error");
     engine.register_get("message", |error: &mut Fault| error.message.clone());
+    engine.register_get("help", |error: &mut Fault| {
+        error.hint.clone().map_or(Dynamic::UNIT, Dynamic::from)
+    });
     let mut registry = Registry::new(engine, context.clone(), tensors::forms());
     for &(family, register) in FAMILIES {
         registry.family = family;
