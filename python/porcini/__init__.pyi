@@ -1398,7 +1398,7 @@ def logspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     ...
 
 def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
-    """Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way."""
+    """Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way; -inf of nothing."""
     ...
 
 def lstsq(a: Any, b: Any) -> Any:

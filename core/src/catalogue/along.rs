@@ -94,7 +94,7 @@ table! {
     std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| {
         apply(Op::Sqrt, &[&(&variance(c)?).into()])
     };
-    /// Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way.
+    /// Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way; -inf of nothing.
     ///
     /// >> logsumexp(TensorXfC([[1, 1000], [0, 1000]]), 1)
     /// [1000, 1000]

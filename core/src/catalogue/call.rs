@@ -100,6 +100,13 @@ impl<'a> Call<'_, 'a> {
         integer.ok_or_else(|| self.unexpected(i, "an integer that fits"))
     }
 
+    /// How often something is taken.
+    pub(super) fn times(&self, i: usize) -> Result<u64> {
+        let n: i64 = self.integer(i)?;
+        let got = || Error::forms(format!("{}: got {n}, expected a number from 0 up", self.op));
+        u64::try_from(n).map_err(|_| got())
+    }
+
     /// The type of which an array is made.
     pub(super) fn dtype(&self) -> DType {
         self.dtype.expect("internal error: a function of a type without one")

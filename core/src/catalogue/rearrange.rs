@@ -38,11 +38,7 @@ table! {
     /// >> repeat(Int32C([1, 2]), Int32C([3, 2]))
     /// [1, 1, 1, 2, 2]
     repeat(x: Each, n: Index) = |c| match c.args[1] {
-        Argument::Number(_) => {
-            let n: i64 = c.integer(1)?;
-            let got = || Error::forms(format!("repeat: got {n}, expected a number from 0 up"));
-            c.array(0)?.repeat(u64::try_from(n).map_err(|_| got())?)
-        }
+        Argument::Number(_) => c.array(0)?.repeat(c.times(1)?),
         _ => c.array(0)?.repeat_each(c.array(1)?),
     };
     /// n lanes: of an array of size 1 the same in all; of others the first n, or all and then zeros. Recorded, not run;

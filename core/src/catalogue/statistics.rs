@@ -495,7 +495,8 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
         return Err(c.unexpected(0, "a matrix"));
     };
     let product = distance.matmul(&distance.conjugate()?.matrix_transpose()?)?;
-    let cov = Value::from(product).try_div(Scalar::UInt(n).to_f64() - 1.0)?;
+    // Of nothing it is NaN, as of one.
+    let cov = Value::from(product).try_div(Scalar::UInt(n.saturating_sub(1)).to_f64())?;
     match cov {
         Value::Tensor(cov) if given.shape().rank() == 1 => {
             number_or_tensor(cov.squeeze(0)?.squeeze(0)?)

@@ -241,11 +241,17 @@ table! {
     /// [[1, 2, 1, 2],
     ///  [1, 2, 1, 2]]
     tile(t: Tensor, n: Integers("numbers"); axis: Integer) = |c| tile(c);
-    /// Each entry of a tensor n times along an axis (0 unless given).
+    /// Each entry of a tensor n times along an axis (0 unless given). With an array of integers each as often as its own
+    /// says, which is evaluated.
     ///
     /// >> repeat(TensorXfC([[1, 2]]), 2, 1)
     /// [[1, 1, 2, 2]]
-    repeat(t: Tensor, n: Count("a number"); axis: Integer) = |c| c.tensor(0)?.repeat(c.integer(1)?, c.axis(2, 0)?);
+    /// >> repeat(TensorXfC([[1, 2]]), [1, 3], 1)
+    /// [[1, 2, 2, 2]]
+    repeat(t: Tensor, n: Index; axis: Integer) = |c| match c.args[1] {
+        Argument::Number(_) => c.tensor(0)?.repeat(c.times(1)?, c.axis(2, 0)?),
+        _ => c.tensor(0)?.repeat_each(c.array(1)?, c.axis(2, 0)?),
+    };
     /// A tensor with entries of a number (0 unless given) around: a list of as many before and behind, for each axis two
     /// of them, or one pair for all.
     ///

@@ -204,6 +204,17 @@ impl Tensor {
         self.picked(axis, all, |lane| lane.apply(Op::IDiv, &[Scalar::UInt(n).into()]))
     }
 
+    /// Each entry along an axis as often as that of `counts`, integers, says. Adds them up, which evaluates.
+    ///
+    /// # Errors
+    /// As [`Array::repeat_each`]; `Argument` if there is no such axis.
+    pub fn repeat_each(&self, counts: &Array, axis: i64) -> Result<Self> {
+        let extent = self.extent("repeat", axis)?;
+        let own = Self::counting(counts.session(), lane_number_type(extent), extent)?;
+        let numbers = own.parts[0].repeat_each(counts)?;
+        self.take(&Self::new(&numbers, &[numbers.size()])?, axis)
+    }
+
     /// With so many entries of a number before and behind those of each axis.
     ///
     /// # Errors

@@ -16,12 +16,19 @@ struct Shifted {
 }
 
 impl Tensor {
-    /// The logarithm of the sum of the exponentials along axes, as [`Tensor::reduce`]; −∞ of nothing but −∞.
+    /// The logarithm of the sum of the exponentials along axes, as [`Tensor::reduce`]; −∞ of nothing, or of
+    /// nothing but −∞.
     ///
     /// # Errors
     /// As [`Tensor::reduce`]; `UnsupportedType` for masks.
     pub fn logsumexp(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let op = "logsumexp";
+        if self.shape().n_entries() == 0 {
+            // There is no largest entry; the sum is 0.
+            let own = self.real(op)?.dtype().quotient();
+            let sum = self.each(|x| x.cast(own))?.reduce(ReduceOp::Sum, axes, keeps)?;
+            return sum.each(Array::log);
+        }
         let shifted = self.shifted(op, axes)?;
         let (largest, own) = (&shifted.largest, shifted.own);
         let all = shifted.sum.each(|sum| sum.log()?.try_add(largest)?.cast(own))?;
