@@ -723,12 +723,24 @@ def csch(x: Any) -> Any:
     """Hyperbolic cosecant `1 / sinh(x)`. At most 3 ulp."""
     ...
 
+def cummax(t: Any, axis: Any = ...) -> Any:
+    """The largest entry up to each along an axis; NaN is ignored. Without an axis an array: of all entries in their order."""
+    ...
+
+def cummin(t: Any, axis: Any = ...) -> Any:
+    """The smallest entry up to each along an axis, as cummax."""
+    ...
+
 def cumprod(t: Any, axis: Any = ...) -> Any:
     """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not"""
     ...
 
 def cumsum(t: Any, axis: Any = ...) -> Any:
     """Another name of psum. Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum."""
+    ...
+
+def cumulative_trapezoid(y: Any, x: Any = ..., axis: Any = ...) -> Any:
+    """The integrals from the first entry along an axis to each of the others, as trapezoid: one entry less."""
     ...
 
 def custom(eval: Any, backward: Any = ..., forward: Any = ...) -> Any:
@@ -1521,6 +1533,10 @@ def nanmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> An
     """Arithmetic mean of the lanes that are not NaN, as hmean; NaN of nothing."""
     ...
 
+def nanmedian(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """The middle value of the entries that are not NaN along an axis, a list of axes, or of all; NaN where there are none."""
+    ...
+
 def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Smallest lane that is not NaN: another name of hmin."""
     ...
@@ -2241,6 +2257,10 @@ def unravel_index(index: Any, shape: Any) -> Any:
 
 def unstack(t: Any, axis: Any = ...) -> Any:
     """The list of the entries along an axis (0 unless given), each without it."""
+    ...
+
+def unwrap(x: Any, axis: Any = ...) -> Any:
+    """Angles along an axis (the last unless given) without jumps: whole turns are added or taken away, so that neighbours"""
     ...
 
 def value_and_grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -> Any:

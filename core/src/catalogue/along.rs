@@ -159,6 +159,13 @@ table! {
     median(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         number_or_tensor(c.tensor(0)?.median(c.axes(1)?.as_deref(), c.truth(2)?)?)
     };
+    /// The middle value of the entries that are not NaN along an axis, a list of axes, or of all; NaN where there are none.
+    ///
+    /// >> nanmedian(TensorXfC([[1, nan, 9], [3, 2, 5]]), 1)
+    /// [5, 3]
+    nanmedian(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        number_or_tensor(c.tensor(0)?.nanmedian(c.axes(1)?.as_deref(), c.truth(2)?)?)
+    };
     /// The value below which a part p of the entries along an axis, a list of axes, or of all lies; NaN where there is one.
     /// Of several parts, in a list, an array or a tensor, which is evaluated, their axes stand in front.
     ///
@@ -221,6 +228,19 @@ table! {
     cumprod(t: Tensor; axis: Integer) = |c| {
         if c.given(1).is_none() { c.value(0)?.prefix(Op::Mul) } else { c.tensor(0)?.cumprod(c.integer(1)?).map(Value::Tensor) }
     };
+    /// The largest entry up to each along an axis; NaN is ignored. Without an axis an array: of all entries in their order.
+    ///
+    /// >> cummax(TensorXfC([[1, 3, 2], [5, 4, 6]]), 1)
+    /// [[1, 3, 3],
+    ///  [5, 5, 6]]
+    /// >> cummax(FloatC([3, nan, 1, 4]))
+    /// [3, 3, 3, 4]
+    cummax(t: Tensor; axis: Integer) = |c| extremes(c, Tensor::cummax);
+    /// The smallest entry up to each along an axis, as cummax.
+    ///
+    /// >> cummin(FloatC([3, 5, 1, 4]))
+    /// [3, 3, 1, 1]
+    cummin(t: Tensor; axis: Integer) = |c| extremes(c, Tensor::cummin);
     /// Differences of neighbours along an axis (the last unless given): one entry less.
     ///
     /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
@@ -233,6 +253,14 @@ table! {
     };
 }
 
+/// The extremes up to each entry, without an axis of all as lanes.
+fn extremes(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<Value> {
+    match c.args.len() {
+        1 => of(&c.tensor(0)?.reshape(&[-1])?, 0)?.lanes(),
+        _ => of(&c.tensor(0)?, c.integer(1)?).map(Value::Tensor),
+    }
+}
+
 fn variance(c: &Call<'_, '_>) -> Result<Value> {
     let (axes, keeps, ddof) = (c.axes(1)?, c.truth(2)?, c.number(3, 0.0)?);
     number_or_tensor(c.tensor(0)?.variance(axes.as_deref(), keeps, ddof)?)
@@ -240,8 +268,7 @@ fn variance(c: &Call<'_, '_>) -> Result<Value> {
 
 /// Shares along an axis, of an array an array.
 fn shares(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<Value> {
-    let found = of(&c.tensor(0)?, c.axis(1, -1)?)?;
-    if matches!(c.args[0], Argument::Array(_)) { found.lanes() } else { Ok(Value::Tensor(found)) }
+    c.like_first(of(&c.tensor(0)?, c.axis(1, -1)?)?)
 }
 
 fn reduce(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {

@@ -7,6 +7,7 @@ use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::tensor::Tensor;
 use crate::value::{Argument, Form, Value};
 
 /// A call of a row.
@@ -164,6 +165,15 @@ impl<'a> Call<'_, 'a> {
         match operand {
             Operand::Array(array) => Ok(array.clone()),
             Operand::Number(number) => self.session.full(dtype.meet(number), number, 1),
+        }
+    }
+
+    /// A tensor as what the first argument is: an array of an array.
+    pub(super) fn like_first(&self, found: Tensor) -> Result<Value> {
+        if matches!(self.args[0], Argument::Array(_)) {
+            found.lanes()
+        } else {
+            Ok(Value::Tensor(found))
         }
     }
 

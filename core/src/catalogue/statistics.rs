@@ -1,5 +1,7 @@
 //! Entries that masks, numbers and keys choose, and statistics of tensors; of arrays too.
 
+use std::f64::consts::TAU;
+
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
@@ -77,8 +79,7 @@ table! {
             Argument::Number(number) => Tensor::from(&c.session.full(tensor.dtype().meet(*number), *number, 1)?),
             _ => c.tensor(1)?,
         };
-        let found = tensor.is_among(&values)?;
-        if matches!(c.args[0], Argument::Array(_)) { found.lanes() } else { Ok(Value::Tensor(found)) }
+        c.like_first(tensor.is_among(&values)?)
     };
     /// Whether two arrays or tensors have the same shape and equal entries; NaN equals nothing. Evaluates.
     ///
@@ -310,7 +311,24 @@ table! {
     /// [3]
     /// >> trapezoid(FloatC([0, 1, 4]), FloatC([0, 1, 3]))
     /// [5.5]
-    trapezoid(y: Tensor; x: Operand, axis: Integer) = |c| trapezoid(c);
+    trapezoid(y: Tensor; x: Operand, axis: Integer) = |c| {
+        let (areas, axis) = trapezoids(c)?;
+        number_or_tensor(areas.reduce(ReduceOp::Sum, Some(&[axis]), false)?)
+    };
+    /// The integrals from the first entry along an axis to each of the others, as trapezoid: one entry less.
+    ///
+    /// >> cumulative_trapezoid(FloatC([0, 1, 4]))
+    /// [0.5, 3]
+    cumulative_trapezoid(y: Tensor; x: Operand, axis: Integer) = |c| {
+        let (areas, axis) = trapezoids(c)?;
+        c.like_first(areas.cumsum(axis)?)
+    };
+    /// Angles along an axis (the last unless given) without jumps: whole turns are added or taken away, so that neighbours
+    /// are at most half a turn apart.
+    ///
+    /// >> unwrap(FloatC([3, -3, 3.2]))
+    /// [3, 3.28319, 3.2]
+    unwrap(x: Tensor; axis: Integer) = |c| unwrapped(c);
     /// The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that
     /// broadcasts, or one weight for each place along a single axis; 1 unless given.
     ///
@@ -542,13 +560,32 @@ fn beside(line: &Tensor, shape: &Shape, place: usize) -> Result<Tensor> {
     (0..behind).try_fold(line.clone(), |line, _| line.expand(-1))
 }
 
-fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
+/// The upper and the lower ones of neighbours along an axis.
+fn neighbours(of: &Tensor, axis: i64) -> Result<[Value; 2]> {
+    Ok([of.slice(axis, 1..)?, of.slice(axis, ..-1)?].map(Value::from))
+}
+
+fn unwrapped(c: &Call<'_, '_>) -> Result<Value> {
+    let (x, axis) = (c.tensor(0)?, c.axis(1, -1)?);
+    let x = x.real(c.op)?.each(|part| part.cast(part.dtype().quotient()))?;
+    let [upper, lower] = neighbours(&x, axis)?;
+    let steps = upper.try_sub(&lower)?.try_div(TAU)?;
+    let Value::Tensor(turns) = apply(Op::Round, &[&(&steps).into()])? else {
+        return Err(c.unexpected(0, "a tensor"));
+    };
+    // Whole numbers add up exactly.
+    let turned = Value::from(turns.cumsum(axis)?).try_mul(TAU)?;
+    let Value::Tensor(others) = upper.try_sub(&turned)? else {
+        return Err(c.unexpected(0, "a tensor"));
+    };
+    c.like_first(Tensor::concat(&[x.slice(axis, 0..1)?, others], axis)?)
+}
+
+/// The areas of the trapezoids between neighbours along an axis, and that axis.
+fn trapezoids(c: &Call<'_, '_>) -> Result<(Tensor, i64)> {
     let (y, axis) = (c.tensor(0)?, c.axis(2, -1)?);
     let y = y.each(|part| part.cast(part.dtype().quotient()))?;
     let place = y.shape().axis(c.op, axis)?;
-    let neighbours = |of: &Tensor, axis| {
-        Ok::<_, Error>([of.slice(axis, 1..)?, of.slice(axis, ..-1)?].map(Value::from))
-    };
     let [upper, lower] = neighbours(&y, axis)?;
     let twice = upper.try_add(&lower)?;
     let areas = match c.given(1) {
@@ -569,8 +606,10 @@ fn trapezoid(c: &Call<'_, '_>) -> Result<Value> {
             twice.try_mul(&upper.try_sub(&lower)?)?.try_mul(0.5)?
         }
     };
-    let Value::Tensor(areas) = areas else { return Err(c.unexpected(0, "a tensor")) };
-    number_or_tensor(areas.reduce(ReduceOp::Sum, Some(&[axis]), false)?)
+    match areas {
+        Value::Tensor(areas) => Ok((areas, axis)),
+        _ => Err(c.unexpected(0, "a tensor")),
+    }
 }
 
 /// One of [`MODES`]; what is left out is the default.

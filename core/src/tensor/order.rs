@@ -51,9 +51,31 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis; `Forms` for complex entries.
     pub fn cumprod(&self, axis: i64) -> Result<Self> {
-        self.in_rows("cumprod", axis, |x, extent| {
-            x.session().compose("block_prefix_product", &[extent], &[x], move |recorder, args| {
-                recorder.block_prefix(Op::Mul, args[0], extent)
+        self.prefix("cumprod", "block_prefix_product", Op::Mul, axis)
+    }
+
+    /// The largest entry up to each along an axis; NaN is ignored.
+    ///
+    /// # Errors
+    /// As [`Tensor::cumprod`].
+    pub fn cummax(&self, axis: i64) -> Result<Self> {
+        let own = self.dtype();
+        self.prefix("cummax", "block_prefix_max", Op::Max, axis)?.each(|x| x.cast(own))
+    }
+
+    /// The smallest entry up to each along an axis; NaN is ignored.
+    ///
+    /// # Errors
+    /// As [`Tensor::cumprod`].
+    pub fn cummin(&self, axis: i64) -> Result<Self> {
+        let own = self.dtype();
+        self.prefix("cummin", "block_prefix_min", Op::Min, axis)?.each(|x| x.cast(own))
+    }
+
+    fn prefix(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {
+        self.in_rows(op, axis, |x, extent| {
+            x.session().compose(recipe, &[extent], &[x], move |recorder, args| {
+                recorder.block_prefix(by, args[0], extent)
             })
         })
     }
@@ -109,16 +131,40 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sort`].
     pub fn median(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
-        self.among_sorted("median", axes, keeps, &|at, n| {
-            let upper = at(n / 2)?;
-            if !n.is_multiple_of(2) {
-                return Ok(upper);
-            }
-            // Halves first: the sum of large values would overflow.
-            let (lower, half) = (at(n / 2 - 1)?, Scalar::Float(0.5));
-            let upper = upper.try_mul(half)?;
-            lower.apply(Op::Fma, &[half.into(), (&upper).into()])
-        })
+        self.among_sorted("median", axes, keeps, &median)
+    }
+
+    /// As [`Tensor::median`], of the entries that are not NaN; NaN where there are none.
+    ///
+    /// # Errors
+    /// As [`Tensor::median`].
+    pub fn nanmedian(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+        let op = "nanmedian";
+        if !self.real(op)?.dtype().is_float() {
+            return self.among_sorted(op, axes, keeps, &median);
+        }
+        let along = |x: &Self, axis: usize| x.median_of_known(op, axis);
+        self.over(op, axes, keeps, &|all| along(all, 0), &along)
+    }
+
+    fn median_of_known(&self, op: &'static str, axis: usize) -> Result<Self> {
+        if self.shape().extents()[axis] == 0 {
+            return self.along_sorted(op, axis, &median);
+        }
+        // NaN comes last: where there is nothing else, the first one is it.
+        let sorted = self.sort(Order::Ascending, exactly(axis))?;
+        let known = self.each(|x| x.apply(Op::Eq, &[x.into()]))?;
+        let count = known.reduce(ReduceOp::Count, Some(&[exactly(axis)]), true)?;
+        let own = self.dtype();
+        let at = |place: &dyn Fn(&Array) -> Result<Array>| {
+            sorted.take_along(&count.each(place)?, exactly(axis))?.each(|x| x.cast(own.widened()))
+        };
+        let half = |count: &Array| count.apply(Op::IDiv, &[2.into()]);
+        let upper = at(&half)?;
+        let lower = at(&|count| half(&count.apply(Op::Max, &[1.into()])?.try_sub(1)?))?;
+        let [upper, lower] = [upper, lower].map(|x| x.entries());
+        let value = mean(&lower?[0], &upper?[0])?.cast(own)?;
+        Self::of([value], count.shape().clone())
     }
 
     /// The value below which a part of the entries along axes lies, or of all, as [`Array::quantile`].
@@ -218,6 +264,18 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
+}
+
+/// The middle one of entries in order, of two their mean.
+fn median(at: Sorted<'_>, n: u64) -> Result<Array> {
+    let upper = at(n / 2)?;
+    if n.is_multiple_of(2) { mean(&at(n / 2 - 1)?, &upper) } else { Ok(upper) }
+}
+
+/// The mean of two, halves first: the sum of large values would overflow.
+fn mean(lower: &Array, upper: &Array) -> Result<Array> {
+    let half = Scalar::Float(0.5);
+    lower.apply(Op::Fma, &[half.into(), (&upper.try_mul(half)?).into()])
 }
 
 /// Places of which the largest number is none: where all entries are NaN, of any bits, the first one is meant.
