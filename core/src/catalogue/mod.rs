@@ -28,6 +28,7 @@ mod filled;
 mod linear;
 mod makers;
 mod memory;
+mod neighbours;
 mod rearrange;
 mod statistics;
 mod tensors;

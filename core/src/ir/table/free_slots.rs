@@ -12,7 +12,7 @@ const BITS: usize = u64::BITS as usize;
 pub(super) struct FreeSlots {
     words: Vec<u64>,
     groups: Vec<u64>,
-    /// The first group that is not 0; behind the last one if there is none.
+    /// The first group that is not 0, if there is one.
     lowest: usize,
     len: usize,
 }
@@ -26,7 +26,10 @@ impl FreeSlots {
     /// The lowest one.
     #[inline]
     pub(super) fn first(&self) -> Option<VarId> {
-        let word = self.lowest * BITS + self.groups.get(self.lowest)?.trailing_zeros() as usize;
+        if self.len == 0 {
+            return None;
+        }
+        let word = self.lowest * BITS + self.groups[self.lowest].trailing_zeros() as usize;
         let slot = word * BITS + self.words[word].trailing_zeros() as usize;
         Some(VarId::new(exactly(slot)))
     }
@@ -34,13 +37,16 @@ impl FreeSlots {
     /// Takes the lowest one out.
     #[inline]
     pub(super) fn take_first(&mut self) {
-        let Some(group) = self.groups.get_mut(self.lowest) else { return };
+        if self.len == 0 {
+            return;
+        }
+        let group = &mut self.groups[self.lowest];
         let word = &mut self.words[self.lowest * BITS + group.trailing_zeros() as usize];
         *word &= *word - 1;
         self.len -= 1;
         if *word == 0 {
             *group &= *group - 1;
-            while self.groups.get(self.lowest) == Some(&0) {
+            while self.len > 0 && self.groups[self.lowest] == 0 {
                 self.lowest += 1;
             }
         }
@@ -54,9 +60,10 @@ impl FreeSlots {
             self.words.resize(word + 1, 0);
             self.groups.resize(word / BITS + 1, 0);
         }
+        let group = word / BITS;
         self.words[word] |= 1 << bit;
-        self.groups[word / BITS] |= 1 << (word % BITS);
-        self.lowest = self.lowest.min(word / BITS);
+        self.groups[group] |= 1 << (word % BITS);
+        self.lowest = if self.len == 0 { group } else { self.lowest.min(group) };
         self.len += 1;
     }
 
@@ -78,6 +85,12 @@ mod tests {
     fn the_lowest_is_taken_first_and_none_is_lost() {
         let mut free = FreeSlots::default();
         assert_eq!(free.first(), None);
+        // Words before the first one that is used are 0.
+        for far in [70_000, 900_000].map(VarId::new) {
+            free.put(far);
+            assert_eq!((free.first(), free.len()), (Some(far), 1));
+            free.take_first();
+        }
         let slots = [70_000, 3, 64, 4095, 4096, 0, 63, 300_000].map(VarId::new);
         slots.iter().for_each(|&id| free.put(id));
         let mut sorted = slots;
