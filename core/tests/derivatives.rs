@@ -238,7 +238,9 @@ fn what_goes_across_lanes_has_the_slopes_of_differences() -> Result<()> {
     }
     let zero = session.array(&[0.7, 0.0, 2.1, 0.4])?;
     let two = session.array(&[0.7, 0.0, 2.1, 0.0, 3.0])?;
-    for x in [&zero, &two] {
+    let lane = |i: u32| if i == 19 { 0.0 } else { 0.7 + 0.015 * f64::from(i) };
+    let many = session.array(&(0..40).map(lane).collect::<Vec<_>>())?;
+    for x in [&zero, &two, &many] {
         check_across("cumprod of zeros", &|x| named("cumprod")(x), x, 1)?;
         check_across("hprod of zeros", &|x| x.hprod(), x, 1)?;
     }

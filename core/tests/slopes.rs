@@ -159,3 +159,54 @@ fn no_digits_are_lost() -> Result<()> {
     }
     Ok(())
 }
+
+/// Products of lanes, some of them 0, beside loops over their other factors: by runs of lanes, and runs of runs.
+#[test]
+fn products_of_lanes_have_the_slopes_of_their_other_factors() -> Result<()> {
+    let session = Session::new()?;
+    let near =
+        |found: f64, expected: f64| (found - expected).abs() <= 1e-9 * (1.0 + expected.abs());
+    for n in [2_usize, 16, 17, 300, 20_000] {
+        for zeros in [vec![], vec![n / 3], vec![n / 3, 2 * n / 3]] {
+            let wave = |i: usize| (i as f64 * 0.37).sin();
+            let mut x: Vec<f64> = (0..n).map(|i| 1.0 + 0.01 * wave(i)).collect();
+            zeros.iter().for_each(|&zero| x[zero] = 0.0);
+            let w: Vec<f64> = (0..n).map(|i| wave(i + 3)).collect();
+            // Of the lanes before each, and of those behind it with their weights.
+            let mut before = vec![1.0; n];
+            (1..n).for_each(|i| before[i] = before[i - 1] * x[i - 1]);
+            let (mut others, mut back, mut on) = (before.clone(), w.clone(), w.clone());
+            let mut behind = 1.0;
+            for i in (0..n).rev() {
+                others[i] *= behind;
+                behind *= x[i];
+                back[i] += if i + 1 < n { x[i + 1] * back[i + 1] } else { 0.0 };
+            }
+            back.iter_mut().zip(&before).for_each(|(lane, before)| *lane *= before);
+            for i in 0..n {
+                on[i] = w[i] * before[i] + if i > 0 { x[i] * on[i - 1] } else { 0.0 };
+            }
+            let (x, w) = (session.array(&x[..])?.enable_grad()?, session.array(&w[..])?);
+            let y = x.cumprod()?;
+            let found = [
+                session.grad(&[(&y, Some(&w))], &[&x])?.swap_remove(0),
+                session.jvp(&[&y], &[(&x, Some(&w))])?.swap_remove(0),
+                session.grad(&[(&x.hprod()?, None)], &[&x])?.swap_remove(0),
+            ];
+            for (name, (found, expected)) in
+                ["back", "forward", "others"].iter().zip(found.iter().zip([back, on, others]))
+            {
+                let found = found.to_vec::<f64>()?;
+                let pairs = found.iter().zip(&expected);
+                let wrong =
+                    pairs.enumerate().find(|(_, (found, expected))| !near(**found, **expected));
+                assert_eq!(wrong, None, "{name} of {n} lanes, 0 at {zeros:?}");
+            }
+        }
+    }
+    // Where the product is 0, and a lane so small that nothing can be divided by it.
+    let x = session.array(&[1e-200, 1e-310, 1e-200, 3.0])?.enable_grad()?;
+    let slopes = session.grad(&[(&x.cumprod()?, None)], &[&x])?.swap_remove(0).to_vec::<f64>()?;
+    assert_eq!(slopes[..2], [1.0, 1e-200], "of products beyond the range");
+    Ok(())
+}

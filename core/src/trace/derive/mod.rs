@@ -14,6 +14,7 @@ mod gradients;
 mod loop_states;
 mod operation;
 mod product;
+mod product_of_lanes;
 mod reduction;
 mod region;
 mod reverse;

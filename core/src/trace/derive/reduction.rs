@@ -1,4 +1,4 @@
-//! Reductions, over all lanes and along an axis, and prefix products: the slope by each lane.
+//! Reductions, over all lanes and along an axis: the slope by each lane.
 
 use super::Recorder;
 use crate::dtype::DType;
@@ -39,69 +39,6 @@ impl Recorder<'_> {
         let share = self.same(Op::Div, &[v, n])?;
         let zero = self.constant(dtype, 0);
         self.select(chosen, share, zero)
-    }
-
-    /// For each lane the product of all others.
-    fn products_of_others(&mut self, x: VarId) -> Result<VarId> {
-        let before = self.products_before(x)?;
-        let turned = self.reverse(x)?;
-        let behind = self.products_before(turned)?;
-        let behind = self.reverse(behind)?;
-        self.same(Op::Mul, &[before, behind])
-    }
-
-    /// For each lane the product of those before it.
-    fn products_before(&mut self, x: VarId) -> Result<VarId> {
-        let one = self.one(self.dtype(x));
-        let products = self.prefix_product(x)?;
-        self.moved(products, one)
-    }
-
-    /// Each lane in the place of the next one, with a number in the first.
-    fn moved(&mut self, x: VarId, first: VarId) -> Result<VarId> {
-        let lane = self.lane_numbers(self.size(x));
-        let one = self.constant(self.dtype(lane), 1);
-        let before = self.same(Op::Sub, &[lane, one])?;
-        let is_behind = self.same(Op::Ge, &[lane, one])?;
-        let moved = self.pick(x, before, Some(is_behind))?;
-        self.select(is_behind, moved, first)
-    }
-
-    /// For each lane j the sum of `v[i]` times the product of all lanes of `x` up to i but j, over i from j on.
-    pub(super) fn pull_prefix_product(&mut self, x: VarId, v: VarId) -> Result<VarId> {
-        let before = self.products_before(x)?;
-        let (factors, parts) = (self.reverse(x)?, self.reverse(v)?);
-        let zero = self.constant(self.dtype(x), 0);
-        let factors = self.moved(factors, zero)?;
-        let sums = self.recurrence(factors, parts)?;
-        let sums = self.reverse(sums)?;
-        self.same(Op::Mul, &[before, sums])
-    }
-
-    /// For each lane i the sum of `t[j]` times the product of all lanes of `x` up to i but j, over j up to i.
-    pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
-        let before = self.products_before(x)?;
-        let parts = self.same(Op::Mul, &[before, t])?;
-        self.recurrence(x, parts)
-    }
-
-    /// `y[i] = factor[i] y[i − 1] + part[i]`, `y[−1]` being 0: by doubling, without division.
-    fn recurrence(&mut self, mut factor: VarId, mut part: VarId) -> Result<VarId> {
-        let size = self.size(factor);
-        let lane = self.lane_numbers(size);
-        let dtype = self.dtype(lane);
-        let mut distance = 1;
-        while distance < size {
-            let step = self.constant(dtype, distance);
-            let place = self.same(Op::Sub, &[lane, step])?;
-            let is_behind = self.same(Op::Ge, &[lane, step])?;
-            let there = self.pick(part, place, Some(is_behind))?;
-            part = self.same(Op::Fma, &[factor, there, part])?;
-            let there = self.pick(factor, place, Some(is_behind))?;
-            factor = self.same(Op::Mul, &[factor, there])?;
-            distance *= 2;
-        }
-        Ok(part)
     }
 
     /// Each lane of `v`, as many as of `x` or as of the result, times the derivative by that lane of `x`.

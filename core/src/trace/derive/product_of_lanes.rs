@@ -1,0 +1,173 @@
+//! Products of all lanes and of those up to each: the slope by a lane is made of the other ones.
+//!
+//! Nothing is divided out, so lanes that are 0, and products beyond the range of the type, are as exact as the product itself,
+//! and so are the derivatives of what is recorded here. Lanes are taken in *runs*: what the lanes of each give together goes
+//! the same way, as one lane of fewer, and comes back to its lanes, which is work in proportion to their number.
+
+use super::Recorder;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::ir::op::Op;
+use crate::ir::primitive::lane_number_type;
+use crate::ir::var::VarId;
+
+/// Lanes in runs.
+#[derive(Clone, Copy)]
+struct Runs {
+    /// All lanes.
+    size: u64,
+    /// Lanes of a run, which is a power of 2.
+    extent: u64,
+}
+
+impl Runs {
+    /// Short runs are the least work, long ones the fewest launches.
+    const fn of(size: u64) -> Self {
+        Self { size, extent: if size > 1 << 14 { 4 } else { 16 } }
+    }
+
+    const fn n(self) -> u64 {
+        self.size.div_ceil(self.extent)
+    }
+}
+
+impl Recorder<'_> {
+    /// For each lane the product of all others.
+    pub(super) fn products_of_others(&mut self, x: VarId) -> Result<VarId> {
+        let (runs, one) = (Runs::of(self.size(x)), self.one(self.dtype(x)));
+        if runs.size <= 1 {
+            return self.widen(one, runs.size);
+        }
+        if self.dtype(x).is_half() {
+            return self.in_single(x, |recorder, x| recorder.products_of_others(x));
+        }
+        let lane = self.lane_numbers(runs.size);
+        let mut product = one;
+        if runs.n() > 1 {
+            let first = self.first_of_runs(runs)?;
+            let mut totals = self.pick(x, first, None)?;
+            for k in 1..runs.extent {
+                let factor = self.factor_at(x, Op::Add, first, k)?;
+                totals = self.same(Op::Mul, &[totals, factor])?;
+            }
+            let others = self.products_of_others(totals)?;
+            let run = self.run_of(lane, runs)?;
+            product = self.pick(others, run, None)?;
+        }
+        for k in 1..runs.extent {
+            let factor = self.factor_at(x, Op::Xor, lane, k)?;
+            product = self.same(Op::Mul, &[product, factor])?;
+        }
+        Ok(product)
+    }
+
+    /// The lanes of `x` at places so far from others, 1 where there is none.
+    fn factor_at(&mut self, x: VarId, op: Op, place: VarId, distance: u64) -> Result<VarId> {
+        let [at, is_there] = self.place_at(op, place, distance, self.size(x))?;
+        let factor = self.pick(x, at, Some(is_there))?;
+        let one = self.one(self.dtype(x));
+        self.select(is_there, factor, one)
+    }
+
+    /// Places so far from others, and whether they are below a size: what is read elsewhere is written there by derivatives.
+    fn place_at(&mut self, op: Op, place: VarId, distance: u64, size: u64) -> Result<[VarId; 2]> {
+        let dtype = self.dtype(place);
+        let (distance, last) = (self.constant(dtype, distance), self.literal(dtype, size - 1, 1));
+        let at = self.same(op, &[place, distance])?;
+        Ok([at, self.same(Op::Le, &[at, last])?])
+    }
+
+    /// The first lane of each run.
+    fn first_of_runs(&mut self, runs: Runs) -> Result<VarId> {
+        let dtype = lane_number_type(runs.size);
+        let (run, extent) = (self.lane_index(dtype, runs.n()), self.constant(dtype, runs.extent));
+        self.same(Op::Mul, &[run, extent])
+    }
+
+    /// The run of each lane.
+    fn run_of(&mut self, lane: VarId, runs: Runs) -> Result<VarId> {
+        let bits = self.constant(self.dtype(lane), u64::from(runs.extent.trailing_zeros()));
+        self.same(Op::Shr, &[lane, bits])
+    }
+
+    /// For each lane the product of those before it.
+    fn products_before(&mut self, x: VarId) -> Result<VarId> {
+        let products = self.prefix_product(x)?;
+        let lane = self.lane_numbers(self.size(x));
+        let (before, is_behind) = self.lane_before(products, lane)?;
+        let one = self.one(self.dtype(x));
+        self.select(is_behind, before, one)
+    }
+
+    /// The lane of `x` before each place, 0 before the first, and whether there is one.
+    fn lane_before(&mut self, x: VarId, place: VarId) -> Result<(VarId, VarId)> {
+        let one = self.constant(self.dtype(place), 1);
+        let before = self.same(Op::Sub, &[place, one])?;
+        let is_behind = self.same(Op::Ge, &[place, one])?;
+        Ok((self.pick(x, before, Some(is_behind))?, is_behind))
+    }
+
+    /// For each lane j the sum of `v[i]` times the product of all lanes of `x` up to i but j, over i from j on.
+    pub(super) fn pull_prefix_product(&mut self, x: VarId, v: VarId) -> Result<VarId> {
+        let before = self.products_before(x)?;
+        // From behind, where the factor of a lane is the one that was behind it.
+        let lane = self.lane_numbers(self.size(x));
+        let [size, one] = [self.size(x), 1].map(|n| self.literal(self.dtype(lane), n, 1));
+        let place = self.same(Op::Sub, &[size, lane])?;
+        let is_there = self.same(Op::Ge, &[lane, one])?;
+        let (factors, parts) = (self.pick(x, place, Some(is_there))?, self.reverse(v)?);
+        let sums = self.recurrence(factors, parts)?;
+        let sums = self.reverse(sums)?;
+        self.same(Op::Mul, &[before, sums])
+    }
+
+    /// For each lane i the sum of `t[j]` times the product of all lanes of `x` up to i but j, over j up to i.
+    pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
+        let before = self.products_before(x)?;
+        let parts = self.same(Op::Mul, &[before, t])?;
+        self.recurrence(x, parts)
+    }
+
+    /// `y[i] = factor[i] y[i − 1] + part[i]`, `y[−1]` being 0.
+    fn recurrence(&mut self, factor: VarId, part: VarId) -> Result<VarId> {
+        let runs = Runs::of(self.size(part));
+        if runs.size <= 1 {
+            return Ok(part);
+        }
+        if self.dtype(part).is_half() {
+            let factor = self.cast(factor, DType::F32)?;
+            return self.in_single(part, |recorder, part| recorder.recurrence(factor, part));
+        }
+        let lane = self.lane_numbers(runs.size);
+        let dtype = self.dtype(lane);
+        let mut y = self.constant(self.dtype(part), 0);
+        if runs.n() > 1 {
+            let first = self.first_of_runs(runs)?;
+            let mut product = self.pick(factor, first, None)?;
+            let mut sum = self.pick(part, first, None)?;
+            for k in 1..runs.extent {
+                let [at, is_there] = self.place_at(Op::Add, first, k, runs.size)?;
+                let factor = self.pick(factor, at, Some(is_there))?;
+                let part = self.pick(part, at, Some(is_there))?;
+                product = self.same(Op::Mul, &[product, factor])?;
+                sum = self.same(Op::Fma, &[sum, factor, part])?;
+            }
+            let ends = self.recurrence(product, sum)?;
+            let run = self.run_of(lane, runs)?;
+            (y, _) = self.lane_before(ends, run)?;
+        }
+        // Factors are not multiplied with each other: products of some may be beyond the range of the type.
+        let last = self.constant(dtype, runs.extent - 1);
+        let place = self.same(Op::And, &[lane, last])?;
+        for k in (1..runs.extent).rev() {
+            let k = self.constant(dtype, k);
+            let at = self.same(Op::Sub, &[lane, k])?;
+            let is_there = self.same(Op::Ge, &[place, k])?;
+            let factor = self.pick(factor, at, Some(is_there))?;
+            let part = self.pick(part, at, Some(is_there))?;
+            let next = self.same(Op::Fma, &[y, factor, part])?;
+            y = self.select(is_there, next, y)?;
+        }
+        self.same(Op::Fma, &[y, factor, part])
+    }
+}
