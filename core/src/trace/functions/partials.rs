@@ -137,10 +137,9 @@ pub(super) fn softsign(x: Expr<'_>) -> Expr<'_> {
     squared(one / (size + one))
 }
 
-/// The derivative of `x sigmoid(x)`.
+/// The derivative of `x sigmoid(x)`, of terms whose slopes have all digits in the tails.
 pub(super) fn silu<'r>(x: Expr<'r>, y: Expr<'r>) -> Expr<'r> {
-    let s = x.call("sigmoid", &[]);
-    s + y * (s.constant(1) - s)
+    x.call("sigmoid", &[]) + y * (-x).call("sigmoid", &[])
 }
 
 /// The derivative of `x tanh(log(1 + exp(x)))`.
