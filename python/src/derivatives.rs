@@ -12,7 +12,7 @@ use crate::errors::{OrRaise, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
-use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
+use crate::tree::{Numbers, Tree, losses_of, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -143,7 +143,7 @@ fn _gradients_of<'py>(
     let arguments = Arguments::new(op, args, chosen.as_deref())?;
     let value = called(arguments.session, f, arguments.args(py)?, kwargs)?;
     let first = if has_aux { value.get_item(0)? } else { value.clone() };
-    let outputs = outputs_of(op, &first)?;
+    let outputs = losses_of(op, &first)?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let (session, marks) = (arguments.session, arguments.marks());
     let found = asking(py, |asked| session.grad_asking(&pairs, &marks, asked))?;
@@ -299,7 +299,7 @@ fn _gradients_by<'py>(y: &Object<'py>, inputs: &Object<'py>) -> PyResult<Object<
     let session = home::session(py)?;
     let mut arrays = Vec::new();
     let tree = Tree::of(session, inputs, Numbers::Kept, &mut arrays)?;
-    let outputs = outputs_of("grad", y)?;
+    let outputs = losses_of("grad", y)?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let lent: Vec<&Array> = arrays.iter().collect();
     let found = asking(py, |asked| session.grad_asking(&pairs, &lent, asked))?;

@@ -214,9 +214,22 @@ pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()
 
 /// The arrays of floats in what a function gave.
 pub(crate) fn outputs_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
+    arrays_of(op, value, &Value::arrays)
+}
+
+/// Those of what a gradient is asked of, which is real.
+pub(crate) fn losses_of(op: &'static str, value: &Object<'_>) -> PyResult<Vec<Array>> {
+    arrays_of(op, value, &|value| value.arrays_of_loss(op))
+}
+
+fn arrays_of(
+    op: &str,
+    value: &Object<'_>,
+    inside: &dyn Fn(&Value) -> CoreResult<Vec<Array>>,
+) -> PyResult<Vec<Array>> {
     let mut found = Vec::new();
     values(value, &mut found)?;
-    let arrays = found.iter().map(Value::arrays).collect::<CoreResult<Vec<_>>>().or_raise()?;
+    let arrays = found.iter().map(inside).collect::<CoreResult<Vec<_>>>().or_raise()?;
     if arrays.is_empty() {
         return Err(wrong_type(format!(
             "{op}: the function gave {}, expected an array",

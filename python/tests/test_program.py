@@ -132,6 +132,8 @@ class TestDerivatives:
         v = pc.grad(lambda v: pc.dot(v, v))(pc.Vector3f(1, 2, 3))
         assert type(v) is pc.Vector3f and v.tolist() == [[2, 4, 6]]
         assert pc.grad(lambda z: pc.abs(z) ** 2)(pc.Complex2f(1, 2)).tolist() == [2 + 4j]
+        with pytest.raises(ValueError, match="of a real number"):
+            pc.grad(lambda z: z * z)(pc.Complex2f(1, 2))
 
     def test_matrices(self):
         assert pc.jacobian(lambda x: x * pc.sum(x))(pc.Float([1, 2])).tolist() == [[4, 1], [2, 5]]

@@ -108,6 +108,31 @@ impl Value {
         })
     }
 
+    /// The arrays of what a gradient is asked of, which is a real loss: what the parts of a complex one
+    /// count, nobody said.
+    ///
+    /// # Errors
+    /// `Argument` for complex numbers; as [`Value::arrays`].
+    pub fn arrays_of_loss(&self, op: &'static str) -> Result<Vec<Array>> {
+        if self.is_complex() {
+            let what = "a gradient is that of a real number, and this one is complex: \
+                        differentiate real(z), imag(z) or abs(z)";
+            return Err(Error::Argument { op, what: what.into() });
+        }
+        self.arrays()
+    }
+
+    /// Whether it is made of complex numbers.
+    fn is_complex(&self) -> bool {
+        match self {
+            Self::Array(_) => false,
+            Self::Nested(form, parts) => {
+                *form == Form::Complex || parts.iter().any(Self::is_complex)
+            }
+            Self::Tensor(tensor) => tensor.is_complex(),
+        }
+    }
+
     /// The arrays inside, in the order of [`Value::each_array`].
     ///
     /// # Errors

@@ -186,7 +186,7 @@ fn gradients(registry: &mut Registry<'_>) {
             .map(|x| x.to_value().arrays())
             .collect::<std::result::Result<Vec<_>, _>>();
         let arrays: Vec<Array> = arrays.or_fault()?.into_iter().flatten().collect();
-        let outputs = y.to_value().arrays().or_fault()?;
+        let outputs = y.to_value().arrays_of_loss("grad").or_fault()?;
         let outputs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
         let found = asking(context, call, |asked| {
             context.session.grad_asking(&outputs, &arrays.iter().collect::<Vec<_>>(), asked)
@@ -415,7 +415,7 @@ fn gradient_of(
     let marks: Vec<&Array> = trees.iter().flat_map(Tree::marks).collect();
     let values: Vec<Dynamic> = trees.iter().map(Tree::value).collect();
     let (y, beside) = with_beside(op, called(context, call, f, values)?)?;
-    let outputs = y.to_value().arrays().or_fault()?;
+    let outputs = y.to_value().arrays_of_loss(op).or_fault()?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let gradients =
         asking(context, call, |asked| context.session.grad_asking(&pairs, &marks, asked))?;
