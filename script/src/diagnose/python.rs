@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 178] = [
+const WORDS: [(&str, &str); 182] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -27,6 +27,10 @@ const WORDS: [(&str, &str); 178] = [
     ("torch", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jax", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
     ("jnp", "the functions without a prefix: sin(x), FloatC([1, 2, 3])"),
+    ("stop_gradient", "detach(x)"),
+    ("jacrev", "jacobian(f)"),
+    ("jacfwd", "jacobian(f)"),
+    ("hvp", "jvp(grad(f), x, t), the second derivatives in one direction"),
     ("vmap", "the function as it is: operations work on every lane"),
     ("block_until_ready", "sync()"),
     ("at", "x[i] = value: arrays can be changed"),
