@@ -10,6 +10,7 @@ use std::rc::Rc;
 use porcini_core::random::{PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM};
 use rhai::{Dynamic, Engine, EvalContext};
 
+use crate::bind::deletion::Deletions;
 use crate::bind::doc::FunctionDoc;
 use crate::context::Context;
 use crate::language::tokens::{self, Variables};
@@ -69,7 +70,12 @@ pub(crate) struct Constants {
 
 impl Constants {
     /// Makes the constants known to an engine.
-    pub(crate) fn install(engine: &mut Engine, context: &Context, nesting: Rc<Nesting>) -> Self {
+    pub(crate) fn install(
+        engine: &mut Engine,
+        context: &Context,
+        nesting: Rc<Nesting>,
+        deletions: Deletions,
+    ) -> Self {
         let constants = Self {
             of_the_language: of_the_language(&context.host),
             declared: Rc::default(),
@@ -82,6 +88,7 @@ impl Constants {
         #[expect(deprecated, reason = "rhai marks the hook volatile; the version is pinned")]
         engine.on_var(move |name, index, context| {
             nesting.look(name, &context)?;
+            deletions.look(name, &context)?;
             // Rhai knows the place of what the text itself declares.
             Ok(if index > 0 { None } else { known.find(name, &context) })
         });

@@ -4,9 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rhai::{Dynamic, Engine, EvalAltResult, LexError, Position};
+use rhai::{Dynamic, Engine, EvalAltResult, EvalContext, LexError, Position};
 
 use crate::context::Context;
+use crate::fault::Result;
 use crate::language::tokens::typed;
 use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted};
@@ -35,6 +36,21 @@ impl Deletions {
     /// Where a variable was deleted.
     pub(crate) fn place(&self, variable: &str) -> Option<String> {
         self.places.borrow().get(variable).cloned()
+    }
+
+    /// Refuses to read a variable that was deleted. Assignments to such are read by themselves
+    /// ([`crate::language::reassigned`]).
+    #[inline]
+    pub(crate) fn look(
+        &self,
+        name: &str,
+        context: &EvalContext<'_, '_, '_, '_, '_, '_>,
+    ) -> Result<()> {
+        if !self.is_new.get() || !self.places.borrow().contains_key(name) {
+            return Ok(());
+        }
+        let deleted = context.scope().get(name).and_then(Dynamic::read_lock::<Deleted>);
+        deleted.map_or(Ok(()), |deleted| Err(deleted.fault()))
     }
 
     /// Whether anything was deleted since somebody asked last.
@@ -87,11 +103,11 @@ pub(crate) fn register(engine: &mut Engine, deletions: &Deletions) {
 }
 
 fn delete(
-    context: &mut rhai::EvalContext<'_, '_, '_, '_, '_, '_>,
+    context: &mut EvalContext<'_, '_, '_, '_, '_, '_>,
     name: &str,
-    position: rhai::Position,
+    position: Position,
     deletions: &Deletions,
-) -> Result<(), Box<EvalAltResult>> {
+) -> Result<()> {
     let line = deletions.context.line(position);
     let scope = context.scope_mut();
     let missing = || EvalAltResult::ErrorVariableNotFound(typed(name).into(), position);

@@ -64,7 +64,7 @@ impl Interpreter {
         let deletions = Deletions::new(context.clone());
         deletion::register(&mut engine, &deletions);
         context.outputs.register(&mut engine);
-        let constants = Constants::install(&mut engine, &context, nesting);
+        let constants = Constants::install(&mut engine, &context, nesting, deletions.clone());
         let known = tokens::variables(&engine).unwrap_or_default();
         let interpreter = Self {
             engine,

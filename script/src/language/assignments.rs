@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use rhai::{AST, Expr, FlowControl, Stmt};
 
+use crate::language::reassigned::REASSIGN;
 use crate::language::unpack::SET;
 
 /// Names that the text assigns to and does not declare with `let` (or as a loop variable) before.
@@ -56,9 +57,9 @@ impl Finder {
             Stmt::Expr(expression) => {
                 match &**expression {
                     Expr::Stmt(block) => self.block(block.statements()),
-                    // `[a, b] = ..`
+                    // `[a, b] = ..`, and `a = ..` where `a` is deleted somewhere.
                     Expr::Custom(custom, _)
-                        if custom.tokens.first().is_some_and(|key| key == SET) =>
+                        if custom.tokens.first().is_some_and(|key| key == SET || key == REASSIGN) =>
                     {
                         for name in &custom.inputs[..custom.inputs.len().saturating_sub(1)] {
                             if let Expr::Variable(variable, ..) = name {

@@ -132,6 +132,12 @@ impl<'a> Scopes<'a> {
         self.n_closures > 0
     }
 
+    /// Whether a variable that is assigned to here is none that a closure captures.
+    pub(crate) fn is_own(&self, name: &str) -> bool {
+        let body = self.frames.iter().rposition(|frame| frame.kind != Kind::Block).unwrap_or(0);
+        !self.are_in_closure() || self.frames[body..].iter().any(|frame| frame.names.contains(name))
+    }
+
     /// All names so far that something declares, wherever it is.
     pub(crate) fn into_all(self) -> HashSet<&'a str> {
         self.all

@@ -15,7 +15,7 @@ use rhai::{
 };
 
 use crate::fault::fault;
-use crate::language::{slices, unpack};
+use crate::language::{reassigned, slices, unpack};
 use crate::value::names::Sight;
 use crate::value::text_kernel::CALL as KERNEL;
 use crate::value::{ArrayRef, type_name};
@@ -33,7 +33,8 @@ const MARKS: [char; 6] =
 /// Whether nothing in a text can be taken for what stands for calls.
 pub(crate) fn can_stand_in(text: &str) -> bool {
     // One letter after another, which is many times as fast as all of them at once.
-    !MARKS.iter().chain(&unpack::MARKS).any(|mark| text.contains(*mark))
+    let all = MARKS.iter().chain(&unpack::MARKS).chain(&reassigned::MARKS);
+    !{ all }.any(|mark| text.contains(*mark))
 }
 
 /// What the name in front of a bracket may mean.

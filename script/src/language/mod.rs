@@ -9,6 +9,7 @@ pub(crate) mod interpolation;
 pub(crate) mod lexer;
 pub(crate) mod parts;
 pub(crate) mod powers;
+pub(crate) mod reassigned;
 pub(crate) mod semicolons;
 mod slices;
 pub(crate) mod tokens;

@@ -13,6 +13,7 @@ use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 use crate::language::called::Scopes;
 use crate::language::calls::{self, Meaning};
 use crate::language::lexer::{LETTER, Lexeme};
+use crate::language::reassigned;
 use crate::language::slices;
 use crate::language::tokens::{self, Owner, Told};
 use crate::language::unpack;
@@ -123,6 +124,7 @@ impl Mended {
         let mut before: Option<&Lexeme> = None;
         let mut is_behind_sign = false;
         let slices = if scopes.is_some() { slices::brackets(lexemes) } else { HashSet::new() };
+        let deleted = reassigned::deleted(text, lexemes);
         let mut code = lexemes.iter().filter(|lexeme| !lexeme.is_comment()).peekable();
         while let Some(lexeme) = code.next() {
             if matches!(lexeme.token, Token::IntegerConstant(_) | Token::FloatConstant(_)) {
@@ -178,13 +180,19 @@ impl Mended {
                 }
             });
             (before, end) = (Some(lexeme), lexeme.end);
-            let bracket = next.filter(|next| next.start - end <= LONGEST_TOKEN);
+            let sign = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
             let call = scopes.as_mut().and_then(|scopes| scopes.follow(lexeme, starts, next));
             let call = call.or(is_slice.then_some(Meaning::Variable));
-            if let (Some(meaning), Some(bracket)) = (call, bracket) {
+            let is_deleted = begins && next == Some(&Token::Equals) && {
+                let name = &text[lexeme.start..lexeme.end];
+                deleted.contains(name) && scopes.as_ref().is_some_and(|scopes| scopes.is_own(name))
+            };
+            if let (Some(meaning), Some(bracket)) = (call, sign) {
                 let first = code.clone().nth(1);
                 copied = mended.mark_call(text, copied, lexeme, meaning, bracket, first);
+            } else if let Some(equals) = sign.filter(|_| is_deleted) {
+                copied = mended.mark_assignment(text, copied, lexeme, equals);
             } else if matches!(lexeme.token, Token::Identifier(_)) {
                 copied = mended.take_name(text, copied, lexeme, own);
             }
@@ -238,6 +246,26 @@ impl Mended {
         self.told.has_marks = true;
         self.told.calls.push((name.token.clone(), bracket.token.clone()));
         bracket.end
+    }
+
+    /// Marks an assignment to a name that the text deletes; the byte up to which the text is copied.
+    fn mark_assignment(
+        &mut self,
+        text: &str,
+        copied: usize,
+        name: &Lexeme,
+        equals: &Lexeme,
+    ) -> usize {
+        let [first, second] = reassigned::MARKS;
+        self.text.push_str(&text[copied..name.start]);
+        self.text.push(first);
+        let n = text[name.start..name.end].chars().count();
+        self.text.extend(iter::repeat_n(' ', n - 1));
+        self.text.push_str(&text[name.end..equals.start]);
+        self.text.push(second);
+        self.told.has_marks = true;
+        self.told.assigned.push(name.token.clone());
+        equals.end
     }
 
     /// Takes a long text out of what the parser reads.

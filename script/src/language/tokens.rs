@@ -9,6 +9,7 @@
 //! * `g(x)` calls a closure in a variable; see [`crate::language::calls`].
 //! * `list[1..3]` is a part of a list; see [`crate::language::slices`].
 //! * `let [a, b] = f()` unpacks a list; see [`crate::language::unpack`].
+//! * `x = 1` is a syntax of ours where `x` is deleted somewhere; see [`crate::language::reassigned`].
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -23,7 +24,7 @@ use crate::language::calls::{Called, InSight, Mark, Passing, mark};
 use crate::language::interpolation::Pieces;
 use crate::language::powers::Powers;
 use crate::language::semicolons::is_stand_in;
-use crate::language::{slices, unpack};
+use crate::language::{reassigned, slices, unpack};
 
 /// Words that Rhai reserves and scripts use as names. Rhai's own meaning of `eval`, `type_of` and `exit`
 /// is replaced too. Each is registered under its [`registered`] name.
@@ -120,6 +121,7 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
     reading.0.borrow().before.pieces.register(engine);
     reading.0.borrow().called.register(engine);
     unpack::register(engine);
+    reassigned::register(engine);
     slices::register(engine);
     engine.on_parse_token(move |token, _, lexer| {
         let text = &mut *reading.0.borrow_mut();
@@ -139,6 +141,11 @@ pub(crate) fn install(engine: &mut Engine, types: Vec<String>) {
             if let Some((key, token)) = unpack::mark(unexpected) {
                 text.before.map(token, &types, false);
                 return Token::Identifier(Box::new(key.into()));
+            }
+            match reassigned::mark(unexpected) {
+                Some(0) => return Token::Identifier(Box::new(reassigned::REASSIGN.into())),
+                Some(_) => return text.assigned(&types),
+                None => {}
             }
         }
         let token = text.whole(token);
@@ -171,6 +178,8 @@ struct Text {
     /// Names and brackets of calls to come that may mean variables, the last bracket, and what the parser is told.
     calls: vec::IntoIter<(Token, Token)>,
     opened: Option<Token>,
+    /// Names in front of a `=` that is read as a syntax of ours.
+    assigned: vec::IntoIter<Token>,
     /// Whether what our lexer put in place of something stands in the text.
     has_marks: bool,
     /// Names with letters that Rhai does not know.
@@ -192,6 +201,14 @@ impl Text {
         }
         self.n_texts += 1;
         self.texts.remove(&(self.n_texts - 1)).unwrap_or(token)
+    }
+
+    /// The token in place of a `=`: the name in front of it.
+    fn assigned(&mut self, types: &[String]) -> Token {
+        let name = self.assigned.next().unwrap_or(Token::Underscore);
+        let name = self.before.map(name, types, false);
+        self.before.map(Token::Equals, types, false);
+        name
     }
 
     /// The token in place of a part of a call; for what follows, its name and its bracket were read.
@@ -223,6 +240,8 @@ pub(crate) struct Told {
     pub(crate) texts: HashMap<usize, Token>,
     /// The names of calls that may mean variables, and of slices, with their brackets.
     pub(crate) calls: Vec<(Token, Token)>,
+    /// The names of assignments that are a syntax of ours.
+    pub(crate) assigned: Vec<Token>,
     pub(crate) has_marks: bool,
     /// The names for which others of letters that Rhai knows stand, and those that look so.
     pub(crate) names: Vec<Token>,
@@ -260,6 +279,7 @@ pub(crate) fn start(engine: &Engine, told: Told) {
             names: told.names.into_iter(),
             calls: told.calls.into_iter(),
             opened: None,
+            assigned: told.assigned.into_iter(),
             called: text.called.clone(),
             variables: text.variables.clone(),
             unpacked: text.unpacked.clone(),

@@ -161,7 +161,7 @@ fn items(value: &Dynamic, n: usize) -> Result<Vec<Dynamic>, Box<EvalAltResult>> 
 }
 
 /// Gives a variable another value, also one that closures share.
-fn assign(
+pub(crate) fn assign(
     context: &mut EvalContext<'_, '_, '_, '_, '_, '_>,
     name: &str,
     value: Dynamic,
