@@ -288,6 +288,13 @@ fn imports_stay_in_the_folder() {
         assert_eq!((code, out.as_str()), (1, ""));
         assert!(err.contains("outside the script's folder"), "{err}");
     }
+    // What goes wrong while it is read is told at its file.
+    let broken = place.join("inside/broken.rhai");
+    for (text, at) in [("x = 1\nx.nosuch\n", ":2:"), ("fn f( {\n", ":1:")] {
+        std::fs::write(&broken, text).unwrap();
+        let (_, _, err) = run_import("broken");
+        assert!(err.contains(&format!("{}{at}", broken.display())), "{err}");
+    }
     let (code, _, err) = run_import("missing");
     assert_eq!(code, 1);
     assert!(err.contains("missing.rhai is not in") && err.contains("PORCINI_PATH"), "{err}");

@@ -312,7 +312,7 @@ impl Interpreter {
     fn statics(&self, owner: &str) -> Vec<Candidate> {
         if let Some(path) = self.imports.get(owner) {
             let modules = self.modules.borrow();
-            return modules.get(path).map(|text| functions_of(text)).unwrap_or_default();
+            return modules.get(path).map(|(_, text)| functions_of(text)).unwrap_or_default();
         }
         if !type_names().iter().any(|name| name == owner) {
             return Vec::new();

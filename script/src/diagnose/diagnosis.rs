@@ -66,8 +66,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
     pub(crate) cell_of: &'a dyn Fn(&str) -> Option<Cell>,
-    /// The text of an imported module, by its path or name.
-    pub(crate) module_text: &'a dyn Fn(&str) -> Option<String>,
+    /// Path and text of an imported module, by its path or name.
+    pub(crate) module: &'a dyn Fn(&str) -> Option<Cell>,
     /// Variables in scope.
     pub(crate) variables: Vec<String>,
     /// Functions, and what they take.
@@ -100,8 +100,8 @@ impl Error {
                 EvalAltResult::ErrorInModule(module, inner, position) => {
                     let place = format!("{}:{}", cell.0, line_of(*position));
                     calls.push((format!("module `{module}`"), place));
-                    let text = (around.module_text)(module);
-                    cell = (module.as_str().into(), text.unwrap_or_default().into());
+                    let unknown = || (module.as_str().into(), "".into());
+                    cell = (around.module)(module).unwrap_or_else(unknown);
                     innermost = inner;
                     continue;
                 }
@@ -118,8 +118,8 @@ impl Error {
             } else if !function.is_empty() && !is_passed_on {
                 let place = format!("{}:{}", cell.0, line_of(*position));
                 calls.push((display_function(function), place));
-                if let Some(text) = (around.module_text)(source) {
-                    cell = (source.as_str().into(), text.into());
+                if let Some(module) = (around.module)(source) {
+                    cell = module;
                 } else if let Some(written) = (around.cell_of)(function) {
                     cell = written;
                 }
@@ -153,7 +153,7 @@ pub(crate) fn without_text(error: &EvalAltResult, functions: &[(String, String)]
         text: "",
         source: "",
         cell_of: &|_| None,
-        module_text: &|_| None,
+        module: &|_| None,
         variables: Vec::new(),
         functions: functions.to_vec(),
         size_of: &|_| None,
@@ -267,7 +267,7 @@ impl Diagnosis<'_> {
             self.around.functions.iter().filter(|(known, _)| known == name).collect();
         if let Some((type_name, function)) = name.rsplit_once("::") {
             let path = imported::path(self.around.text, type_name);
-            if let Some(text) = (self.around.module_text)(path) {
+            if let Some((_, text)) = (self.around.module)(path) {
                 let (message, hints) = imported::missing([type_name, function], &arguments, &text);
                 self.hints.extend(hints);
                 return message;

@@ -446,7 +446,7 @@ impl Interpreter {
 
     pub(crate) fn diagnose(&self, error: &EvalAltResult, cell: &Cell, name: &str) -> Error {
         let cell_of = |function: &str| self.cells.get(function).cloned();
-        let module_text = |module: &str| self.modules.borrow().get(module).cloned();
+        let module = |name: &str| self.modules.borrow().get(name).cloned();
         let size_of = |variable: &str| {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
             value.lanes()
@@ -465,7 +465,7 @@ impl Interpreter {
             text: cell.text(),
             source: name,
             cell_of: &cell_of,
-            module_text: &module_text,
+            module: &module,
             variables: self.variables(),
             functions: Vec::clone(&self.context.functions.borrow()),
             size_of: &size_of,

@@ -59,7 +59,10 @@ impl Finder {
                     Expr::Stmt(block) => self.block(block.statements()),
                     // `[a, b] = ..`, and `a = ..` where `a` is deleted somewhere.
                     Expr::Custom(custom, _)
-                        if custom.tokens.first().is_some_and(|key| key == SET || key == REASSIGN) =>
+                        if custom
+                            .tokens
+                            .first()
+                            .is_some_and(|key| key == SET || key == REASSIGN) =>
                     {
                         for name in &custom.inputs[..custom.inputs.len().saturating_sub(1)] {
                             if let Expr::Variable(variable, ..) = name {

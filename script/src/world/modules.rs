@@ -13,6 +13,7 @@ use rhai::{
 };
 
 use crate::fault::parse_fault;
+use crate::language::assignments::assigned_names;
 use crate::language::cell::Cell as Text;
 use crate::language::tokens::typed;
 use crate::world::host::Host;
@@ -20,8 +21,8 @@ use crate::world::host::Host;
 /// Modules that every script finds, written in the language itself.
 const LIBRARY: [(&str, &str); 1] = [("optim", include_str!("../../modules/optim.rhai"))];
 
-/// The texts of modules, by the path that errors in their functions name and by the name that imports them.
-pub(crate) type Texts = Rc<RefCell<HashMap<String, String>>>;
+/// Path and text of modules, by the path that errors in their functions name and by the name that imports them.
+pub(crate) type Texts = Rc<RefCell<HashMap<String, (Rc<str>, Rc<str>)>>>;
 
 /// Reads modules through the host, each file once while its text stays the same.
 pub(crate) struct Resolver {
@@ -142,7 +143,8 @@ impl rhai::ModuleResolver for Resolver {
             return Err(EvalAltResult::ErrorRuntime(message.into(), position).into());
         }
         let shown = path.to_string_lossy().into_owned();
-        let named = [name.to_string(), shown.clone()].map(|name| (name, text.clone()));
+        let module: (Rc<str>, Rc<str>) = (shown.as_str().into(), text.as_str().into());
+        let named = [name.to_string(), shown.clone()].map(|name| (name, module.clone()));
         self.texts.borrow_mut().extend(named);
         let number = self.n_read.get();
         self.n_read.set(number + 1);
@@ -152,7 +154,12 @@ impl rhai::ModuleResolver for Resolver {
         })?;
         ast.set_source(shown);
         self.loading.borrow_mut().push(path.clone());
-        let module = Module::eval_ast_as_new(Scope::new(), &ast, engine);
+        let mut scope = Scope::new();
+        // A bare assignment declares its variable, as in scripts.
+        for name in assigned_names(&ast) {
+            scope.push_dynamic(name, Dynamic::UNIT);
+        }
+        let module = Module::eval_ast_as_new(scope, &ast, engine);
         self.loading.borrow_mut().pop();
         let mut module = module.map_err(|error| {
             Box::new(EvalAltResult::ErrorInModule(name.into(), error, position))
