@@ -1,6 +1,8 @@
 //! Keys that know about cells of several lines: Enter goes on or runs, and indents; Backspace takes the
 //! indentation back; Home stops behind the gutter.
 
+use std::io::{self, Write as _};
+
 use porcini_script::Completeness;
 use rustyline::{
     CharSearch, Cmd, ConditionalEventHandler, Event, EventContext, EventHandler, KeyCode, KeyEvent,
@@ -9,6 +11,7 @@ use rustyline::{
 use send_wrapper::SendWrapper;
 
 use super::gutter::{BLANK, LEVEL, Prompted, plain};
+use super::suspend::Suspend;
 use super::{CellCache, Closing, Line, Shared};
 
 /// Binds the keys.
@@ -26,6 +29,9 @@ pub(super) fn bind(
     bind(KeyEvent(KeyCode::Home, Modifiers::NONE), home);
     bind(KeyEvent::ctrl('A'), home);
     bind(KeyEvent(KeyCode::Tab, Modifiers::NONE), tab);
+    bind(KeyEvent::ctrl('C'), cancel);
+    let suspend = EventHandler::Conditional(Box::new(Suspend::new()));
+    editor.bind_sequence(KeyEvent::ctrl('Z'), suspend);
     // The handlers must be `Send`, though only the editor's thread calls them.
     let prompt = || SendWrapper::new(prompted.clone());
     // A new line wherever the cursor is.
@@ -157,6 +163,16 @@ fn home(context: &EventContext<'_>) -> Option<Cmd> {
     let is_continued = context.line().get(..context.pos())?.contains(BLANK);
     let moves = is_continued && !line_before(context).is_empty();
     moves.then_some(Cmd::Move(Movement::ViCharSearch(1, CharSearch::BackwardAfter(BLANK))))
+}
+
+/// Takes the hint off the screen, which would stay there as if it had been typed; the editor does the rest.
+fn cancel(context: &EventContext<'_>) -> Option<Cmd> {
+    if context.has_hint() {
+        let mut output = io::stdout();
+        // A terminal that takes nothing shows no hint.
+        drop(output.write_all(b"\x1b[J").and_then(|()| output.flush()));
+    }
+    None
 }
 
 /// Indents where a line begins; elsewhere completes.

@@ -7,6 +7,7 @@ mod gutter;
 mod highlight;
 mod history;
 mod keys;
+mod suspend;
 mod transcript;
 
 use std::borrow::Cow;

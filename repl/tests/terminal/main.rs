@@ -84,6 +84,12 @@ fn history_is_kept_and_searched() {
     // A hint from the history, taken by the right arrow.
     shell.type_in("first =\x1b[C + 1; first\r");
     shell.wait_for("\n112");
+    // A line that is given up keeps none.
+    shell.wait_for_prompt();
+    shell.type_in("\"sec");
+    shell.wait_for("\"second\"");
+    shell.type_in("\x03");
+    shell.wait_until("a new line", |screen| screen.trim_end().ends_with("\"sec\n>>>"));
 }
 
 /// A block of the history looks as it did when it was typed, and its file holds what was meant.
@@ -120,6 +126,33 @@ fn a_paste_of_two_hundred_lines() {
         shell.wait_for("\n1301\n>>> a = 7 * 11\n... a\n... a * 13 + 1\n1002\n>>>");
         assert_eq!(shell.leave(), 0);
     }
+}
+
+/// Ctrl-Z gives the terminal to the shell that started this one, and `fg` takes it back.
+#[test]
+fn stopping_and_going_on() {
+    let home = folder("stopped");
+    // A shell of the system that has job control.
+    let command = Command::new("sh").args(["-i"]);
+    let shell = Terminal::run(command, &home, 80, &[("PS1", "outer$ "), ("ENV", "")]);
+    shell.wait_for("outer$ ");
+    shell.type_in(concat!(env!("CARGO_BIN_EXE_porcini"), "\r"));
+    shell.wait_for(">>> ");
+    for turn in 0..2 {
+        shell.wait_for_prompt();
+        shell.type_in("kept = 661\x1a");
+        shell.wait_until("the shell", |screen| screen.trim_end().ends_with("outer$"));
+        shell.type_in(&format!("echo $((4700 + {turn}))\r"));
+        shell.wait_for(&format!("\n470{turn}\n"));
+        shell.type_in("fg\r");
+        shell.wait_until("the line", |screen| screen.ends_with(">>> kept = 661"));
+        // The terminal is the editor's again: a key of its own edits, and none is shown twice.
+        shell.type_in(&format!("\x01\x0b{turn} + 6660\r"));
+        shell.wait_for(&format!("\n666{turn}\n"));
+    }
+    shell.wait_for_prompt();
+    shell.type_in("\x04");
+    shell.wait_until("the shell", |screen| screen.trim_end().ends_with("outer$"));
 }
 
 #[test]
