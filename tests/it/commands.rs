@@ -293,6 +293,16 @@ fn hosts_need_no_system() {
         assert_eq!(prompt.interpreter.is_complete(&given_up), Completeness::Complete);
         let cell = Cell::typed("%%sh\necho '\n ");
         assert_eq!(prompt.interpreter.is_complete(&cell), Completeness::Complete);
+        // So is one of `%%time`, whose lines are script.
+        for open in ["%%time", "%%time\na = 1", "%%time\nif true {\n"] {
+            let state = prompt.interpreter.is_complete(&Cell::typed(open));
+            assert!(matches!(state, Completeness::Incomplete { .. }), "{open}");
+        }
+        for whole in ["%%time a = 1", "%%time\na = 1\n", "%time a = 1"] {
+            let state = prompt.interpreter.is_complete(&Cell::typed(whole));
+            assert_eq!(state, Completeness::Complete, "{whole}");
+        }
+        assert!(prompt.type_in("%help timeit").contains("%timeit CODE"));
     });
 }
 

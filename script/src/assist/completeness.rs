@@ -2,7 +2,7 @@
 
 use rhai::{ParseError, ParseErrorType};
 
-use crate::assist::commands::is_open_text;
+use crate::assist::commands::{is_open_text, takes_lines};
 use crate::interpreter::Interpreter;
 use crate::language::cell::{Cell, Piece};
 
@@ -44,6 +44,10 @@ impl Interpreter {
             return Completeness::Incomplete { indent: INDENT * end.depth };
         }
         match self.first_mistake(cell) {
+            // As many lines as there are, up to a blank one.
+            None if takes_lines(cell.code(last)) && !ends_blank(cell.text()) => {
+                Completeness::Incomplete { indent: 0 }
+            }
             None => Completeness::Complete,
             Some((piece, error)) if ends_early(&error, cell, piece) => {
                 Completeness::Incomplete { indent: 0 }
@@ -57,6 +61,11 @@ impl Interpreter {
         let mistake = |piece| Some((piece, cell.program(&self.engine, piece).err()?));
         cell.pieces().iter().find_map(mistake)
     }
+}
+
+/// Whether the last line is blank.
+fn ends_blank(text: &str) -> bool {
+    text.rsplit_once('\n').is_some_and(|(_, last)| last.trim().is_empty())
 }
 
 /// Whether the parser wanted more text than there is.

@@ -32,6 +32,12 @@ pub struct Command {
     run: fn(&mut Interpreter, &Argument<'_>) -> Result<Outcome, Box<Error>>,
 }
 
+impl Command {
+    fn help(&self) -> String {
+        format!("%{} {}\n\n{}", self.name, self.parameters, self.doc)
+    }
+}
+
 /// What the argument of a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
@@ -285,10 +291,7 @@ impl Interpreter {
         }
         if let Some(command) = name.strip_prefix('%') {
             let known = COMMANDS.iter().find(|known| known.name == command);
-            return known.map_or_else(
-                || commands(self.context.host.window()),
-                |c| format!("%{} {}\n\n{}", c.name, c.parameters, c.doc),
-            );
+            return known.map_or_else(|| commands(self.context.host.window()), Command::help);
         }
         let source = self.source(name).filter(|_| with_source && !self.scope.contains(name));
         match (self.inspect_name(name), source) {
@@ -297,7 +300,10 @@ impl Interpreter {
                 format!("{}\n\n{name} is built in: it has no script source", found.text)
             }
             (Some(found), None) => found.text,
-            (None, _) => self.help(name),
+            (None, _) => match COMMANDS.iter().find(|known| known.name == name) {
+                Some(known) => known.help(),
+                None => self.help(name),
+            },
         }
     }
 }
@@ -364,6 +370,12 @@ pub(crate) fn is_open_text(code: &str) -> bool {
     code.trim_start().starts_with("%%")
         && command(code)
             .is_some_and(|(command, _)| matches!(command.takes, Takes::System | Takes::Text))
+}
+
+/// Whether a piece is a command of all lines that follow, `%%time`, with none on its own line.
+pub(crate) fn takes_lines(code: &str) -> bool {
+    let line = code.trim_start().lines().next().unwrap_or_default();
+    line.starts_with("%%") && command(line).is_some_and(|(_, code)| code.is_empty())
 }
 
 /// The name of `?name`, `??name`, `name?`, `?`.
