@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::reader::{read_dictionary, read_footer_length, read_record_batch};
 use arrow_ipc::{Message, MessageHeader, RecordBatch, root_as_footer, root_as_message};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use bytes::Bytes;
 use porcini_core::Session;
 
@@ -23,6 +23,8 @@ const FEATHER: &[u8] = b"FEA1";
 const TAIL: usize = 10;
 /// What messages begin with, but for old ones.
 const BEGINNING: &[u8] = &[0xff; 4];
+/// Bytes that none unpacks to: LZ4 gives at most 255 for one, Zstandard 128 KiB for four.
+const MOST_PACKED: u64 = 1 << 16;
 
 /// The columns of a file or stream.
 pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<Table> {
@@ -46,6 +48,7 @@ pub(crate) fn read(session: &Session, bytes: Bytes, choice: &Choice) -> Result<T
     let chosen = chosen(&schema.fields, choice)?;
     let add = |all: u64, batch: &Batch| all.checked_add(batch.n_rows);
     let n_rows = batches.iter().try_fold(0, add).unwrap_or(u64::MAX);
+    check_rows(&schema, &batches)?;
     check_columns(session, &schema.fields, &chosen, n_rows)?;
     read_groups(session, &schema.fields, &chosen, n_rows, choice, |chosen, rows| {
         read_chosen(&file, &schema, &batches, chosen, rows)
@@ -62,6 +65,8 @@ struct Block {
 struct Batch {
     block: Block,
     n_rows: u64,
+    /// Bytes that it unpacks to.
+    bytes: u64,
     dictionaries: Arc<HashMap<i64, ArrayRef>>,
 }
 
@@ -155,7 +160,8 @@ fn batches(
             MessageHeader::DictionaryBatch => {
                 let missing = || Trouble::Damaged("a dictionary has no values".into());
                 let dictionary = message.header_as_dictionary_batch().ok_or_else(missing)?;
-                unpacked += check_batch(session, &dictionary.data().ok_or_else(missing)?, &body)?;
+                let data = dictionary.data().ok_or_else(missing)?;
+                unpacked += check_batch(session, &data, &body)?.unpacked;
                 session.check_host_memory(unpacked)?;
                 let known = Arc::make_mut(&mut dictionaries);
                 read_dictionary(&body, dictionary, schema, known, &message.version())?;
@@ -163,9 +169,10 @@ fn batches(
             MessageHeader::RecordBatch => {
                 let batch = message.header_as_record_batch();
                 let batch = batch.ok_or_else(|| Trouble::Damaged("a batch is empty".into()))?;
-                check_batch(session, &batch, &body)?;
+                let bytes = check_batch(session, &batch, &body)?.bytes;
                 let n_rows = u64::try_from(batch.length()).map_err(|error| damaged(&error))?;
-                batches.push(Batch { block, n_rows, dictionaries: dictionaries.clone() });
+                let dictionaries = dictionaries.clone();
+                batches.push(Batch { block, n_rows, bytes, dictionaries });
             }
             other => {
                 let what = format!("a message is {other:?}, expected a batch of rows");
@@ -176,25 +183,53 @@ fn batches(
     Ok(batches)
 }
 
-/// Looks at the blocks of a batch: they lie in its body, and there is room for what they unpack to, which is returned.
-fn check_batch(session: &Session, batch: &RecordBatch<'_>, body: &Buffer) -> Result<u64> {
-    let mut unpacked = 0_u64;
+/// Refuses a number of rows that no bytes are there for.
+fn check_rows(schema: &SchemaRef, batches: &[Batch]) -> Result<()> {
+    // A column of these takes at least a bit a row.
+    let mut types = schema.fields.iter().map(|field| field.data_type());
+    if !types.any(|of| of.is_primitive() || *of == DataType::Boolean) {
+        return Ok(());
+    }
+    match batches.iter().find(|batch| batch.n_rows > batch.bytes.saturating_mul(8)) {
+        Some(Batch { n_rows, bytes, .. }) => {
+            let what = format!("a batch says that it has {n_rows} rows, and holds {bytes} bytes");
+            Err(Trouble::Damaged(what))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Bytes of a batch.
+struct Held {
+    bytes: u64,
+    /// Those of it for which memory is needed.
+    unpacked: u64,
+}
+
+/// Looks at the blocks of a batch: they lie in its body, and there is room for what they unpack to.
+fn check_batch(session: &Session, batch: &RecordBatch<'_>, body: &Buffer) -> Result<Held> {
+    let mut held = Held { bytes: 0, unpacked: 0 };
     for block in batch.buffers().into_iter().flatten() {
         let start = usize::try_from(block.offset()).map_err(|error| damaged(&error))?;
         let bytes = range(start, block.length(), body.len())?;
-        let length = bytes.len() as u64;
+        let packed = bytes.len() as u64;
         let length = match body[bytes].first_chunk::<8>() {
             Some(length) if batch.compression().is_some() => match i64::from_le_bytes(*length) {
                 // What would not become shorter is there as it is.
                 -1 => 0,
                 length => u64::try_from(length).map_err(|error| damaged(&error))?,
             },
-            _ => length,
+            _ => packed,
         };
-        unpacked = unpacked.saturating_add(length);
+        if length / MOST_PACKED > packed {
+            let what = format!("{packed} bytes say that they unpack to {length}");
+            return Err(Trouble::Damaged(what));
+        }
+        held.bytes = held.bytes.saturating_add(length.max(packed));
+        held.unpacked = held.unpacked.saturating_add(length);
     }
-    session.check_host_memory(unpacked)?;
-    Ok(unpacked)
+    session.check_host_memory(held.unpacked)?;
+    Ok(held)
 }
 
 /// Reads some columns, batch by batch.
