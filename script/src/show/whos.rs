@@ -35,8 +35,7 @@ pub(crate) fn recorded(whos: &Whos, names: Option<&[Option<&Named>]>) -> Table {
             row.label.as_deref().unwrap_or_default().into(),
         ];
         let name = named.map_or_else(String::new, |named| {
-            // The newest is found first.
-            let names = [std::slice::from_ref(&named.name), &named.views[..]].concat();
+            let names = [std::slice::from_ref(&named.name), &named.others[..]].concat();
             names.into_iter().rev().collect::<Vec<_>>().join(", ")
         });
         let parts = has_parts.then(|| row.spread());

@@ -13,8 +13,8 @@ use crate::value::{ArrayRef, scalar};
 
 /// Items of a list that have names.
 const MOST_ITEMS: usize = 100;
-/// Views of an array that are named beside it.
-const MOST_VIEWS: usize = 3;
+/// Other names of an array that stand beside its own.
+const MOST_OTHERS: usize = 8;
 
 /// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
 #[derive(Default)]
@@ -52,8 +52,8 @@ impl Sight {
 /// An array that somebody holds.
 pub(crate) struct Named {
     pub(crate) name: String,
-    /// What else it is called, by older tensors that are views of it.
-    pub(crate) views: Vec<String>,
+    /// What else it is called: by other variables, vectors, and tensors that are views of it.
+    pub(crate) others: Vec<String>,
     /// The extents of the tensor that it is.
     pub(crate) shape: Option<String>,
 }
@@ -107,16 +107,17 @@ impl Names {
             let Some((_, names)) = names else { return };
             match names.entry(serial) {
                 Entry::Vacant(free) => {
-                    free.insert(Named { name: path.into(), views: vec![], shape: shape.clone() });
+                    free.insert(Named { name: path.into(), others: vec![], shape: shape.clone() });
                 }
-                Entry::Occupied(mut known) if shape.is_some() => {
+                Entry::Occupied(mut known) => {
                     let known = known.get_mut();
-                    if known.views.len() < MOST_VIEWS {
-                        known.views.push(path.into());
-                        known.shape.clone_from(&shape);
+                    let is_new =
+                        known.name != path && !known.others.iter().any(|other| other == path);
+                    if is_new && known.others.len() < MOST_OTHERS {
+                        known.others.push(path.into());
+                        known.shape = shape.clone().or(known.shape.take());
                     }
                 }
-                Entry::Occupied(_) => {}
             }
         });
     }
