@@ -197,7 +197,7 @@ impl<T: Lane> Block<T> {
                     let rows = first..self.rows.end.min(first + width);
                     left.pack(panel, width, self.matrix, rows, terms.clone());
                 }
-                self.add(target, packed, terms, from == start);
+                self.add(target, packed, terms, from == start, goes_on);
             }
             if start > 0 {
                 for (sum, &more) in to.iter_mut().zip(&sums) {
@@ -207,14 +207,25 @@ impl<T: Lane> Block<T> {
         }
     }
 
-    /// Adds the products of some terms, or begins with them.
-    fn add(&self, to: &mut [T], left: &[T], terms: Range<usize>, begins: bool) {
+    /// Adds the products of some terms, or begins with them; ends early if it shall not go on, which it asks before each
+    /// panel: a million products, a millisecond where processors have no vectors for the type.
+    fn add(
+        &self,
+        to: &mut [T],
+        left: &[T],
+        terms: Range<usize>,
+        begins: bool,
+        goes_on: &dyn Fn() -> bool,
+    ) {
         let (height, width, stride) =
             (self.kernel.rows, self.kernel.columns, self.matrices.columns);
         let matrix = if self.matrices.is_shared { 0 } else { self.matrix };
         let mut edge = vec![T::default(); height * width];
         let n_tiles = self.rows.len().div_ceil(height);
         for number in 0..self.panels.n {
+            if !goes_on() {
+                return;
+            }
             let columns = number * width..stride.min((number + 1) * width);
             let right = self.panels.terms(matrix, number, terms.clone());
             // While a panel is used the next one comes near, a share of it with each tile.
