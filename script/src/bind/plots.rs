@@ -69,7 +69,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "image",
         "(a, width, height, options)",
         "Lanes as a picture, row by row from the top, or a tensor [rows, columns]: of an array greys from its smallest to its largest number, or the \
-         colours of #{cmap: \"viridis\"}, see heatmap; of a vector of three red, green and blue, floats from 0 to 1 \
+         colours of #{cmap: \"viridis\"}, see heatmap, where infinities are as the ends; of a vector of three red, green and blue, floats from 0 to 1 \
          and integers from 0 to 255. They are the last axis of a tensor [rows, columns, 3], or 4, the last the opacity, in \
          front of white. Width and height are for arrays. \
          Evaluates.\n\n>> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",

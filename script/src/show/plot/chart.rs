@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::axis::Axis;
 
 /// Numbers beyond this have no place on an axis.
-const LARGEST: f64 = 1e300;
+const LARGEST: f64 = 1e308;
 
 /// Part of a row that a span covers.
 pub(super) const SPAN: f64 = 0.7;
@@ -160,8 +160,10 @@ impl Chart {
         let is_log = self.x.is_log || self.y.is_log;
         let why = match (has_ends, is_log) {
             (false, _) => "there are no points",
-            (true, false) => "no point is finite",
-            (true, true) => "no point is finite and above 0, where an axis is logarithmic",
+            (true, false) => "no point is finite and of at most 1e308",
+            (true, true) => {
+                "no point is finite, of at most 1e308, and above 0, where an axis is logarithmic"
+            }
         };
         self.ends().next().is_none().then_some(why)
     }
@@ -246,6 +248,27 @@ fn range(numbers: impl Iterator<Item = f64>, is_log: bool) -> Range<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_largest_numbers_have_a_place() {
+        let of = |y: f64| Chart {
+            layers: vec![Layer {
+                label: String::new(),
+                marks: Marks::Points(vec![(0.0, -y), (1.0, y)]),
+            }],
+            ..Chart::default()
+        };
+        let chart = of(1e308);
+        let (_, y) = chart.axes(6, 6);
+        assert_eq!(chart.nothing(), None);
+        let parts = [-1e308, 0.0, 1e308].map(|x| y.part(x).unwrap());
+        assert!(
+            0.0 <= parts[0] && parts[0] < 0.1 && 0.9 < parts[2] && parts[2] <= 1.0,
+            "{parts:?}"
+        );
+        assert!((parts[1] - 0.5).abs() < 1e-9, "{parts:?}");
+        assert!(of(1.5e308).nothing().is_some());
+    }
 
     #[test]
     fn ranges_have_a_width() {

@@ -111,13 +111,13 @@ impl Map {
     }
 }
 
-/// Where a number stands in a range, 0 to 1; NaN where it has no place.
+/// Where a number stands in a range, 0 to 1; infinities stand at its ends, and NaN has no place.
 pub(crate) fn part(x: f64, range: &std::ops::Range<f64>) -> f64 {
     let (low, high) = (range.start / 2.0, range.end / 2.0);
-    if !x.is_finite() {
-        return f64::NAN;
+    if x.is_infinite() {
+        return if x > 0.0 { 1.0 } else { 0.0 };
     }
-    if high > low { (x / 2.0 - low) / (high - low) } else { 1.0 }
+    if high > low || x.is_nan() { (x / 2.0 - low) / (high - low) } else { 1.0 }
 }
 
 #[cfg(test)]
@@ -129,7 +129,11 @@ mod tests {
         assert_eq!(Map::Viridis.colour(0.0), [0x44, 0x01, 0x54]);
         assert_eq!(Map::Viridis.colour(1.0), [0xfd, 0xe7, 0x25]);
         assert_eq!(Map::Grey.colour(0.5), [128; 3]);
-        assert_eq!(Map::Grey.colour(f64::NAN), NONE);
+        assert_eq!(Map::Grey.colour(part(f64::NAN, &(0.0..2.0))), NONE);
+        for range in [0.0..2.0, 1.0..1.0, f64::INFINITY..f64::NEG_INFINITY] {
+            let ends = [f64::NEG_INFINITY, f64::INFINITY].map(|x| part(x, &range));
+            assert_eq!(ends, [0.0, 1.0], "{range:?}");
+        }
         assert_eq!("plasma".parse(), Ok(Map::Plasma));
         assert!("jet".parse::<Map>().unwrap_err().contains("viridis, plasma"));
     }
