@@ -122,9 +122,10 @@ fn files() -> Vec<Finding> {
         known("init", settings::init_file()),
         known("history", settings::history_file()),
     ];
-    let wrong = settings::config_file().and_then(|file| settings::Settings::read(&file).1);
+    let wrong = settings::config_file().map(|file| settings::Settings::read(&file).1);
+    let wrong = wrong.filter(|wrong| !wrong.is_empty());
     if let (Some(wrong), Some(settings)) = (wrong, findings.first_mut()) {
-        settings.advice = Some(wrong);
+        settings.advice = Some(wrong.join("; "));
     }
     findings
 }

@@ -23,9 +23,7 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     }
     let (settings, wrong) =
         settings::config_file().map_or_else(Default::default, |file| Settings::read(&file));
-    if let Some(wrong) = wrong {
-        print::warn(&wrong);
-    }
+    wrong.iter().for_each(|wrong| print::warn(wrong));
     match settings.colour.unwrap_or_default() {
         Colour::Auto => {}
         Colour::Always => print::set_colours(true),

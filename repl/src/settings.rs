@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use porcini_script::folders;
 use serde::Deserialize;
+use toml::Table;
+use toml::de::Error as Wrong;
 
 /// What `config.toml` may say; what is left out stays as it is without the file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -60,17 +62,30 @@ pub(crate) enum Colour {
 }
 
 impl Settings {
-    /// The settings of a file; those of an absent one, and what is wrong with the file.
-    pub(crate) fn read(file: &Path) -> (Self, Option<String>) {
+    /// The settings of a file, none of an absent one, and what is wrong with it: what is right of it holds.
+    pub(crate) fn read(file: &Path) -> (Self, Vec<String>) {
         let read = text(file).map_err(|error| error.to_string());
-        let read = read.and_then(|text| toml::from_str(&text).map_err(|error| error.to_string()));
-        read.map_or_else(
-            |what| {
-                let ignored = format!("{} is ignored: {}", file.display(), what.trim_end());
-                (Self::default(), Some(ignored))
-            },
-            |settings| (settings, None),
-        )
+        let read = read.and_then(|text| text.parse().map_err(|error: Wrong| error.to_string()));
+        let settings = read.map(Self::of_table).unwrap_or_else(|what| {
+            (Self::default(), vec![format!("is ignored: {}", what.trim_end())])
+        });
+        let (settings, wrong) = settings;
+        (settings, wrong.into_iter().map(|what| format!("{} {what}", file.display())).collect())
+    }
+
+    fn of_table(table: Table) -> (Self, Vec<String>) {
+        let mut wrong = Vec::new();
+        let mut right = table.clone();
+        for (key, value) in table {
+            let alone = Table::from_iter([(key.clone(), value)]);
+            if let Err(error) = alone.try_into::<Self>() {
+                let what = error.to_string().trim_end().replace('\n', " ");
+                wrong.push(format!("holds but for {key}: {what}"));
+                right.remove(&key);
+            }
+        }
+        // Each was read by itself.
+        (right.try_into().unwrap_or_default(), wrong)
     }
 }
 
@@ -110,19 +125,25 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("porcini-settings-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("config.toml");
-        assert_eq!(Settings::read(&file), (Settings::default(), None));
+        assert_eq!(Settings::read(&file), (Settings::default(), vec![]));
         std::fs::write(&file, "edit_mode = \"vi\"\nthreads = 3\ncolour = \"never\"\n").unwrap();
         let (settings, wrong) = Settings::read(&file);
         assert_eq!((settings.edit_mode, settings.threads), (Some(EditMode::Vi), Some(3)));
-        assert_eq!((settings.colour, wrong), (Some(Colour::Never), None));
-        std::fs::write(&file, "treads = 3\n").unwrap();
+        assert_eq!((settings.colour, wrong), (Some(Colour::Never), vec![]));
+        // What is wrong takes nothing else with it.
+        std::fs::write(&file, "treads = 3\nhints = 1\nlog_level = 2\n").unwrap();
         let (settings, wrong) = Settings::read(&file);
-        assert_eq!(settings, Settings::default());
-        let wrong = wrong.unwrap();
+        assert_eq!(settings, Settings { log_level: Some(2), ..Settings::default() });
+        let wrong = wrong.join("\n");
         assert!(wrong.contains("treads") && wrong.contains("threads"), "{wrong}");
+        assert!(wrong.contains("config.toml holds but for hints: "), "{wrong}");
+        std::fs::write(&file, "threads = 3\nhints = = 1\n").unwrap();
+        let (settings, wrong) = Settings::read(&file);
+        assert_eq!((settings, wrong.len()), (Settings::default(), 1));
+        assert!(wrong[0].contains("config.toml is ignored: "), "{wrong:?}");
         let (settings, wrong) = Settings::read(&folder);
         assert_eq!(settings, Settings::default());
-        assert!(wrong.is_some_and(|wrong| wrong.ends_with("is ignored: not a plain file")));
+        assert!(wrong[0].ends_with("is ignored: not a plain file"), "{wrong:?}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 }
