@@ -220,9 +220,9 @@ fn commands_run() {
         assert!(prompt.type_in("%set").contains("fold              off"));
         prompt.type_in("fn f(x) { x }\nlet n = 3");
         assert_eq!(prompt.type_in("%who"), "a  f(x)  n");
-        let shown = prompt.type_in("n = FloatC::arange(3); m = n; o = Vector2fC(m, 1); whos()");
-        assert!(shown.contains("m, n, o.0 "), "{shown}");
-        prompt.type_in("del m, n, o");
+        let shown = prompt.type_in("p = FloatC::arange(3); q = p; r = Vector2fC(q, 1); whos()");
+        assert!(shown.contains("p, q") && shown.contains("r.0"), "{shown}");
+        prompt.type_in("del p, q, r");
         let shown = prompt.type_in("%whos");
         assert!(
             shown.contains("a     FloatC      1000  0 B     literal") || shown.contains("FloatC"),
