@@ -2,7 +2,7 @@
 
 use porcini_script::{Error, ErrorKind, Interpreter};
 
-use crate::print;
+use crate::{print, signals};
 
 pub(crate) const OK: u8 = 0;
 pub(crate) const SCRIPT_ERROR: u8 = 1;
@@ -11,7 +11,9 @@ pub(crate) const INTERRUPTED: u8 = 130;
 
 /// Shows a diagnostic; the exit code that it stands for.
 pub(crate) fn report(error: &Error) -> u8 {
-    if !matches!(error.kind, ErrorKind::Exit(_)) {
+    if error.kind == ErrorKind::Interrupted && signals::is_asked() {
+        print::error(&Error { message: "terminated".into(), ..error.clone() });
+    } else if !matches!(error.kind, ErrorKind::Exit(_)) {
         print::error(error);
     }
     exit_code(error)

@@ -23,6 +23,14 @@ const LOOK_AFTER: Duration = Duration::from_millis(5);
 /// What programs that end by a signal add to its number.
 const BY_SIGNAL: u8 = 128;
 
+/// Whether a signal has asked the process to end: what then stops is not interrupted by a person.
+static IS_ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a signal ends the process.
+pub(crate) fn is_asked() -> bool {
+    IS_ASKED.load(Ordering::SeqCst)
+}
+
 /// Whether the process is to end, and what it does meanwhile.
 #[derive(Default)]
 pub(crate) struct Ending {
@@ -70,6 +78,7 @@ impl Ending {
     fn end(&self, signal: i32, terminal: Option<&Termios>) -> ! {
         let code = u8::try_from(signal).map_or(u8::MAX, |signal| BY_SIGNAL.saturating_add(signal));
         self.code.store(code, Ordering::SeqCst);
+        IS_ASKED.store(true, Ordering::SeqCst);
         interrupt::request();
         let start = Instant::now();
         while !self.is_idle.load(Ordering::SeqCst) && start.elapsed() < PATIENCE {

@@ -11,6 +11,10 @@ use crate::language::words::last_word;
 const NO_DEFAULTS: &str =
     "write a second function with fewer of them, or take a map of options: see help(\"language\")";
 
+/// How letters are written that cannot be typed.
+const ESCAPES: &str =
+    "letters by their numbers are \\x41, \\u20ac of four digits, \\U0001f600 of eight";
+
 impl Diagnosis<'_> {
     /// The message of a text that is no program; the hints stand beside it.
     pub(super) fn syntax(&mut self, error: &ParseErrorType) -> String {
@@ -42,6 +46,10 @@ impl Diagnosis<'_> {
                                 .into(),
                         );
                     }
+                    lowercase(&lex.to_string())
+                }
+                rhai::LexError::MalformedEscapeSequence(_) => {
+                    self.hints = vec![ESCAPES.into()];
                     lowercase(&lex.to_string())
                 }
                 lex => lowercase(&lex.to_string()),
