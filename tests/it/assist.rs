@@ -274,6 +274,17 @@ fn wrong_calls_are_found_without_running() {
                 "2:49 no function `foo`; ",
             ]
         );
+        assert_eq!(
+            told(
+                "for (bb, qq) in [1] { bb + qq }\nbb + qq\ny = 1; del y\nz = [1, y]\nimport \"nosuch\" as m"
+            ),
+            [
+                "2:1 `bb` is not defined; ",
+                "2:6 `qq` is not defined; ",
+                "4:9 `y` was deleted on line 3; ",
+                "5:8 import \"nosuch\": no such module; ",
+            ]
+        );
         for right in [
             "K = 3; fn f(a) { let z = a; for (i, j) in a { z += i + j } let g = |q| q + z; g.call(1) + pi }",
             "const K = 3; fn f(a) { a * K } f(2)",
@@ -284,7 +295,10 @@ fn wrong_calls_are_found_without_running() {
             "eval(\"z = 3\"); z",
             "g = |x| x; g(1)",
             "m = #{f: |x| x}; m.f(2)",
-            "import \"a\" as a; a::f(1)",
+            "import \"optim\" as a; a::f(1)",
+            "for i in 0..3 { i } i = 1; i; for j in 0..2 { j; for j in 0..2 { j } j }",
+            "y = 1; del y; y = 2; y; if y > 1 { del y; }",
+            "try { import \"nosuch\" as n; n::f() } catch { 0 }",
             "f = Fn(\"sin\"); f.call(1.0)",
             "fn f(x) { if x > 0 { f(x - 1) } else { 0 } } f(3)",
             "FloatC::linspace(0, 1, 5); Vector3fC(1, 2, 3).x",

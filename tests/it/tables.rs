@@ -196,7 +196,10 @@ fn lengths_that_tables_name_are_not_believed() {
                 told += &world.shown(&call(name, ""));
             }
         }
-        assert!(told.contains("a batch says that it has 1125899906842624 rows, and holds"), "{told}");
+        assert!(
+            told.contains("a batch says that it has 1125899906842624 rows, and holds"),
+            "{told}"
+        );
         assert!(!told.contains("out of memory"), "{told}");
     });
 }

@@ -1,5 +1,6 @@
 //! What would fail, found without running: calls of functions that nobody has, or with numbers of arguments that they do
-//! not take, variables that nothing declares, and texts of kernels that cannot be read.
+//! not take, variables that nothing declares or that are no more, modules that are not there, and texts of kernels that
+//! cannot be read.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -7,6 +8,7 @@ use porcini_core::catalogue::MAKERS;
 use porcini_core::text_kernel::{Captured, Surroundings, TextKernel};
 use rhai::{AST, ASTNode, Expr, FnCallExpr, ImmutableString, Position, Stmt, Token};
 
+use super::gone;
 use crate::bind::doc::FunctionDoc;
 use crate::diagnose::diagnosis::OUTER;
 use crate::diagnose::error::Error;
@@ -19,6 +21,7 @@ use crate::language::semicolons::{end_statement, is_stand_in};
 use crate::language::tokens::typed;
 use crate::language::unpack;
 use crate::language::words::n_lines;
+use crate::world::modules;
 
 /// What Rhai itself makes of calls.
 const SPECIAL: [&str; 10] = [
@@ -38,7 +41,7 @@ const SPECIAL: [&str; 10] = [
 const MOST: usize = 100;
 
 /// What would fail, and where.
-type Wrong = (Position, rhai::EvalAltResult);
+pub(super) type Wrong = (Position, rhai::EvalAltResult);
 
 /// A call in a script.
 struct Call {
@@ -55,15 +58,16 @@ impl Interpreter {
         let told = |error| self.told(self.diagnose(&error, cell, name));
         match cell.compile(&self.engine) {
             Err(error) => vec![told(*parse_fault(error))],
-            Ok(program) => self.mistakes(&program, cell).into_iter().map(told).collect(),
+            Ok(program) => self.mistakes(&program, cell, name).into_iter().map(told).collect(),
         }
     }
 
-    fn mistakes(&self, program: &AST, cell: &Cell) -> Vec<rhai::EvalAltResult> {
+    fn mistakes(&self, program: &AST, cell: &Cell, name: &str) -> Vec<rhai::EvalAltResult> {
         let names = Names::of(cell);
         let mut wrong = self.wrong_calls(program, cell);
         wrong.extend(self.unknown_variables(program, &names));
         wrong.extend(wrong_kernels(program, &names));
+        wrong.extend(self.unknown_modules(program, name));
         wrong.sort_by_key(|(at, _)| (at.line(), at.position()));
         if let Some((place, _)) = wrong.get(MOST) {
             let more = format!("{} more mistakes", wrong.len() - MOST);
@@ -84,10 +88,14 @@ impl Interpreter {
     fn unknown_variables(&self, program: &AST, names: &Names<'_>) -> Vec<Wrong> {
         let mut unknown: Vec<(String, Wrong)> = Vec::new();
         let mut runs_text = false;
-        walk(program, |node| {
+        let of_loops = gone::of_loops(program);
+        walk_paths(program, |path, node| {
             runs_text |= call(node).is_some_and(|(call, ..)| typed(&call.name) == "eval");
             if let Some((name, at)) = variable(node)
-                && let Some(wrong) = names.wrong(name, at)
+                && let Some(wrong) = names.wrong(name, at).or_else(|| {
+                    let is_left = of_loops.contains(name) && !gone::is_in_loop(path, name);
+                    is_left.then(|| rhai::EvalAltResult::ErrorVariableNotFound(name.into(), at))
+                })
                 && !self.has(name)
             {
                 unknown.push((name.into(), (at, wrong)));
@@ -104,7 +112,21 @@ impl Interpreter {
             let is_nowhere = matches!(wrong, rhai::EvalAltResult::ErrorVariableNotFound(..));
             seen.insert((name.clone(), at.line().filter(|_| !is_nowhere)))
         });
-        unknown.into_iter().map(|(_, wrong)| wrong).collect()
+        unknown.into_iter().map(|(_, wrong)| wrong).chain(gone::behind_del(program)).collect()
+    }
+
+    /// Modules that are imported by a name and are not there.
+    fn unknown_modules(&self, program: &AST, importer: &str) -> Vec<Wrong> {
+        let mut wrong = Vec::new();
+        walk(program, |node| {
+            if let ASTNode::Stmt(Stmt::Import(import, _)) = node
+                && let Expr::StringConstant(name, at) = &import.0
+                && let Err(error) = modules::read(&*self.context.host, Some(importer), name)
+            {
+                wrong.push((*at, *modules::missing(name, &error)));
+            }
+        });
+        wrong
     }
 
     fn wrong_calls(&self, program: &AST, cell: &Cell) -> Vec<Wrong> {
@@ -202,13 +224,21 @@ fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {
 
 /// Looks at all nodes but those inside of `try`: whoever tries may fail.
 fn walk(program: &AST, mut look: impl FnMut(&ASTNode<'_>)) {
+    walk_paths(program, |_, node| look(node));
+}
+
+/// The same with those around each.
+fn walk_paths(program: &AST, mut look: impl FnMut(&[ASTNode<'_>], &ASTNode<'_>)) {
     program.walk(&mut |path| {
-        let tries = |node: &ASTNode<'_>| matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)));
         if let Some(node) = path.last().filter(|_| !path.iter().any(tries)) {
-            look(node);
+            look(path, node);
         }
         true
     });
+}
+
+pub(super) fn tries(node: &ASTNode<'_>) -> bool {
+    matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)))
 }
 
 /// The call that a node is, its place, and whether it is one of a method.
@@ -243,7 +273,7 @@ fn calls(program: &AST, is_type: impl Fn(&str) -> bool) -> Vec<Call> {
 }
 
 /// The variable that a node reads or assigns, but for what stands for other letters, and `_3`.
-fn variable<'a>(node: &ASTNode<'a>) -> Option<(&'a str, Position)> {
+pub(super) fn variable<'a>(node: &ASTNode<'a>) -> Option<(&'a str, Position)> {
     let ASTNode::Expr(Expr::Variable(variable, _, at)) = node else { return None };
     let name = typed(&variable.1);
     let is_special = is_stand_in(name) || name.starts_with('_') || !variable.2.is_empty();

@@ -12,7 +12,7 @@ use crate::language::lexer::Lexeme;
 use crate::value::{ArrayRef, type_name};
 
 /// First words of the syntaxes, which nobody can type.
-const LET: &str = "let[";
+pub(crate) const LET: &str = "let[";
 pub(crate) const SET: &str = "[=";
 /// What stands in the text for them.
 pub(crate) const MARKS: [char; 2] = ['\u{f0005}', '\u{f0006}'];

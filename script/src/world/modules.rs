@@ -4,6 +4,7 @@
 use std::any::TypeId;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -23,6 +24,24 @@ const LIBRARY: [(&str, &str); 1] = [("optim", include_str!("../../modules/optim.
 
 /// Path and text of modules, by the path that errors in their functions name and by the name that imports them.
 pub(crate) type Texts = Rc<RefCell<HashMap<String, (Rc<str>, Rc<str>)>>>;
+
+/// Path and text of a module: the host's, else that of the library.
+pub(crate) fn read(
+    host: &dyn Host,
+    importer: Option<&str>,
+    name: &str,
+) -> io::Result<(PathBuf, String)> {
+    host.read_module(importer, name).or_else(|error| {
+        let of_library = LIBRARY.iter().find(|(known, _)| *known == name);
+        of_library.map(|(name, text)| (PathBuf::from(name), (*text).into())).ok_or(error)
+    })
+}
+
+/// The error of a module that is not there.
+pub(crate) fn missing(name: &str, error: &io::Error) -> Box<EvalAltResult> {
+    let message = format!("import \"{name}\": {error}");
+    EvalAltResult::ErrorRuntime(message.into(), Position::NONE).into()
+}
 
 /// Reads modules through the host, each file once while its text stays the same.
 pub(crate) struct Resolver {
@@ -116,15 +135,11 @@ impl rhai::ModuleResolver for Resolver {
         name: &str,
         position: Position,
     ) -> Result<Shared<Module>, Box<EvalAltResult>> {
-        let of_library = LIBRARY.iter().find(|(known, _)| *known == name);
-        let (path, text) = match (self.host.read_module(source, name), of_library) {
-            (Ok(module), _) => module,
-            (Err(_), Some((name, text))) => (PathBuf::from(name), text.to_string()),
-            (Err(error), None) => {
-                let message = format!("import \"{name}\": {error}");
-                return Err(EvalAltResult::ErrorRuntime(message.into(), position).into());
-            }
-        };
+        let (path, text) = read(&*self.host, source, name).map_err(|error| {
+            let mut error = missing(name, &error);
+            error.set_position(position);
+            error
+        })?;
         if let Some((known, module)) = self.loaded.borrow().get(&path)
             && *known == text
         {
