@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use rhai::{AST, ASTNode, Expr, Stmt};
 
-use super::mistakes::{Wrong, tries, variable};
+use super::nodes::{Wrong, tries, variable};
 use crate::fault::fault;
 use crate::language::reassigned::REASSIGN;
 use crate::language::tokens::typed;

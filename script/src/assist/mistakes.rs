@@ -9,6 +9,7 @@ use porcini_core::text_kernel::{Captured, Surroundings, TextKernel};
 use rhai::{AST, ASTNode, Expr, FnCallExpr, ImmutableString, Position, Stmt, Token};
 
 use super::gone;
+use super::nodes::{Wrong, variable, walk, walk_paths};
 use crate::bind::doc::FunctionDoc;
 use crate::diagnose::diagnosis::OUTER;
 use crate::diagnose::error::Error;
@@ -17,7 +18,7 @@ use crate::interpreter::Interpreter;
 use crate::language::called::Scopes;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
-use crate::language::semicolons::{end_statement, is_stand_in};
+use crate::language::semicolons::end_statement;
 use crate::language::tokens::typed;
 use crate::language::unpack;
 use crate::language::words::n_lines;
@@ -39,9 +40,6 @@ const SPECIAL: [&str; 10] = [
 
 /// Mistakes that are named: for each, names that are alike are looked for.
 const MOST: usize = 100;
-
-/// What would fail, and where.
-pub(super) type Wrong = (Position, rhai::EvalAltResult);
 
 /// A call in a script.
 struct Call {
@@ -222,25 +220,6 @@ fn wrong_number(name: &str, n: usize, known: &str) -> rhai::EvalAltResult {
     *fault_with_hint(format!("`{name}` does not take {arguments}"), format!("it takes {known}"))
 }
 
-/// Looks at all nodes but those inside of `try`: whoever tries may fail.
-fn walk(program: &AST, mut look: impl FnMut(&ASTNode<'_>)) {
-    walk_paths(program, |_, node| look(node));
-}
-
-/// The same with those around each.
-fn walk_paths(program: &AST, mut look: impl FnMut(&[ASTNode<'_>], &ASTNode<'_>)) {
-    program.walk(&mut |path| {
-        if let Some(node) = path.last().filter(|_| !path.iter().any(tries)) {
-            look(path, node);
-        }
-        true
-    });
-}
-
-pub(super) fn tries(node: &ASTNode<'_>) -> bool {
-    matches!(node, ASTNode::Stmt(Stmt::TryCatch(..)))
-}
-
 /// The call that a node is, its place, and whether it is one of a method.
 fn call<'a>(node: &ASTNode<'a>) -> Option<(&'a FnCallExpr, Position, bool)> {
     match node {
@@ -270,14 +249,6 @@ fn calls(program: &AST, is_type: impl Fn(&str) -> bool) -> Vec<Call> {
         }
     });
     calls
-}
-
-/// The variable that a node reads or assigns, but for what stands for other letters, and `_3`.
-pub(super) fn variable<'a>(node: &ASTNode<'a>) -> Option<(&'a str, Position)> {
-    let ASTNode::Expr(Expr::Variable(variable, _, at)) = node else { return None };
-    let name = typed(&variable.1);
-    let is_special = is_stand_in(name) || name.starts_with('_') || !variable.2.is_empty();
-    (!is_special).then_some((name, *at))
 }
 
 /// What a text says of its variables.

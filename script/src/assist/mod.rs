@@ -7,6 +7,7 @@ mod gone;
 pub(crate) mod help;
 pub(crate) mod inspection;
 mod mistakes;
+mod nodes;
 pub(crate) mod notes;
 mod shifts;
 pub(crate) mod topics;
