@@ -11,7 +11,7 @@ use porcini_core::interrupt::{self, Cause};
 use porcini_core::memory::process_heap;
 use porcini_core::random::SplitMix64;
 use porcini_core::{Array, Session};
-use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Scope, Stmt, Token};
+use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Position, Scope, Stmt, Token};
 
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
@@ -20,6 +20,7 @@ use crate::bind::engine_operators::END;
 use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
+use crate::diagnose::location::late_location;
 use crate::fault::{late_fault, parse_fault};
 use crate::language::assignments;
 use crate::language::cell::{Cell, Lines, Piece};
@@ -400,7 +401,22 @@ impl Interpreter {
         if value.is_unit() || is_quiet {
             return Ok(Outcome::default());
         }
-        self.show(value).map_err(|error| Box::new(self.diagnose(&error, cell, name)))
+        self.show(value).map_err(|mut error| {
+            // What fails only when it is shown was computed by the last statement, unless it knows better.
+            if late_location(&error, name, cell.text()).is_none()
+                && error.position().is_none()
+                && let Some(place) = self.place_of_last(cell, piece)
+            {
+                error.set_position(place);
+            }
+            Box::new(self.diagnose(&error, cell, name))
+        })
+    }
+
+    /// Where the last statement of a script begins.
+    fn place_of_last(&self, cell: &Cell, piece: &Piece) -> Option<Position> {
+        let program = cell.program(&self.engine, piece).ok().filter(|_| !piece.is_command)?;
+        program.statements().last().map(|last| piece.lines.place(last.position()))
     }
 
     /// The variables, and functions with their parameters.
