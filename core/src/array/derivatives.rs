@@ -307,8 +307,11 @@ impl Session {
         asked: &mut dyn Ask,
     ) -> Result<Vec<Array>> {
         inputs.iter().try_for_each(|input| input.check_tracked("grad"))?;
-        let (pairs, inputs) = (self.with_ids("grad", outputs)?, self.ids("grad", inputs)?);
-        let mut held = Held::new(self);
+        // Marks are where what is differentiated was computed.
+        let home = inputs.first().map_or(self, |input| input.session());
+        let outputs = home.with_moves_here("grad", outputs)?;
+        let (pairs, inputs) = (ids_of(&outputs), home.ids("grad", inputs)?);
+        let mut held = Held::new(home);
         let mut way = held.record(|recorder| {
             let outputs: Vec<VarId> = pairs.iter().map(|&(output, _)| output).collect();
             let pairs = recorder.with_moves("grad", &pairs)?;
@@ -316,7 +319,7 @@ impl Session {
             recorder.begin_pull(cone, &pairs, &inputs)
         })?;
         held.pull(&mut way, asked)?;
-        self.record_all(|recorder| {
+        home.record_all(|recorder| {
             let gradients = recorder.end_pull(&way, &inputs)?.into_iter().zip(&inputs);
             let or_zeros = |(gradient, &input): (Option<VarId>, &VarId)| {
                 gradient.unwrap_or_else(|| recorder.zeros_like(input))
@@ -350,8 +353,12 @@ impl Session {
         inputs: &[(&Array, Option<&Array>)],
         asked: &mut dyn Ask,
     ) -> Result<Vec<Array>> {
-        let (pairs, outputs) = (self.with_ids("jvp", inputs)?, self.ids("jvp", outputs)?);
-        let mut held = Held::new(self);
+        let home = inputs.first().map_or(self, |(input, _)| input.session());
+        let inputs = home.with_moves_here("jvp", inputs)?;
+        let outputs = outputs.iter().map(|output| home.adopt_number("jvp", output));
+        let outputs = outputs.collect::<Result<Vec<_>>>()?;
+        let (pairs, outputs) = (ids_of(&inputs), outputs.iter().map(Array::id).collect::<Vec<_>>());
+        let mut held = Held::new(home);
         let mut way = held.record(|recorder| {
             let inputs: Vec<VarId> = pairs.iter().map(|&(input, _)| input).collect();
             let pairs = recorder.with_moves("jvp", &pairs)?;
@@ -359,7 +366,7 @@ impl Session {
             recorder.begin_push(cone, &pairs)
         })?;
         held.push(&mut way, asked)?;
-        self.record_all(|recorder| {
+        home.record_all(|recorder| {
             let tangent = |&output: &VarId| {
                 way.tangent(output).unwrap_or_else(|| recorder.zeros_like(output))
             };
@@ -367,14 +374,14 @@ impl Session {
         })
     }
 
-    /// Variables with what moves them, or nothing.
-    fn with_ids(
+    /// Arrays with what moves them, or nothing; numbers come here.
+    fn with_moves_here(
         &self,
         op: &'static str,
         pairs: &[(&Array, Option<&Array>)],
-    ) -> Result<Vec<(VarId, Option<VarId>)>> {
-        let id = |array: &Array| Ok(self.ids(op, &[array])?[0]);
-        pairs.iter().map(|&(array, with)| Ok((id(array)?, with.map(id).transpose()?))).collect()
+    ) -> Result<Vec<(Array, Option<Array>)>> {
+        let here = |array: &Array| self.adopt_number(op, array);
+        pairs.iter().map(|&(array, with)| Ok((here(array)?, with.map(here).transpose()?))).collect()
     }
 
     /// Runs `work`, of which nothing is tracked.
@@ -425,6 +432,10 @@ impl Session {
             .map(|arrays| arrays.iter().map(|array| array.id()).collect::<Vec<_>>());
         self.with_table(|table| table.unmark(&marks, &outputs));
     }
+}
+
+fn ids_of(pairs: &[(Array, Option<Array>)]) -> Vec<(VarId, Option<VarId>)> {
+    pairs.iter().map(|(array, with)| (array.id(), with.as_ref().map(Array::id))).collect()
 }
 
 impl Recorder<'_> {

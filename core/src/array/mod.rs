@@ -13,6 +13,7 @@ mod rearrange;
 pub(crate) mod rules;
 mod slice;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -176,6 +177,14 @@ impl Array {
         if self.session.is(&other.session) { Ok(()) } else { Err(Error::ForeignArray { op }) }
     }
 
+    /// Another array where this one is; a number comes here.
+    pub(crate) fn brought<'a>(&self, op: &'static str, other: &'a Self) -> Result<Cow<'a, Self>> {
+        if self.session.is(&other.session) {
+            return Ok(Cow::Borrowed(other));
+        }
+        self.session.adopt_number(op, other).map(Cow::Owned)
+    }
+
     /// The array converted to another type (S7, S9).
     ///
     /// # Errors
@@ -216,9 +225,8 @@ impl Array {
     /// # Errors
     /// `UnsupportedType`, `SizeMismatch`, `ForeignArray`. Bounds errors come later.
     pub fn gather(&self, index: &Self, active: Option<&Self>) -> Result<Self> {
-        for other in [index].into_iter().chain(active) {
-            self.check_session("gather", other)?;
-        }
+        let index = self.brought("gather", index)?;
+        let active = active.map(|active| self.brought("gather", active)).transpose()?;
         self.session.record(|recorder| {
             recorder.gather(self.id(), index.id(), active.map(|active| active.id()))
         })
@@ -270,12 +278,14 @@ impl Array {
         index: &Self,
         active: Option<&Self>,
     ) -> Result<()> {
-        for other in [index].into_iter().chain(active) {
-            self.check_session(op.name(), other)?;
-        }
-        if let Operand::Array(value) = value {
-            self.check_session(op.name(), value)?;
-        }
+        let bring = |other| self.brought(op.name(), other);
+        let (index, active) = (bring(index)?, active.map(bring).transpose()?);
+        let (index, active) = (&*index, active.as_deref());
+        let there = match value {
+            Operand::Array(value) => Some(bring(value)?),
+            Operand::Number(_) => None,
+        };
+        let value = there.as_deref().map_or(value, Operand::Array);
         if op == ScatterOp::Set && self.session.checks_duplicates() {
             self.refuse_duplicates(index, active)?;
         }

@@ -172,7 +172,7 @@ impl Session {
         let mut recording = Recording::open(self, call.op)?;
         let inside = recording.states(&taken.args)?;
         recording.run(mask)?;
-        let next = functions(number, &inside)?;
+        let next = self.brought(call.op, functions(number, &inside)?)?;
         taken.check_count(next.len())?;
         let change = |(position, next): (usize, &Array)| Change {
             state: None,

@@ -78,8 +78,8 @@ impl<'s> Recording<'s> {
     }
 
     fn run(&mut self, condition: &Array) -> Result<()> {
-        let id = condition.id();
-        self.mask = self.guard.session.record(|recorder| recorder.run(self.op, id))?;
+        let condition = self.guard.session.adopt_number(self.op, condition)?;
+        self.mask = self.guard.session.record(|recorder| recorder.run(self.op, condition.id()))?;
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl Session {
         let mut recording = Recording::open(self, op)?;
         let inside = recording.states(states)?;
         recording.run(&condition(&inside)?)?;
-        let next = body(&inside)?;
+        let next = self.brought(op, body(&inside)?)?;
         check_count(op, states.len(), next.len())?;
         let change = |(state, next): (&Array, &Array)| Change {
             state: Some(state.id()),
@@ -240,7 +240,7 @@ impl Session {
     ) -> Result<(), E> {
         let recording = Recording::open(self, op)?;
         let after = recording.states(states)?;
-        let before = inverse(&after)?;
+        let before = self.brought(op, inverse(&after)?)?;
         check_count(op, states.len(), before.len())?;
         let mut undone = Vec::with_capacity(states.len());
         for ((state, after), before) in inside.iter().zip(&after).zip(&before) {
@@ -263,6 +263,15 @@ impl Session {
             }
         });
         Ok(())
+    }
+
+    /// What a body gives, which goes on with what is here: numbers come here.
+    fn brought(&self, op: &'static str, values: Vec<Array>) -> Result<Vec<Array>> {
+        let bring = |value: Array| match self.is(value.session()) {
+            true => Ok(value),
+            false => self.adopt_number(op, &value),
+        };
+        values.into_iter().map(bring).collect()
     }
 
     /// Steps show by themselves what their recording only notes.
@@ -318,7 +327,8 @@ impl Session {
     /// # Errors
     /// `NotState`.
     pub fn check_change(&self, op: &'static str, array: &Array) -> Result<()> {
-        self.with_table(|table| {
+        // What is changed may be elsewhere than what is recorded here.
+        array.session().with_table(|table| {
             let variable = table.get(array.id());
             let (scope, serial) = (variable.scope, variable.serial);
             match table.open_region_mut() {

@@ -50,7 +50,7 @@ impl Session {
         let mut running = entering;
         loop {
             let guard = self.limit_to(op, &running)?;
-            let holds = condition(&states)?;
+            let holds = self.adopt_number(op, &condition(&states)?)?;
             if holds.dtype() != DType::Mask {
                 let expected = "a mask as condition";
                 return Err(Error::UnsupportedType { op, dtype: holds.dtype(), expected }.into());
@@ -66,7 +66,7 @@ impl Session {
             }
             turns += 1;
             let guard = self.limit_to(op, &running)?;
-            let next = body(&states)?;
+            let next = self.brought(op, body(&states)?)?;
             check_count(op, states.len(), next.len())?;
             for (state, next) in states.iter_mut().zip(next) {
                 *state = self.merge(op, &running, &next, state)?;
@@ -128,7 +128,7 @@ impl Session {
     ) -> Result<(), E> {
         let inside = self.entering(&taken.args, form)?;
         let guard = self.limit_to(op, mask)?;
-        let mut next = function(&inside)?;
+        let mut next = self.brought(op, function(&inside)?)?;
         taken.check_count(next.len())?;
         let written = self.written(&inside, &next);
         // An argument that was widened, and is returned as it is, is that argument.
@@ -201,11 +201,12 @@ impl Session {
     /// Those of an evaluation.
     pub fn fork(&self, value: &Array) -> Result<Array> {
         value.eval()?;
-        let handle = self.with_table(|table| {
+        let session = value.session();
+        let handle = session.with_table(|table| {
             let fork = table.fork(value.id());
             table.handle(fork)
         });
-        Ok(Array::adopt(self.clone(), handle))
+        Ok(Array::adopt(session.clone(), handle))
     }
 
     /// In which order lanes run that a mask allows: all together, or one after the other where that shows.

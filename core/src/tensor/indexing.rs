@@ -54,9 +54,12 @@ impl Tensor {
         let (lanes, shape) = chosen.lanes(&self.parts[0], reader)?;
         let gather = |part: &Array| match part.size() {
             // Its only lane would do for every index, and nobody would look at them.
-            1 => part
-                .session()
-                .record(|recorder| recorder.gather_as(reader(0), part.id(), lanes.id(), None)),
+            1 => {
+                let lanes = part.brought(reader(0).name(), &lanes)?;
+                let session = part.session();
+                session
+                    .record(|recorder| recorder.gather_as(reader(0), part.id(), lanes.id(), None))
+            }
             _ => part.gather(&lanes, None),
         };
         let parts = self.parts.iter().map(gather);

@@ -1,6 +1,7 @@
 //! Writing into existing values: `a[mask] = v`, `a[2..4] = v`, `v.x = b`. The place keeps its type, its
 //! number of components and its other lanes.
 
+use porcini_core::Session;
 use rhai::Dynamic;
 
 use super::types::from_list;
@@ -21,7 +22,8 @@ pub(super) fn fitting(
         if let Some(components) = place.components() {
             return of_components(context, op, place, &components, &list);
         }
-        return from_list(&context.session, op, place.dtype(), &list).map(ArrayRef::leaf);
+        return from_list(&session_of(context, place), op, place.dtype(), &list)
+            .map(ArrayRef::leaf);
     }
     let args = [Arg::new(op, value)?, Arg::Value(place.clone())];
     to_core::lend(&args, |args| args[0].fitted(op, args[1])).map(ArrayRef::from).or_fault()
@@ -42,6 +44,11 @@ fn of_components(
     let pairs = components.iter().zip(list);
     let parts = pairs.map(|(component, item)| fitting(context, op, component, item));
     Ok(ArrayRef::nested(place.form(), parts.collect::<Result<_>>()?))
+}
+
+/// The session that a value is of: numbers and lists that go with it go there.
+pub(super) fn session_of(context: &Context, value: &ArrayRef) -> Session {
+    value.leaves().first().map_or_else(|| context.session.clone(), |leaf| leaf.session().clone())
 }
 
 /// `place[mask] = value`: lanes where the mask is false keep their bits.

@@ -5,7 +5,7 @@ use std::slice;
 
 use porcini_core::catalogue::{Answer, Kind, Row, find};
 use porcini_core::value::place;
-use porcini_core::{Array, DType, Result as CoreResult, Scalar};
+use porcini_core::{Array, DType, Result as CoreResult, Scalar, Session};
 use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 use smallvec::SmallVec;
 
@@ -40,7 +40,7 @@ pub(super) fn run(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     context.at(call);
-    let others = match counted_lanes(context, row, args)? {
+    let others = match counted_lanes(row, args)? {
         Some(lanes) => vec![(1, lanes)],
         None if args.iter().any(|arg| arg.is_array()) => alone(context, row, args)?,
         None => Vec::new(),
@@ -79,7 +79,7 @@ pub(super) fn with_arguments<R>(
 }
 
 /// The index that a script integer, or a list of them, is in `gather(a, k)`: negative ones count from the end.
-fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
+fn counted_lanes(row: &Row, args: &[&mut Dynamic]) -> Result<Option<Dynamic>> {
     let (Some(index), "gather") = (args.get(1), row.name) else { return Ok(None) };
     let list = index.read_lock::<rhai::Array>();
     let items = list.as_ref().map_or(slice::from_ref(&**index), |list| list.as_slice());
@@ -88,21 +88,21 @@ fn counted_lanes(context: &Context, row: &Row, args: &[&mut Dynamic]) -> Result<
     let source = args[0].read_lock::<ArrayRef>().map(|source| source.leaves());
     let longest = source.and_then(|leaves| leaves.into_iter().max_by_key(Array::size));
     let Some(longest) = longest else { return Ok(None) };
-    index_of(context, longest.size(), &integers).map(Dynamic::from).map(Some)
+    index_of(longest.session(), longest.size(), &integers).map(Dynamic::from).map(Some)
 }
 
 /// The lanes of so many that integers are, negative ones counted from the end.
-pub(super) fn index_of(context: &Context, size: u64, integers: &[i64]) -> Result<ArrayRef> {
+pub(super) fn index_of(session: &Session, size: u64, integers: &[i64]) -> Result<ArrayRef> {
     // One lane is read by every index.
     let lane = |&i: &i64| if size == 1 { Ok(0) } else { place(i, size) };
     let lanes: Vec<u64> = integers.iter().map(lane).collect::<CoreResult<_>>().or_fault()?;
     let narrow: std::result::Result<Vec<u32>, _> =
         lanes.iter().map(|&lane| u32::try_from(lane)).collect();
     let index = match (&lanes[..], &narrow) {
-        (&[lane], Ok(_)) => context.session.full(DType::U32, lane, 1),
-        (&[lane], Err(_)) => context.session.full(DType::U64, lane, 1),
-        (_, Ok(narrow)) => context.session.array(narrow),
-        (lanes, Err(_)) => context.session.array(lanes),
+        (&[lane], Ok(_)) => session.full(DType::U32, lane, 1),
+        (&[lane], Err(_)) => session.full(DType::U64, lane, 1),
+        (_, Ok(narrow)) => session.array(narrow),
+        (lanes, Err(_)) => session.array(lanes),
     };
     let index = index.or_fault()?;
     Ok(ArrayRef::leaf(index))

@@ -255,7 +255,7 @@ impl Closures<'_, '_> {
         let custom = self.custom(called);
         let moves = args.iter().zip(tangents).map(|(arg, tangent)| match tangent {
             Some(tangent) => Ok(tangent.clone()),
-            None => self.context.session.zeros(arg.dtype(), arg.size()).or_fault(),
+            None => arg.session().zeros(arg.dtype(), arg.size()).or_fault(),
         });
         let moves = moves.collect::<Result<Vec<_>>>()?;
         let value = match &custom.forward {

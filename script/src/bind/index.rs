@@ -8,7 +8,7 @@ use porcini_core::value::{Slice, place};
 use porcini_core::{Array, DType, Scalar};
 use rhai::{Dynamic, EvalAltResult, NativeCallContext};
 
-use super::assign::{assign_component, assign_masked, fitting};
+use super::assign::{assign_component, assign_masked, fitting, session_of};
 use super::catalogue::{by_name, index_of};
 use super::given::check_lane;
 use super::registry::Registry;
@@ -137,8 +137,8 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
 fn lanes_index(context: &Context, of: &ArrayRef, index: &Dynamic) -> Result<Option<ArrayRef>> {
     if let Some(list) = index.read_lock::<rhai::Array>().filter(|_| of.form() == Form::Scalar) {
         let integers: Option<Vec<i64>> = list.iter().map(|item| item.as_int().ok()).collect();
-        let lanes = of.lanes().unwrap_or(1);
-        return integers.map(|integers| index_of(context, lanes, &integers)).transpose();
+        let (session, lanes) = (session_of(context, of), of.lanes().unwrap_or(1));
+        return integers.map(|integers| index_of(&session, lanes, &integers)).transpose();
     }
     let array = index.read_lock::<ArrayRef>().map(|array| array.clone());
     let is_integer = |array: &ArrayRef| {
