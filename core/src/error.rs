@@ -227,8 +227,10 @@ pub enum Error {
     },
 
     /// Reading an array whose device failed after it was computed.
-    #[error("the array was in the memory of {device}, which failed; compute it anew")]
+    #[error("the array{array} was in the memory of {device}, which failed; compute it anew")]
     Lost {
+        /// Its label, and the line that it is of, as far as they are known.
+        array: String,
         /// The device.
         device: String,
     },

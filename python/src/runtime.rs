@@ -268,6 +268,7 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         dict.set_item("bytes", row.bytes)?;
         dict.set_item("memory", Bytes(row.bytes).to_string())?;
         let ready = match (row.ready, row.running, row.faulty) {
+            _ if row.lost => "[-]",
             (true, true, _) => "[>]",
             (true, false, true) => "[!]",
             (true, false, false) => "[x]",

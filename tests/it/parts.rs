@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use porcini_core::backend::Outside;
 use porcini_core::device::{Launched, SharedFile};
+use porcini_core::inspect::Rows;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
 use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
@@ -154,8 +155,30 @@ fn a_session_outlives_its_ranks() {
         assert!(error.to_string().contains("was killed by signal 9"), "{error}");
         let error = data.to_vec::<f32>().unwrap_err();
         assert!(matches!(error, Error::Lost { .. }), "{error}");
+        let is_lost = session.whos(Rows::All).rows.iter().any(|row| row.lost && !row.ready);
+        assert!(is_lost && !data.is_ready());
         assert_eq!(kept.to_vec::<f32>().unwrap()[19_999], 39_998.0);
     }
+}
+
+/// What is whole at every part stays, though a part is gone.
+#[test]
+fn whole_arrays_outlive_a_rank() {
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let runtime = Runtime::with(DeviceChoice::ranks(2), 1, None, outside).unwrap();
+    let session = Session::builder().runtime(runtime).build().unwrap();
+    let long = || session.arange(DType::F32, 0.into(), 100_000.into(), 1.into()).unwrap();
+    let small = session.array(&[1.0_f32, 2.0]).unwrap().try_add(1.0).unwrap();
+    let other = session.array(&[5_u32]).unwrap();
+    session.eval(&[&small]).unwrap();
+    let killed = Command::new("kill").args(["-9", &first_child()]).status().unwrap();
+    assert!(killed.success());
+    let error = (long() + 1.0).to_vec::<f32>().unwrap_err();
+    assert!(matches!(error, Error::DeviceFailed { lost: true, .. }), "{error}");
+    assert_eq!((long() + 1.0).to_vec::<f32>().unwrap()[99_999], 100_000.0);
+    assert!(small.is_ready());
+    assert_eq!((&small * 2.0).to_vec::<f32>().unwrap(), [4.0, 6.0]);
+    assert_eq!(other.to_vec::<u32>().unwrap(), [5]);
 }
 
 /// Whenever a rank ends, each value is right or an error, nobody waits for ever, and the next value is right.

@@ -21,6 +21,7 @@ mod tracking;
 mod waiting;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 
@@ -36,6 +37,7 @@ use crate::ir::composite::Rehearsals;
 use crate::ir::display;
 use crate::ir::var::{BodyId, Handle, Kind, MAX_OPERANDS, Serial, VarId, Variable};
 use crate::log::{LogQueue, MAX_LEVEL, TRACE_LEVEL};
+use crate::memory::buffer::Buffer;
 
 /// Serials below this are never given out, as in Enoki.
 const FIRST_SERIAL: u64 = 10;
@@ -382,12 +384,25 @@ impl Table {
         old.into_iter().for_each(|old| self.dec_internal(old));
     }
 
-    /// Makes all contents unreadable: their memory is gone.
-    pub fn lose_contents(&mut self, why: &Error) {
+    /// Makes contents unreadable: the memory of a device is gone, but for what is `rescued` from it.
+    pub(crate) fn lose_contents(
+        &mut self,
+        device: &str,
+        rescued: &mut dyn FnMut(&Buffer) -> Option<Arc<Buffer>>,
+    ) {
         for variable in &mut self.slots {
-            if variable.data.is_some() {
-                variable.cold_mut().poisoned = Some(why.clone());
+            let Some(data) = &variable.data else { continue };
+            // What was lost before is no better for being read.
+            let there = if variable.poisoned().is_none() { rescued(data) } else { None };
+            if there.is_some() {
+                variable.data = there;
+                continue;
             }
+            let (line, label) = (variable.line, variable.label());
+            let label = label.map(|label| format!(" `{label}`")).unwrap_or_default();
+            let recorded = if line > 0 { format!(" of line {line}") } else { String::new() };
+            let (array, device) = (format!("{label}{recorded}"), device.into());
+            variable.cold_mut().poisoned = Some(Error::Lost { array, device });
         }
     }
 

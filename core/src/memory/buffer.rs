@@ -34,6 +34,11 @@ impl Buffer {
         !self.foreign
     }
 
+    /// Whether it was handed out by this owner.
+    pub(crate) fn is_of<R: Release>(&self, owner: &Arc<R>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.owner), Arc::as_ptr(owner))
+    }
+
     /// Device address of the first byte.
     pub fn address(&self) -> u64 {
         self.address

@@ -47,6 +47,8 @@ pub struct WhosRow {
     /// Whether an index was out of bounds in the launch that wrote the contents: lanes may be 0 in place of what was
     /// meant.
     pub faulty: bool,
+    /// Whether the contents were in the memory of a device that failed.
+    pub lost: bool,
     /// Label, if set.
     pub label: Option<Arc<str>>,
     /// Bytes that each part of the device has of the contents, if it has parts and they are in memory.
@@ -104,11 +106,12 @@ impl Session {
         };
         let device = self.working_device();
         let runs = |variable: &Variable| {
-            let data = variable.data.as_ref().zip(device.as_ref());
+            let data = variable.data.as_ref().filter(|_| variable.is_there()).zip(device.as_ref());
             data.is_some_and(|(data, device)| !device.backend.memory().is_ready(data.address()))
         };
         let parts = |variable: &Variable| {
-            let (data, device) = variable.data.as_ref().zip(device.as_ref())?;
+            let data = variable.data.as_ref().filter(|_| variable.is_there());
+            let (data, device) = data.zip(device.as_ref())?;
             device.backend.held_by_parts(data.address(), variable.bytes())
         };
         self.with_table(|table| {
@@ -284,10 +287,12 @@ impl Whos {
     ) {
         self.savings = self.savings.saturating_add(bytes_within);
         let bytes = variable.bytes();
-        let ready = variable.kind == Kind::Data;
+        let lost = matches!(variable.poisoned(), Some(Error::Lost { .. }));
+        let ready = variable.kind == Kind::Data && !lost;
         // A number costs nothing until it is stored.
         let number = variable.kind.number().is_some();
         match (ready, variable.external > 0) {
+            _ if lost => {}
             (true, _) => self.ready = self.ready.saturating_add(bytes),
             (false, true) if !number => self.scheduled = self.scheduled.saturating_add(bytes),
             (false, true) => {}
@@ -303,6 +308,7 @@ impl Whos {
             ready,
             running,
             faulty: false,
+            lost,
             label: variable.label().cloned(),
             parts,
         });

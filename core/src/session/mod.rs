@@ -1,6 +1,7 @@
 //! A session: the variable table, a device, its caches. The only place where recording and evaluation
 //! meet. There are no globals; sessions share what they want through a [`Runtime`].
 
+mod anew;
 pub mod builder;
 mod copies;
 pub mod devices;
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     n_kernels: AtomicUsize,
     reports: Mutex<Reports>,
     runtime: Arc<Runtime>,
+    /// What contents and kernels are of: one that failed, until there is work for the one in its place.
+    home: Mutex<Option<Arc<Device>>>,
     common: Arc<Common>,
     family: Family,
 }
@@ -97,8 +100,6 @@ struct Compiler {
     scratch: Scratch,
     /// The kernels that the user was warned of.
     told: HashSet<KernelHash>,
-    /// What the kernels in the cache are for.
-    device: Option<Arc<Device>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -116,6 +117,7 @@ impl Session {
             n_kernels: AtomicUsize::new(0),
             reports: Mutex::default(),
             runtime,
+            home: Mutex::default(),
             common,
             family,
         }))
@@ -423,21 +425,6 @@ impl Session {
         let variant = gpu.map_or(Target::default().variant, GpuBackend::variant);
         let apart = gpu.map_or(Target::default().apart, GpuBackend::apart);
         Target { device: device.target, lane_order, fast_math, batch, variant, apart }
-    }
-
-    /// Starts anew with a device that was opened because the one before failed.
-    fn adopt_device(&self, compiler: &mut Compiler, device: &Arc<Device>) {
-        let known = compiler.device.as_ref();
-        if known.is_some_and(|known| Arc::ptr_eq(known, device)) {
-            return;
-        }
-        if let Some(failed) = compiler.device.replace(device.clone()) {
-            compiler.cache = Cache::default();
-            compiler.scratch.forget_plans();
-            let why = Error::Lost { device: failed.backend.name() };
-            self.with_table(|table| table.lose_contents(&why));
-            lock(&self.0.reports).abandon();
-        }
     }
 
     /// Runs `work` on the locked table, then writes the log lines it left.

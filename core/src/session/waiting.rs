@@ -63,7 +63,10 @@ impl Session {
 
     /// Whether an array is in memory, and what writes it has run.
     pub(crate) fn has_run(&self, id: VarId) -> bool {
-        let data = self.with_table(|table| table.get(id).data.clone());
+        let data = self.with_table(|table| {
+            let variable = table.get(id);
+            variable.data.clone().filter(|_| variable.is_there())
+        });
         let device = self.working_device();
         data.zip(device)
             .is_some_and(|(data, device)| device.backend.memory().is_ready(data.address()))
@@ -118,9 +121,12 @@ impl Session {
         lock(&self.0.reports).take()
     }
 
-    /// The device if there is one to wait for: that one has failed is told once, by whoever notices.
+    /// The device if there is one to wait for: that one has failed is told once, by whoever notices. Of one in its place
+    /// nothing is known yet that was in the memory of the other.
     pub(crate) fn working_device(&self) -> Option<Arc<Device>> {
-        self.0.runtime.opened().filter(|device| !device.is_lost())
+        let device = self.0.runtime.opened().filter(|device| !device.is_lost())?;
+        let home = lock(&self.0.home);
+        home.as_ref().is_none_or(|home| Arc::ptr_eq(home, &device)).then_some(device)
     }
 
     /// Puts errors back that [`Session::take_errors`] gave.

@@ -86,7 +86,7 @@ fn variables(registry: &mut Registry<'_>) {
 }
 
 /// Columns of what `whos` gives as data.
-const WHOS: [&str; 12] = [
+const WHOS: [&str; 13] = [
     "id",
     "type",
     "name",
@@ -98,6 +98,7 @@ const WHOS: [&str; 12] = [
     "external",
     "internal",
     "out_of_bounds",
+    "lost",
     "device",
 ];
 
@@ -108,7 +109,7 @@ fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()>
         if names.is_some() {
             let n = listed.rows.len();
             let is_known = |row: &WhosRow| row.label.is_some() || name(row).is_some();
-            listed.rows.retain(|row| rows == Rows::All || row.faulty || is_known(row));
+            listed.rows.retain(|row| rows == Rows::All || row.faulty || row.lost || is_known(row));
             listed.n_hidden += n - listed.rows.len();
         }
         let named = |row: &WhosRow| names.and_then(|names| names.find(session, row.id));
@@ -166,6 +167,7 @@ fn add_rows(
         map.insert("ready".into(), row.ready.into());
         map.insert("running".into(), row.running.into());
         map.insert("out_of_bounds".into(), row.faulty.into());
+        map.insert("lost".into(), row.lost.into());
         let name = names.and_then(|names| names.get(session, row.id));
         map.insert("name".into(), name.unwrap_or_default().into());
         map.insert("label".into(), row.label.as_deref().unwrap_or_default().into());

@@ -27,6 +27,7 @@ pub(crate) fn recorded(whos: &Whos, names: Option<&[Option<&Named>]>) -> Table {
             shape.unwrap_or_else(|| row.size.to_string()),
             Bytes(row.bytes).to_string(),
             match (row.ready, row.running, row.faulty) {
+                _ if row.lost => "[-]".into(),
                 (true, true, _) => "[>]".into(),
                 (true, false, true) => "[!]".into(),
                 (true, false, false) => "[x]".into(),
@@ -77,6 +78,9 @@ pub(crate) fn notes(whos: &Whos, has_names: bool) -> String {
         notes.push_str(
             "\n  [!] an index was out of bounds where this was computed: lanes may be 0 for it",
         );
+    }
+    if whos.rows.iter().any(|row| row.lost) {
+        notes.push_str("\n  [-] was in the memory of a device that failed: to be computed anew");
     }
     notes
 }

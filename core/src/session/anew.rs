@@ -1,0 +1,52 @@
+//! What becomes of contents when their device has failed and another is in its place.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::runtime::Device;
+use super::{Compiler, Session, lock};
+use crate::error::Result;
+use crate::eval::cache::Cache;
+use crate::memory::buffer::Buffer;
+
+/// Bytes of a block that is looked for in what a device has left: where parts have all of an array, it has fewer.
+const MOST: usize = 1 << 20;
+
+impl Session {
+    /// Starts anew with a device that was opened because the one before failed.
+    pub(super) fn adopt_device(&self, compiler: &mut Compiler, device: &Arc<Device>) {
+        let mut home = lock(&self.0.home);
+        match &*home {
+            Some(known) if Arc::ptr_eq(known, device) => return,
+            Some(failed) => {
+                compiler.cache = Cache::default();
+                compiler.scratch.forget_plans();
+                // Arrays may share a block.
+                let mut known: HashMap<u64, Option<Arc<Buffer>>> = HashMap::new();
+                let mut rescued = |data: &Buffer| {
+                    let rescued = known.entry(data.address());
+                    rescued.or_insert_with(|| rescue(data, failed, device).ok().flatten()).clone()
+                };
+                let name = failed.backend.name();
+                self.with_table(|table| table.lose_contents(&name, &mut rescued));
+                lock(&self.0.reports).abandon();
+            }
+            None => {}
+        }
+        *home = Some(device.clone());
+    }
+}
+
+/// The block on the device in place of one that failed, if what is left of that has all of it: of parts in other
+/// processes those that go on, and this process.
+fn rescue(data: &Buffer, failed: &Device, device: &Arc<Device>) -> Result<Option<Arc<Buffer>>> {
+    let has_others = failed.backend.parts() > 1 && failed.backend.gpu().is_none();
+    if !has_others || data.bytes() > MOST || !data.is_of(&failed.memory) {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; data.bytes()];
+    failed.backend.memory().read(data.address(), &mut bytes)?;
+    let Ok(there) = device.memory.alloc(bytes.len() as u64) else { return Ok(None) };
+    device.backend.memory().write(there.address(), &bytes)?;
+    Ok(Some(Arc::new(there)))
+}
