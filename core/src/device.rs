@@ -9,7 +9,7 @@ pub use crate::backend::cuda::{
 };
 pub use crate::backend::isa::Isa;
 pub use crate::backend::{
-    Capacity, DeviceChoice, Gpus, PartNotes, PartWork, SharedFile, Slowest,
+    Capacity, DeviceChoice, Gpus, MOST_RANKS, PartNotes, PartWork, SharedFile, Slowest,
     gives_executable_memory, prepare,
 };
 

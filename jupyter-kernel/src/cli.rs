@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use porcini_core::DeviceChoice;
+use porcini_core::device::MOST_RANKS;
 #[cfg(unix)]
 use porcini_core::device::{LEADER, serve_rank};
 use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
@@ -70,7 +71,7 @@ enum Command {
         #[arg(long, value_name = "FOLDER", require_equals = true, conflicts_with = "rust")]
         sandbox: Option<Option<PathBuf>>,
         /// A kernel of so many processes in all, as `run --device ranks:N`
-        #[arg(long, value_name = "N", conflicts_with_all = ["rust", "sandbox"], value_parser = clap::value_parser!(u16).range(1..))]
+        #[arg(long, value_name = "N", conflicts_with_all = ["rust", "sandbox"], value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]
         ranks: Option<u16>,
         /// Has these ranks started by a launcher, as `run --launcher`
         #[arg(long, value_name = "COMMAND", requires = "ranks")]

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 use porcini_core::DeviceChoice;
+use porcini_core::device::MOST_RANKS;
 use porcini_script::{MOST_THREADS, SandboxArguments};
 
 /// What help says behind the options: blocks, each with its title.
@@ -76,7 +77,7 @@ pub(crate) struct Arguments {
     pub(crate) device: Option<DeviceChoice>,
 
     /// Share the work with so many processes in all, as --device ranks:N
-    #[arg(long, value_name = "N", conflicts_with = "device", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "device", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]
     pub(crate) ranks: Option<u16>,
 
     /// Start the other ranks by this: {} is how many, as in 'srun -n {}' [default: processes of this machine]

@@ -32,6 +32,8 @@ pub use interface::{
     PartWork, Pending, Ran, Running, RunsRanges, Slowest,
 };
 pub use memory::{Capacity, Memory};
-pub use open::{DeviceChoice, gives_executable_memory, open, open_processor, opens_late, prepare};
+pub use open::{
+    DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
+};
 pub use outside::{Listener, Outside};
 pub use shared_file::{FileLanes, SharedFile};

@@ -17,6 +17,9 @@ use crate::error::{Error, Result};
 /// Parts that a processor has at most.
 const MOST_PARTS: u16 = 64;
 
+/// Ranks of a device at most, the leader included.
+pub const MOST_RANKS: u16 = 1024;
+
 /// Which device a session should use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
@@ -92,12 +95,15 @@ impl std::str::FromStr for DeviceChoice {
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
             _ if let Some((kind @ ("cpu" | "ranks"), number)) = name.split_once(':') => {
+                let (make, most): (fn(u16) -> Self, _) = match kind {
+                    "cpu" => (Self::parts, MOST_PARTS),
+                    _ => (Self::ranks, MOST_RANKS),
+                };
                 match number.parse() {
-                    Ok(parts @ 1..=MOST_PARTS) if kind == "cpu" => Ok(Self::parts(parts)),
-                    Ok(ranks @ 1..=MOST_PARTS) => Ok(Self::ranks(ranks)),
+                    Ok(parts) if (1..=most).contains(&parts) => Ok(make(parts)),
                     _ => Err(Error::NoDevice {
                         name: name.into(),
-                        reason: format!("N of {kind}:N is 1 to {MOST_PARTS}"),
+                        reason: format!("N of {kind}:N is 1 to {most}"),
                     }),
                 }
             }

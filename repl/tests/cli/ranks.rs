@@ -29,6 +29,9 @@ fn a_rank_without_a_leader_says_so() {
     let (code, output, error) = run(&["rank", "1"]);
     assert_eq!((code, output.as_str()), (2, ""));
     assert!(error.contains("a rank is started by porcini --ranks N"), "{error}");
+    assert!(error.contains("-x PORCINI_LEADER"), "{error}");
+    assert_eq!(run(&["--ranks", "1025", "-e", "1"]).0, 2);
+    assert_eq!(run(&["--device", "ranks:1025", "-e", "1"]).0, 2);
 }
 
 /// Each would print what all of them should print once.
@@ -89,13 +92,35 @@ fn a_launcher_starts_ranks() {
     let (code, output, error) = run(&["--ranks", "3", "--launcher", &launcher, "-e", script]);
     assert_eq!((code, error.as_str()), (0, ""));
     assert!(output.ends_with("true\n"), "{output}");
-    for (launcher, why) in
-        [("/nowhere/srun -n {}", "cannot be started"), ("false", "launcher ended")]
-    {
+    for (launcher, why) in [
+        ("/nowhere/srun -n {}", "cannot be started"),
+        ("false {}", "launcher ended"),
+        ("false", "write {}"),
+    ] {
         let (code, _, error) = run(&["--ranks", "3", "--launcher", launcher, "-e", script]);
         assert!(code == 1 && error.contains(why), "{code}: {error}");
     }
     assert_eq!(run(&["--launcher", &launcher, "-e", "1"]).0, 2, "without ranks");
+}
+
+/// A signal that a rank gets at work is an error of the value, and the script goes on.
+#[test]
+fn a_signal_to_a_rank_is_no_ctrl_c() {
+    let script = "print(hsum(FloatC([1]))); try { print(hsum(sin(FloatC::arange(3000000000)))) } catch (e) { print(e) } \
+                  print(hsum(FloatC([2])))";
+    let mut child = porcini(&["--ranks", "2", "--threads", "2", "-e", script]).spawn().unwrap();
+    let mut line = [0; 4];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+    let children = tasks.map(|task| task.unwrap().path().join("children"));
+    let children: String = children.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let rank = children.trim();
+    assert!(Command::new("kill").args(["-TERM", rank]).status().unwrap().success());
+    let (code, output, error) = finished(&child.wait_with_output().unwrap());
+    assert_eq!((code, error.as_str()), (0, ""), "{output}");
+    let told = "rank 1 failed while working: it ended with exit code 143";
+    assert!(output.starts_with(told) && output.ends_with("\n[2]\n"), "{output}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::channel::Stream;
 use super::remote::{Process, Remote};
 use super::worker::serve;
-use crate::backend::{Backend, Outside};
+use crate::backend::{Backend, Listener, Outside};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -25,6 +25,10 @@ pub const VARIABLE: &str = "PORCINI_LEADER";
 const TOKEN: usize = 32;
 /// How long a launcher may take to start all ranks: it may wait for machines, and Ctrl-C ends that.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How long no other may come when one has: the launcher starts fewer than it should.
+const LATE: Duration = Duration::from_secs(60);
+/// How long nothing is said of ranks that do not come, and the time between two lines that are said.
+const QUIET: Duration = Duration::from_secs(2);
 /// How long a connection may take to show its token.
 const MOMENT: Duration = Duration::from_secs(2);
 /// Between two looks at what has come.
@@ -134,6 +138,13 @@ pub fn launch(
     n: usize,
 ) -> Result<Vec<Arc<dyn Backend>>> {
     let failed = |reason: String| Error::NoDevice { name: format!("ranks:{n}"), reason };
+    if !launcher.contains("{}") {
+        let reason = format!(
+            "the launcher `{launcher}` is not told how many ranks to start: write {{}} in the place of the number, \
+             as in 'srun -n {{}}'"
+        );
+        return Err(failed(reason));
+    }
     let told = |error: io::Error| failed(format!("`{launcher}` cannot be started: {error}"));
     let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(told)?;
     listener.set_nonblocking(true).map_err(told)?;
@@ -154,7 +165,8 @@ pub fn launch(
         .process_group(0)
         .spawn();
     let launcher = Arc::new(Launcher(Mutex::new(child.map_err(told)?)));
-    let since = Instant::now();
+    let (since, mut last) = (Instant::now(), None::<Instant>);
+    let mut arriving = Arriving { waiting: &outside.waiting, since, said: None };
     let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<_>) = (Vec::new(), Vec::new());
     while ranks.len() < n - 1 {
         let Ok((mut stream, _)) = listener.accept() else {
@@ -164,9 +176,15 @@ pub fn launch(
             if let Some(end) = launcher.end() {
                 return Err(failed(format!("{end}, and {} ranks had come", ranks.len())));
             }
-            if since.elapsed() > PATIENCE {
-                return Err(failed(format!("{} ranks came in {PATIENCE:?}", ranks.len())));
+            let came = format!("{} of {} ranks came", ranks.len(), n - 1);
+            let is_late = last.is_some_and(|last| last.elapsed() > LATE);
+            if is_late || since.elapsed() > PATIENCE {
+                let time = since.elapsed().as_secs();
+                return Err(failed(format!(
+                    "{came} in {time} s: is {{}} the number of processes?"
+                )));
             }
+            arriving.say(&came);
             thread::sleep(PAUSE);
             continue;
         };
@@ -186,10 +204,36 @@ pub fn launch(
                 let (messages, process) = (Box::new(Stream(messages)), Box::new(process));
                 let remote = Remote::greet(rank, messages, process, &outside.waiting)?;
                 ranks.push(Arc::new(remote) as Arc<dyn Backend>);
+                last = Some(Instant::now());
             }
         }
     }
     Ok(ranks)
+}
+
+/// Says how many ranks have come, once that takes long.
+struct Arriving<'l> {
+    waiting: &'l Listener,
+    since: Instant,
+    /// When it was said last.
+    said: Option<Instant>,
+}
+
+impl Arriving<'_> {
+    fn say(&mut self, came: &str) {
+        if self.said.unwrap_or(self.since).elapsed() > QUIET {
+            self.waiting.0.iter().for_each(|sink| sink(came));
+            self.said = Some(Instant::now());
+        }
+    }
+}
+
+impl Drop for Arriving<'_> {
+    fn drop(&mut self) {
+        if self.said.is_some() {
+            self.waiting.0.iter().for_each(|sink| sink(""));
+        }
+    }
 }
 
 fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {

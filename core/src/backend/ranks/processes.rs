@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::Stream;
+use super::launcher::VARIABLE as LEADER;
 use super::remote::{Process, Remote};
 use super::worker::serve;
 use crate::backend::{Backend, Outside};
@@ -20,10 +21,28 @@ use crate::error::{Error, Result};
 /// How long a process may take to be gone whose connection broke.
 const MOMENT: Duration = Duration::from_millis(500);
 
+/// The same of one that a signal has told to end, which first waits for what it is doing.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// A process that is killed when it is let go.
 struct Own(Mutex<Child>);
 
 impl Own {
+    /// How it ended, if it does in so long.
+    fn end_within(&self, patience: Duration) -> Option<String> {
+        let since = Instant::now();
+        while since.elapsed() < patience {
+            if let Ok(Some(status)) = self.with(Child::try_wait) {
+                return Some(match (status.signal(), status.code()) {
+                    (Some(signal), _) => format!("was killed by signal {signal}"),
+                    (None, code) => format!("ended with exit code {}", code.unwrap_or_default()),
+                });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        None
+    }
+
     fn with<R>(&self, act: impl FnOnce(&mut Child) -> R) -> R {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -42,17 +61,11 @@ impl Process for Own {
     }
 
     fn end(&self) -> String {
-        let since = Instant::now();
-        while since.elapsed() < MOMENT {
-            if let Ok(Some(status)) = self.with(Child::try_wait) {
-                return match (status.signal(), status.code()) {
-                    (Some(signal), _) => format!("was killed by signal {signal}"),
-                    (None, code) => format!("ended with exit code {}", code.unwrap_or_default()),
-                };
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        "does not answer any more".into()
+        self.end_within(MOMENT).unwrap_or_else(|| "does not answer any more".into())
+    }
+
+    fn ends(&self) -> Option<String> {
+        self.end_within(FAREWELL)
     }
 }
 
@@ -109,6 +122,13 @@ fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<(UnixStrea
 /// # Errors
 /// Standard input is no connection to a leader, or it broke.
 pub fn serve_leader(device: Arc<dyn Backend>) -> io::Result<()> {
-    let stream = io::stdin().as_fd().try_clone_to_owned()?;
-    serve(Stream(UnixStream::from(stream)), device)
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    if stream.peer_addr().is_err() {
+        let what = format!(
+            "standard input leads to no leader, and {LEADER} is not set: what starts ranks elsewhere passes it on, \
+             Open MPI with -x {LEADER}"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+    }
+    serve(Stream(stream), device)
 }

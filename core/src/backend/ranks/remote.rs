@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{Channel, receive, send};
-use super::message::{Code, Reply, Request, VERSION};
+use super::message::{Code, Failure, Reply, Request, VERSION};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
@@ -42,6 +42,11 @@ pub(super) trait Process: Send + Sync {
 
     /// How it ended, as people read it, once the connection is gone: `killed by signal 9`.
     fn end(&self) -> String;
+
+    /// How it ended, if it does in a while: somebody else has told it to stop.
+    fn ends(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A connection to a rank.
@@ -74,6 +79,8 @@ struct Asked<'l> {
     channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
     /// Whether the answer has come, or none does.
     is_over: bool,
+    /// Whether the rank was told to stop.
+    is_told: bool,
 }
 
 impl Link {
@@ -96,12 +103,22 @@ impl Link {
         self.lost.get_or_init(|| error).clone()
     }
 
+    /// What is told of a rank that was told to stop, and not by its leader: by a signal, which may end it.
+    fn stopped(&self) -> Error {
+        if let Some(how) = self.process.ends() {
+            return self.ended(&how);
+        }
+        let reason = "a signal told it to stop".into();
+        Error::DeviceFailed { device: self.name.clone(), what: "working", reason, lost: false }
+    }
+
     fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
         let mut channel = self.lock();
         let open = channel.as_deref_mut().ok_or_else(over);
         let sent = open.and_then(|channel| send(channel, request, bytes));
         sent.map_err(|error| self.lost(&error))?;
-        Ok(Asked { link: self, channel, is_over: !request.is_answered() })
+        let is_over = !request.is_answered();
+        Ok(Asked { link: self, channel, is_over, is_told: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
@@ -129,6 +146,11 @@ impl Asked<'_> {
         let received = self.receive(bytes);
         self.is_over = received.is_ok();
         match received {
+            Ok(Reply::Failed(Failure::Interrupted))
+                if !self.is_told && !interrupt::is_requested() =>
+            {
+                Err(self.link.stopped())
+            }
             Ok(Reply::Failed(failure)) => Err(failure.at(&self.link.name)),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.link.lost(&error)),
@@ -155,6 +177,7 @@ impl Asked<'_> {
             let is_due = asked.is_none_or(|[_, last]| last.elapsed() > AGAIN);
             if is_due && self.link.process.interrupt() {
                 let now = Instant::now();
+                self.is_told = true;
                 asked = Some([asked.map_or(now, |[first, _]| first), now]);
             }
         }
