@@ -1,9 +1,13 @@
 //! What was pushed and what became of it: operations by operator and signature, those of the lowest mean depth first,
-//! those with effects in the order of pushing (S28).
+//! those with effects in the order of pushing (S28). Who reads one has those done with it that are alike and wait for nothing.
+
+mod alike;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
+
+use alike::Alike;
 
 use super::order::{Number, Order};
 
@@ -94,6 +98,8 @@ pub struct Agenda<P, O, E> {
     operations: HashMap<Number, Operation<P, O, E>>,
     /// Those with effects that wait.
     effects: BTreeSet<Number>,
+    /// Those without that wait for no other.
+    alike: Alike<P>,
     /// How many there were when those were last dropped that nobody can see.
     n_kept: usize,
     n_waiting: usize,
@@ -118,6 +124,10 @@ struct Operation<P, O, E> {
     state: State<O, E>,
     /// Where it has failed: the operation whose failure that is.
     cause: Number,
+    /// How many others it waits for.
+    n_before: usize,
+    /// Those that wait for it.
+    after: Vec<Number>,
 }
 
 #[derive(Debug)]
@@ -133,6 +143,7 @@ impl<P, O, E> Default for Agenda<P, O, E> {
             home: Arc::new(()),
             operations: HashMap::new(),
             effects: BTreeSet::new(),
+            alike: Alike::default(),
             n_kept: 0,
             n_waiting: 0,
             rows: Vec::new(),
@@ -171,10 +182,18 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
                 Source::Result(handle.number)
             }
         });
-        let inputs = inputs.collect();
+        let inputs: Vec<Source<O>> = inputs.collect();
         let has_effects = doer.has_effects(&operator);
+        let before = self.waits_for(&inputs);
+        for before in &before {
+            if let Some(before) = self.operations.get_mut(before) {
+                before.after.push(number);
+            }
+        }
         if has_effects {
             self.effects.insert(number);
+        } else if before.is_empty() {
+            self.alike.add(operator.clone(), number);
         }
         let operation = Operation {
             operator,
@@ -185,6 +204,8 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             has_effects,
             state: State::Pending,
             cause: number,
+            n_before: before.len(),
+            after: Vec::new(),
         };
         self.operations.insert(number, operation);
         self.n_waiting += 1;
@@ -195,6 +216,11 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     pub fn state(&self, handle: &Handle) -> State<O, E> {
         let operation = self.operations.get(&handle.number);
         operation.map_or(State::Pending, |operation| operation.state.clone())
+    }
+
+    /// Whether operations with effects wait.
+    pub fn has_effects(&self) -> bool {
+        !self.effects.is_empty()
     }
 
     /// How many operations wait, those included that nobody holds any more.
@@ -218,7 +244,8 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     }
 
     /// Does what the handles need, or all that somebody holds or that has effects; of one signature at most `most` at a
-    /// time. Operations with effects are done as they were pushed: before one of them all that were pushed earlier.
+    /// time. Operations with effects are done as they were pushed: before one of them all that were pushed earlier. With
+    /// others those are done that are like them, are held and wait for nothing.
     ///
     /// # Errors
     /// What the doer stops with. Failures of operations are their states.
@@ -240,14 +267,26 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         ready.sort_unstable();
         let mut result = self.enter(ready, &mut order, doer);
         while result.is_ok()
-            && let Some(((operator, signature), numbers)) = order.take(most)
+            && let Some((key, numbers)) = order.take(most)
         {
-            let members: Vec<Member<O>> =
-                numbers.iter().filter_map(|&number| self.member(number).ok()).collect();
-            let results = doer.run(&operator, &members);
-            self.count(operator, signature, results.len());
+            let joined = match wanted {
+                Some(_) => self.join(&key, &numbers, &order, most, doer),
+                None => Ok(None),
+            };
+            let results = match joined {
+                Ok(Some(results)) => results,
+                Ok(None) => {
+                    let results = doer.run(&key.0, &self.members(&numbers));
+                    numbers.into_iter().zip(results).collect()
+                }
+                Err(stop) => {
+                    result = Err(stop);
+                    break;
+                }
+            };
+            self.count(key.0, key.1, results.len());
             let mut ready = Vec::new();
-            for (number, result) in numbers.into_iter().zip(results) {
+            for (number, result) in results {
                 self.settle(number, result);
                 ready.extend(order.done(number));
             }
@@ -260,6 +299,16 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             self.sweep();
         }
         result
+    }
+
+    fn members(&self, numbers: &[Number]) -> Vec<Member<O>> {
+        numbers.iter().filter_map(|&number| self.member(number).ok()).collect()
+    }
+
+    /// The operations that wait and whose results are taken.
+    fn waits_for(&self, inputs: &[Source<O>]) -> HashSet<Number> {
+        let before = inputs.iter().filter_map(Source::operation);
+        before.filter(|&before| self.pending(before).is_some()).collect()
     }
 
     /// Finds what roots need, and operations with effects before them; those of it that wait for no result.
@@ -367,6 +416,17 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             operation.state = result.map_or_else(State::Failed, State::Done);
             // What it took is of no further use.
             operation.inputs = Vec::new();
+            let after = std::mem::take(&mut operation.after);
+            after.into_iter().for_each(|after| self.passed(after));
+        }
+    }
+
+    /// One that an operation waits for is done, or has failed.
+    fn passed(&mut self, number: Number) {
+        let Some(operation) = self.operations.get_mut(&number) else { return };
+        operation.n_before -= 1;
+        if operation.n_before == 0 && operation.waits() && !operation.has_effects {
+            self.alike.add(operation.operator.clone(), number);
         }
     }
 
@@ -387,8 +447,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     }
 
     fn pending(&self, number: Number) -> Option<&Operation<P, O, E>> {
-        let operation = self.operations.get(&number)?;
-        matches!(operation.state, State::Pending).then_some(operation)
+        self.operations.get(&number).filter(|operation| operation.waits())
     }
 
     /// Drops what nobody can see: no handle is held, and nothing that will be done needs it.
@@ -403,18 +462,29 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         }
         self.operations.retain(|number, _| seen.contains(number));
         self.n_kept = self.operations.len();
-        let waits = |operation: &&Operation<P, O, E>| matches!(operation.state, State::Pending);
-        self.n_waiting = self.operations.values().filter(waits).count();
+        self.alike.retain(|number| self.operations.get(&number).is_some_and(Operation::waits));
+        self.n_waiting = self.operations.values().filter(|operation| operation.waits()).count();
     }
 }
 
 impl<P, O, E> Operation<P, O, E> {
     /// The operations whose results it takes.
     fn sources(&self) -> impl Iterator<Item = Number> {
-        self.inputs.iter().filter_map(|source| match source {
-            Source::Object(_) => None,
-            Source::Result(number) => Some(*number),
-        })
+        self.inputs.iter().filter_map(Source::operation)
+    }
+
+    fn waits(&self) -> bool {
+        matches!(self.state, State::Pending)
+    }
+}
+
+impl<O> Source<O> {
+    /// The operation whose result it is.
+    fn operation(&self) -> Option<Number> {
+        match self {
+            Self::Object(_) => None,
+            Self::Result(number) => Some(*number),
+        }
     }
 }
 
@@ -519,7 +589,7 @@ mod tests {
         drop(agenda.push("print", vec![Input::Object(3), Input::Handle(failed)], 0, &doer));
         let two = ["print", "print"]
             .map(|name| agenda.push(name, vec![Input::Object(4), Input::Object(5)], 0, &doer));
-        let other = agenda.push("add", vec![Input::Object(1)], 0, &doer);
+        let other = agenda.push("add", vec![Input::Object(1); 3], 0, &doer);
         agenda.run(Some(std::slice::from_ref(&read)), usize::MAX, &mut doer).unwrap();
         assert_eq!(doer.0, [("add", 1), ("print", 2)], "what comes later waits");
         agenda.run(Some(&two[1..]), usize::MAX, &mut doer).unwrap();

@@ -7,7 +7,7 @@ use std::hash::Hash;
 pub(super) type Number = u64;
 
 /// What operations that are done together have in common: operator and signature.
-type Key<P> = (P, String);
+pub(super) type Key<P> = (P, String);
 
 /// Ready operations of one operator and signature.
 #[derive(Default)]

@@ -1,0 +1,184 @@
+//! Operations that wait for nothing, by what they have in common: who reads one has the others done with it.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
+
+use super::super::order::{Key, Number, Order};
+use super::{Agenda, Doer, Operation};
+
+/// What was done together, if others joined.
+type Joined<O, E> = Result<Option<Vec<(Number, Result<O, E>)>>, E>;
+
+/// Operations without effects that wait for no result; some of them may be done by now.
+#[derive(Debug)]
+pub(super) struct Alike<P> {
+    /// Those whose signature nobody has asked for.
+    new: HashMap<P, BTreeSet<Number>>,
+    sorted: HashMap<Key<P>, BTreeSet<Number>>,
+    /// Some of these failed together: each is done by itself.
+    parted: HashSet<Key<P>>,
+}
+
+impl<P> Default for Alike<P> {
+    fn default() -> Self {
+        Self { new: HashMap::new(), sorted: HashMap::new(), parted: HashSet::new() }
+    }
+}
+
+impl<P: Clone + Eq + Hash> Alike<P> {
+    pub(super) fn add(&mut self, operator: P, number: Number) {
+        self.new.entry(operator).or_default().insert(number);
+    }
+
+    /// The operations of an operator whose signatures are not known.
+    fn take_new(&mut self, operator: &P) -> BTreeSet<Number> {
+        self.new.remove(operator).unwrap_or_default()
+    }
+
+    fn sort(&mut self, key: Key<P>, number: Number) {
+        if !self.parted.contains(&key) {
+            self.sorted.entry(key).or_default().insert(number);
+        }
+    }
+
+    /// Those of a signature for which this holds; the others are forgotten.
+    fn of(&mut self, key: &Key<P>, is_kept: impl Fn(Number) -> bool) -> Vec<Number> {
+        let Some(numbers) = self.sorted.get_mut(key) else { return Vec::new() };
+        numbers.retain(|&number| is_kept(number));
+        numbers.iter().copied().collect()
+    }
+
+    /// Has operations done each by itself from now on.
+    fn part(&mut self, key: &Key<P>) {
+        self.sorted.remove(key);
+        self.parted.insert(key.clone());
+    }
+
+    /// Forgets those for which this does not hold.
+    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(Number) -> bool) {
+        let mut keep = |numbers: &mut BTreeSet<Number>| {
+            numbers.retain(|&number| is_kept(number));
+            !numbers.is_empty()
+        };
+        self.new.retain(|_, numbers| keep(numbers));
+        self.sorted.retain(|_, numbers| keep(numbers));
+    }
+}
+
+impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
+    /// Does operations with others like them, at most `most`; nothing if there are none, or some fail: then each is for who
+    /// wants it.
+    pub(super) fn join(
+        &mut self,
+        key: &Key<P>,
+        numbers: &[Number],
+        order: &Order<P>,
+        most: usize,
+        doer: &mut dyn Doer<P, O, E>,
+    ) -> Joined<O, E> {
+        if doer.has_effects(&key.0) || numbers.len() >= most {
+            return Ok(None);
+        }
+        for number in self.alike.take_new(&key.0) {
+            if self.pending(number).is_none() {
+                continue;
+            }
+            match self.member(number).and_then(|member| doer.signature(&key.0, &member)) {
+                Ok(signature) => self.alike.sort((key.0.clone(), signature), number),
+                // Whoever wants it hears of that.
+                Err(_) => doer.stops().map_or(Ok(()), Err)?,
+            }
+        }
+        let pending = &self.operations;
+        let waits = |number| pending.get(&number).is_some_and(Operation::waits);
+        let mut others = self.alike.of(key, waits);
+        others.retain(|number| !order.has(*number));
+        if others.is_empty() {
+            return Ok(None);
+        }
+        self.sweep();
+        others.retain(|&number| self.pending(number).is_some());
+        others.truncate(most - numbers.len());
+        if others.is_empty() {
+            return Ok(None);
+        }
+        let mut all = [numbers, &others].concat();
+        all.sort_unstable();
+        let results = doer.run(&key.0, &self.members(&all));
+        if results.iter().any(Result::is_err) && doer.stops().is_none() {
+            self.alike.part(key);
+            return Ok(None);
+        }
+        Ok(Some(all.into_iter().zip(results).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Handle, Input, Member};
+    use super::*;
+
+    /// Batches of sums, which fail for a number below 0.
+    #[derive(Default)]
+    struct Sums(Vec<usize>);
+
+    impl Doer<(), i64, String> for Sums {
+        fn signature(&mut self, (): &(), member: &Member<i64>) -> Result<String, String> {
+            Ok(member.inputs.len().to_string())
+        }
+
+        fn run(&mut self, (): &(), members: &[Member<i64>]) -> Vec<Result<i64, String>> {
+            self.0.push(members.len());
+            let one = |member: &Member<i64>| match member.inputs.iter().sum() {
+                sum @ 0.. => Ok(sum),
+                sum => Err(sum.to_string()),
+            };
+            members.iter().map(one).collect()
+        }
+
+        fn has_effects(&self, (): &()) -> bool {
+            false
+        }
+    }
+
+    fn read_one_by_one(numbers: &[i64], most: usize, dropped: usize) -> Vec<usize> {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let push = |&number: &i64| agenda.push((), vec![Input::Object(number)], 0, &doer);
+        let mut handles: Vec<Handle> = numbers.iter().map(push).collect();
+        handles.truncate(numbers.len() - dropped);
+        for handle in &handles {
+            agenda.run(Some(std::slice::from_ref(handle)), most, &mut doer).unwrap();
+        }
+        doer.0
+    }
+
+    #[test]
+    fn who_reads_one_has_all_done_that_are_alike() {
+        let numbers: Vec<i64> = (0..1000).collect();
+        assert_eq!(read_one_by_one(&numbers, usize::MAX, 0), [1000]);
+        assert_eq!(read_one_by_one(&numbers, 400, 0), [400, 400, 200]);
+        assert_eq!(read_one_by_one(&numbers, usize::MAX, 990), [10], "nobody holds the others");
+    }
+
+    #[test]
+    fn one_that_fails_is_done_by_itself() {
+        assert_eq!(read_one_by_one(&[1, 2, -3, 4], usize::MAX, 0), [4, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn what_waits_for_others_joins_when_they_are_done() {
+        let (mut agenda, mut doer) = (Agenda::default(), Sums::default());
+        let mut chains: Vec<Handle> = Vec::new();
+        for start in 0..8 {
+            let mut chain = agenda.push((), vec![Input::Object(start)], 0, &doer);
+            for _ in 0..3 {
+                chain = agenda.push((), vec![Input::Handle(chain)], 0, &doer);
+            }
+            chains.push(chain);
+        }
+        for chain in &chains {
+            agenda.run(Some(std::slice::from_ref(chain)), usize::MAX, &mut doer).unwrap();
+        }
+        assert_eq!(doer.0, [8, 8, 8, 8]);
+    }
+}
