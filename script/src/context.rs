@@ -89,10 +89,15 @@ pub(crate) struct Context {
     deferred: RefCell<Vec<HostRef>>,
     /// What has something to do before the session ends.
     endings: RefCell<Vec<Weak<dyn Ending>>>,
+    /// What has something to do that others see: it is not let go before.
+    kept: RefCell<Vec<Rc<dyn Ending>>>,
 }
 
 /// What has something to do before the session ends, unless it is gone.
 pub(crate) trait Ending {
+    /// Whether others see what it has to do.
+    fn is_due(&self) -> bool;
+
     /// Does it.
     ///
     /// # Errors
@@ -123,6 +128,7 @@ impl Context {
             customs: RefCell::default(),
             deferred: RefCell::default(),
             endings: RefCell::default(),
+            kept: RefCell::default(),
         })
     }
 
@@ -219,6 +225,27 @@ impl Context {
         endings.push(ending);
     }
 
+    /// Does not let go of what has something to do that others see.
+    pub(crate) fn keep(&self, ending: Rc<dyn Ending>) {
+        let mut kept = self.kept.borrow_mut();
+        if !kept.iter().any(|known| Rc::ptr_eq(known, &ending)) {
+            kept.push(ending);
+        }
+    }
+
+    /// Whether there is such a thing that nobody else holds any more.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.kept.borrow().iter().any(is_forgotten)
+    }
+
+    /// The things that nobody else holds any more, to be ended now.
+    pub(crate) fn take_forgotten(&self) -> Vec<Rc<dyn Ending>> {
+        let kept = self.kept.take().into_iter().filter(|kept| kept.is_due());
+        let (forgotten, kept) = kept.partition(is_forgotten);
+        self.kept.replace(kept);
+        forgotten
+    }
+
     /// Whether something has something to do before the session ends.
     pub(crate) fn has_endings(&self) -> bool {
         self.endings.borrow().iter().any(|ending| ending.strong_count() > 0)
@@ -226,7 +253,9 @@ impl Context {
 
     /// What has something to do before the session ends.
     pub(crate) fn take_endings(&self) -> Vec<Rc<dyn Ending>> {
-        self.endings.take().iter().filter_map(Weak::upgrade).collect()
+        let endings = self.endings.take().iter().filter_map(Weak::upgrade).collect();
+        self.kept.take();
+        endings
     }
 
     pub(crate) fn defer(&self, host: HostRef) {
@@ -256,4 +285,8 @@ impl Context {
         self.session.put_errors(pending);
         result
     }
+}
+
+fn is_forgotten(kept: &Rc<dyn Ending>) -> bool {
+    Rc::strong_count(kept) == 1
 }

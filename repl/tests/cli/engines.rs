@@ -37,6 +37,15 @@ fn failures_are_told_at_the_end() {
     assert_eq!((code, out.as_str(), err.as_str()), (1, "", told));
 }
 
+/// Who hears of one that failed of several hears of all.
+#[test]
+fn a_caught_failure_counts_for_all_that_were_read() {
+    let script = "let e = engine(); let bad = operator(#{name: \"bad\", exec: |x| throw `no ${x}`}); \
+                  let hs = [1, 2].map(|x| e.push(bad, x)); try { e.get(hs) } catch (error) { print(error) }";
+    let told = "bad: no 1 (pushed in line 1)\n";
+    assert_eq!(run(&["-e", script]), (0, told.into(), String::new()));
+}
+
 /// An operation that ends the script is not done again at the end.
 #[test]
 fn an_operation_may_end_the_script() {

@@ -11,7 +11,7 @@ use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::engine_functions::{MOST_PUSHED, call_function, function_of};
-use super::engine_handles::with_arrays;
+use super::engine_handles::{HandleRef, held, with_arrays};
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
@@ -32,7 +32,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "flush",
         "(x, y, ..)",
-        "Evaluates values, lists of them too, and waits for them; without arguments everything that somebody holds, and for all that \
+        "Evaluates values, lists and maps of them too, and waits for them; without arguments everything that somebody holds, and for all that \
          was launched. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
@@ -65,11 +65,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "is_ready",
         "(x)",
-        "Whether a value is computed already, so that reading it neither evaluates nor waits.\n\n\
+        "Whether a value, or all in a list or map, is computed already, so that reading it neither evaluates nor waits.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
-    registry
-        .on_array("is_ready", 1, |_, _, array, _| Ok(array.leaves().iter().all(Array::is_ready)));
+    for of in [TypeId::of::<ArrayRef>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
+        registry.typed("is_ready", of, 1, |_, _, args| is_ready(args[0]));
+    }
     registry.doc(
         "wait_any",
         "(values)",
@@ -89,6 +90,24 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         wait_any(&items)
     });
     pushes(registry);
+}
+
+/// Whether all arrays and handles in a value are computed.
+fn is_ready(value: &Dynamic) -> Result<bool> {
+    if let Some(array) = value.read_lock::<ArrayRef>() {
+        return Ok(array.leaves().iter().all(Array::is_ready));
+    }
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return all_ready(list.iter());
+    }
+    match value.read_lock::<Map>() {
+        Some(map) => all_ready(map.values()),
+        None => held::<HandleRef>("is_ready", value)?.is_ready(),
+    }
+}
+
+fn all_ready<'a>(items: impl Iterator<Item = &'a Dynamic>) -> Result<bool> {
+    items.map(is_ready).try_fold(true, |all, ready| Ok(ready? && all))
 }
 
 /// Evaluates the array values among `args`, and those that handles among them give; their arrays.

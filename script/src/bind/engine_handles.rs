@@ -109,7 +109,9 @@ fn with_results(
         engine.run(context, call, Some(&wanted))?;
         rest = others;
     }
-    let results = handles.iter().map(result).collect::<Result<Vec<_>>>()?;
+    let results = handles.iter().map(result).collect::<Result<Vec<_>>>();
+    // Who hears of the first that failed hears of all.
+    let results = results.inspect_err(|_| handles.iter().for_each(HandleRef::told))?;
     put_in(&mut value, &mut results.into_iter());
     Ok(value)
 }
@@ -125,6 +127,10 @@ impl Engine {
 }
 
 impl Ending for Engine {
+    fn is_due(&self) -> bool {
+        self.agenda.try_borrow().is_ok_and(|agenda| agenda.has_effects())
+    }
+
     /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has
     /// failed and was not told.
     fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
@@ -162,6 +168,11 @@ impl EngineRef {
         }
         to.extend(handles.into_iter().map(|handle| Input::Handle(handle.handle)));
         Ok(())
+    }
+
+    /// Keeps the engine until the effects of what was pushed were there, whoever lets go of it.
+    pub(super) fn keep(&self, context: &Context) {
+        context.keep(self.0.clone());
     }
 
     pub(super) fn owns_all(&self, op: &str, handles: &[HandleRef]) -> Result<()> {
@@ -212,6 +223,18 @@ impl EngineRef {
 }
 
 impl HandleRef {
+    /// Whether it was done, or has failed.
+    pub(super) fn is_ready(&self) -> Result<bool> {
+        Ok(!matches!(self.engine.state("is_ready", &self.handle)?, State::Pending))
+    }
+
+    /// That it failed, if it has, need not be told at the end.
+    fn told(&self) {
+        if let Ok(mut agenda) = self.engine.0.borrow_mut("get") {
+            agenda.told(&self.handle);
+        }
+    }
+
     /// What it gives, which was done.
     fn value(&self, context: &Context, call: &NativeCallContext<'_>) -> Result<Dynamic> {
         let mut agenda = self.engine.0.borrow_mut("get")?;

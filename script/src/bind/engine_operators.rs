@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::rc::Rc;
 
-use porcini_core::engine::{Row, State};
+use porcini_core::engine::{Doer as _, Row};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map, NativeCallContext};
 
 use super::engine_closures::{Closures, Described, Op};
@@ -26,6 +26,9 @@ const FULL: usize = 1 << 16;
 /// The function that does what is to be done before the session ends.
 pub(crate) const END: &str = "end_session";
 
+/// The function that does what engines have to do that nobody holds any more.
+pub(crate) const END_FORGOTTEN: &str = "end_forgotten";
+
 /// Keys of what describes an operator.
 const KEYS: [&str; 8] =
     ["name", "exec", "batched", "signature", "shape", "effects", "backward", "forward"];
@@ -41,6 +44,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<EngineRef>("engine");
     registry.engine.register_type_with_name::<HandleRef>("handle");
     documented(registry);
+    let context = registry.context.clone();
+    registry.engine.register_raw_fn(END_FORGOTTEN, [] as [TypeId; 0], move |call, _| {
+        let mut ended = Ok(());
+        for ending in context.take_forgotten() {
+            ended = ended.and(ending.end(&context, &call));
+        }
+        ended
+    });
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
         // One that fails keeps no other from its end.
@@ -101,8 +112,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         });
     }
     registry.typed("is_ready", of_handle, 1, |_, _, args| {
-        let handle = held::<HandleRef>("is_ready", args[0])?;
-        Ok(!matches!(handle.engine.state("is_ready", &handle.handle)?, State::Pending))
+        held::<HandleRef>("is_ready", args[0])?.is_ready()
     });
     registry.typed("engine_stats", of_engine, 1, |_, _, args| {
         let engine = held::<EngineRef>("engine_stats", args[0])?;
@@ -134,7 +144,7 @@ fn documented(registry: &mut Registry<'_>) {
         "(options)",
         "An engine: e.push(op, inputs..) takes an operator, or the name of a function, of the script too, and gives a handle at \
          once; inputs are what they are then, and may be handles, in lists and maps too. e.get(h) gives its value, of a list or map \
-         of handles one of their values, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs; \
+         of handles one of their values, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs, and with it what is like it and waits for nothing; \
          what fails is told where it is read, or at the end. rand and its like draw when they are pushed. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
          engine_stats(e) tells how many in how many batches. Options: mode, \"online\" (65 536 operations that wait are done without \
@@ -251,6 +261,9 @@ fn push(
     let line = context.line(call.call_position());
     let name = ImmutableString::from(op.name());
     let doer = Closures::new(context, call);
+    if doer.has_effects(&op) {
+        engine.keep(context);
+    }
     let mut agenda = engine.0.borrow_mut("push")?;
     let handle = agenda.push(op, taken, line, &doer);
     let is_full = agenda.n_waiting() >= engine.0.full;

@@ -1,6 +1,6 @@
 //! Copies, host arrays, evaluation of all that values hold.
 
-use rhai::Dynamic;
+use rhai::{Dynamic, Map};
 
 use super::given::check_contents;
 use super::registry::Registry;
@@ -71,7 +71,7 @@ fn host_arrays(registry: &mut Registry<'_>) {
     );
 }
 
-/// Evaluates the array values among `args`; lists are looked through.
+/// Evaluates the array values among `args`; lists and maps are looked through.
 pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Result<()> {
     if let [arg] = args
         && let Some(array) = arg.read_lock::<ArrayRef>()
@@ -81,7 +81,7 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     context.eval(&values(args)?)
 }
 
-/// The array values among `args`; lists are looked through.
+/// The array values among `args`; lists and maps are looked through.
 pub(super) fn values(args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
     let mut values = Vec::new();
     args.iter().try_for_each(|arg| collect(arg, &mut values))?;
@@ -104,6 +104,9 @@ fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
         return list.iter().try_for_each(|item| collect(item, values));
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().try_for_each(|item| collect(item, values));
     }
     if let Some(host) = value.read_lock::<HostRef>() {
         values.extend(host.source());

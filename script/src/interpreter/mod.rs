@@ -16,7 +16,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Position, Scop
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::{Docs, FunctionDoc};
-use crate::bind::engine_operators::END;
+use crate::bind::engine_operators::{END, END_FORGOTTEN};
 use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
@@ -224,6 +224,7 @@ impl Interpreter {
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
+        let result = result.and_then(|value| self.end_forgotten().map(|()| value));
         // The end of a cell waits for what it launched.
         let pending = match &result {
             // What is short of memory waits until somebody wants it.
@@ -525,7 +526,16 @@ impl Interpreter {
         if !self.context.has_endings() && !self.context.session.has_writes() {
             return Ok(());
         }
-        self.evaluate(&format!("{END}()"), "<end>").map(drop).map_err(|mut error| {
+        self.end_by(END)
+    }
+
+    /// Does what engines have to do that others see, and that nobody holds any more.
+    fn end_forgotten(&mut self) -> Result<(), Box<Error>> {
+        if self.context.has_forgotten() { self.end_by(END_FORGOTTEN) } else { Ok(()) }
+    }
+
+    fn end_by(&mut self, function: &str) -> Result<(), Box<Error>> {
+        self.evaluate(&format!("{function}()"), "<end>").map(drop).map_err(|mut error| {
             // Nobody wrote that.
             error.location = None;
             error.message = format!("at the end: {}", error.message);
