@@ -156,6 +156,7 @@ fn names_are_inspected() {
             text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n, endpoint)")
         );
         assert_eq!(text("nosuch", 3), None);
+        assert!(names(interpreter, "import \"op").contains(&"optim".into()));
         let html = interpreter.inspect(&Cell::typed("lt(1, 2)"), 1).unwrap().html;
         assert!(html.contains("<code>lt(a, b)</code>") && html.contains("&gt;&gt; "), "{html}");
     });

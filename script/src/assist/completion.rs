@@ -25,6 +25,10 @@ use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, Form, GENERATOR, describe, scalar};
+use crate::world::modules;
+
+/// The word in front of the text that names a module.
+const IMPORT: &str = "import";
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,8 +145,12 @@ impl<'t> Cursor<'t> {
     fn of(before: &'t str, open: Option<(usize, char)>) -> Self {
         if let Some((start, quote)) = open {
             // The first argument only; back quotes hold prose.
-            let call = before[..start - 1].trim_end().strip_suffix('(');
-            let function = call.map_or("", |call| last_word(call.trim_end()));
+            let ahead = before[..start - 1].trim_end();
+            let function = match ahead.strip_suffix('(') {
+                Some(call) => last_word(call.trim_end()),
+                None if last_word(ahead) == IMPORT => IMPORT,
+                None => "",
+            };
             return match quote {
                 '"' | '`' if READERS_OF_KERNELS.contains(&function) => {
                     Self::in_kernel(&before[start..])
@@ -221,7 +229,12 @@ impl Interpreter {
                     .rsplit_once('/')
                     .map_or(("", typed), |(folder, part)| (&typed[..folder.len() + 1], part));
                 typed = part;
-                self.files(folder)
+                let mut files = self.files(folder);
+                if matches!(place, Cursor::Text { function: IMPORT, .. }) && folder.is_empty() {
+                    let module = |name| candidate(name, CandidateKind::File, "module");
+                    files.extend(modules::library().map(module));
+                }
+                files
             }
             Cursor::Static { owner, .. } => self.statics(owner),
             Cursor::Member { owner: Some(owner), .. } => self.members(owner),

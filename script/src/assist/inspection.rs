@@ -192,10 +192,15 @@ fn definitions(text: &str, name: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Where the comment lines above a function start, or its own line.
+/// Where the comment lines above a function start, or its own line; itself, behind others on its line.
 fn start_with_comments(text: &str, lexemes: &[Lexeme], head: usize) -> usize {
     let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let own = line_start(lexemes[head].start);
+    let is_private = head > 0 && lexemes[head - 1].token == Token::Private;
+    let first = lexemes[if is_private { head - 1 } else { head }].start;
+    let own = line_start(first);
+    if !text[own..first].trim().is_empty() {
+        return first;
+    }
     let mut start = own;
     for comment in lexemes[..head].iter().rev().skip_while(|lexeme| lexeme.start >= own) {
         let line = line_start(comment.start);
@@ -226,6 +231,9 @@ mod tests {
         assert_eq!(definitions(text, "f"), [(4, text[11..54].trim_end().to_string())]);
         assert_eq!(definitions(text, "fg"), [(7, "fn fg(x) { x }".to_string())]);
         assert!(definitions(text, "g").is_empty());
+        let text = "let a = 1; private fn f(x) { x } fn g(x) { 2 }";
+        assert_eq!(definitions(text, "f"), [(1, "private fn f(x) { x }".to_string())]);
+        assert_eq!(definitions(text, "g"), [(1, "fn g(x) { 2 }".to_string())]);
     }
 
     #[test]

@@ -263,7 +263,9 @@ fn replace_by(
     let folder = folder.unwrap_or(Path::new("."));
     let mut new = new_file(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
-            io::Error::new(error.kind(), format!("there is no folder {}", folder.display()))
+            let folder_is =
+                if folder.is_dir() { "no files can be made in" } else { "there is no folder" };
+            io::Error::new(error.kind(), format!("{folder_is} {}", folder.display()))
         }
         _ => error,
     })?;

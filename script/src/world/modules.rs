@@ -22,6 +22,11 @@ use crate::world::host::Host;
 /// Modules that every script finds, written in the language itself.
 const LIBRARY: [(&str, &str); 1] = [("optim", include_str!("../../modules/optim.rhai"))];
 
+/// Their names.
+pub(crate) fn library() -> impl Iterator<Item = &'static str> {
+    LIBRARY.iter().map(|(name, _)| *name)
+}
+
 /// Path and text of modules, by the path that errors in their functions name and by the name that imports them.
 pub(crate) type Texts = Rc<RefCell<HashMap<String, (Rc<str>, Rc<str>)>>>;
 

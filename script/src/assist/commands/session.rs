@@ -148,6 +148,10 @@ pub(super) fn device(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
     if !name.is_empty() {
         let device = name.parse::<DeviceChoice>();
         let device = device.map_err(|error| failed(error.to_string(), "write %device cpu"))?;
+        if interpreter.context.is_sandbox && matches!(device, DeviceChoice::Ranks(..)) {
+            let what = format!("%device: a sandbox starts no processes, which {name} are");
+            return Err(failed(what, "write %device cpu:2 for parts of this process"));
+        }
         let n = interpreter.defined().len();
         if n > 0 {
             let names = if n == 1 { "the name" } else { "the names" };
