@@ -132,10 +132,11 @@ impl<'a> Scopes<'a> {
         self.n_closures > 0
     }
 
-    /// Whether a variable that is assigned to here is none that a closure captures.
+    /// Whether a variable that is assigned to here is one of the function or closure around, if there is one: closures capture
+    /// others, and functions have none.
     pub(crate) fn is_own(&self, name: &str) -> bool {
         let body = self.frames.iter().rposition(|frame| frame.kind != Kind::Block).unwrap_or(0);
-        !self.are_in_closure() || self.frames[body..].iter().any(|frame| frame.names.contains(name))
+        self.n_bodies == 0 || self.frames[body..].iter().any(|frame| frame.names.contains(name))
     }
 
     /// All names so far that something declares, wherever it is.

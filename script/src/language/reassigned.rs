@@ -18,14 +18,17 @@ pub(crate) const MARKS: [char; 2] = ['\u{f0008}', '\u{f0009}'];
 /// The names that a text deletes somewhere.
 pub(crate) fn deleted<'t>(text: &'t str, lexemes: &'t [Lexeme]) -> HashSet<&'t str> {
     let mut names = HashSet::new();
-    let mut is_del = false;
+    let (mut is_next, mut is_list) = (false, false);
     for lexeme in lexemes.iter().filter(|lexeme| !lexeme.is_comment()) {
         let written = &text[lexeme.start..lexeme.end];
-        match lexeme.token {
-            Token::Identifier(_) | Token::Reserved(_) if is_del => drop(names.insert(written)),
-            Token::Comma => {}
-            _ => is_del = written == "del",
-        }
+        (is_next, is_list) = match lexeme.token {
+            Token::Identifier(_) | Token::Reserved(_) if is_next => {
+                names.insert(written);
+                (false, true)
+            }
+            Token::Comma if is_list => (true, false),
+            _ => (written == "del", false),
+        };
     }
     names
 }
@@ -52,8 +55,24 @@ pub(crate) fn register(engine: &mut Engine) {
                 let (name, place) = (variable.1.to_string(), name.position());
                 return Err(EvalAltResult::ErrorAssignmentToConstant(name, place).into());
             }
-            assign(context, &variable.1, value)?;
+            assign(context, &variable.1, value).map_err(|mut error| {
+                error.set_position(name.position());
+                error
+            })?;
             Ok(Dynamic::UNIT)
         },
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::lexer::Lexer;
+
+    #[test]
+    fn deleted_names_are_found() {
+        let text = "del a, b\nc = 1; if d { del e; } [f, g]";
+        let lexemes: Vec<Lexeme> = Lexer::new(text, 0).collect();
+        assert_eq!(deleted(text, &lexemes), HashSet::from(["a", "b", "e"]));
+    }
 }
