@@ -305,7 +305,7 @@ fn hosts_need_no_system() {
             let state = prompt.interpreter.is_complete(&Cell::typed(whole));
             assert_eq!(state, Completeness::Complete, "{whole}");
         }
-        assert!(prompt.type_in("%help timeit").contains("%timeit CODE"));
+        assert!(prompt.type_in("%help time").contains("%time CODE"));
     });
 }
 

@@ -13,7 +13,7 @@ use crate::language::unpack::assign;
 /// First word of the syntax, which nobody can type.
 pub(crate) const REASSIGN: &str = "x=";
 /// What stands in the text for the name, and for the `=` behind it.
-pub(crate) const MARKS: [char; 2] = ['\u{f0008}', '\u{f0009}'];
+pub(crate) const MARKS: [char; 2] = ['\u{f0009}', '\u{f000a}'];
 
 /// The names that a text deletes somewhere.
 pub(crate) fn deleted<'t>(text: &'t str, lexemes: &'t [Lexeme]) -> HashSet<&'t str> {
