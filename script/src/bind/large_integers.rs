@@ -34,8 +34,10 @@ const DIVISIONS: [Row<i128, Option<i128>>; 2] =
 const OF_FLOATS: [Row<f64, f64>; 4] =
     [(Op::Add, f64::add), (Op::Sub, f64::sub), (Op::Mul, f64::mul), (Op::Div, f64::div)];
 
-/// In which orders of two numbers they hold; NaN has none.
-const COMPARISONS: [(Op, fn(Option<Ordering>) -> bool); 6] = [
+/// Whether a comparison holds in an order of two numbers; NaN has none.
+type Holds = fn(Option<Ordering>) -> bool;
+
+const COMPARISONS: [(Op, Holds); 6] = [
     (Op::Eq, |order| order == Some(Equal)),
     (Op::Ne, |order| order != Some(Equal)),
     (Op::Lt, |order| order == Some(Less)),
