@@ -211,5 +211,11 @@ fn products_of_lanes_have_the_slopes_of_their_other_factors() -> Result<()> {
     let x = session.array(&[1e-200, 1e-310, 1e-200, 3.0])?.enable_grad()?;
     let slopes = session.grad(&[(&x.cumprod()?, None)], &[&x])?.swap_remove(0).to_vec::<f64>()?;
     assert_eq!(slopes[..2], [1.0, 1e-200], "of products beyond the range");
+    // Products of later lanes are beyond the range of the type, and nothing asks for them.
+    let x = session.array(&[1.5_f32; 1000])?.enable_grad()?;
+    let asked: Vec<f32> = (0..1000).map(|i| f32::from(u8::from(i == 2))).collect();
+    let y = x.cumprod()?;
+    let slopes = session.grad(&[(&y, Some(&session.array(&asked[..])?))], &[&x])?.swap_remove(0);
+    assert_eq!(slopes.to_vec::<f32>()?[..5], [2.25, 2.25, 2.25, 0.0, 0.0]);
     Ok(())
 }

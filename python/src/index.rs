@@ -1,6 +1,6 @@
 //! Lanes, components and entries: `x[2]`, `x[2:8]`, `v.x`, `t[0, :, mask]`.
 
-use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Argument, Form, Index, Slice, place};
@@ -418,17 +418,19 @@ pub(crate) fn items<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
 }
 
 /// Goes over the entries along the first axis of a tensor, each of which is recorded when it is asked for.
-#[pyclass(module = "porcini")]
+#[pyclass(module = "porcini", frozen)]
 struct Rows {
     tensor: Tensor,
-    left: Range<u64>,
+    n: u64,
+    /// The number of the next one, which goes on past the last.
+    next: AtomicU64,
 }
 
 impl Rows {
     fn of<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Object<'py>> {
         let n = tensor.shape().extents().first().copied();
         let n = n.ok_or_else(|| PyTypeError::new_err("iteration over a tensor without axes"))?;
-        Ok(Bound::new(py, Self { tensor: tensor.clone(), left: 0..n })?.into_any())
+        Ok(Bound::new(py, Self { tensor: tensor.clone(), n, next: AtomicU64::new(0) })?.into_any())
     }
 }
 
@@ -438,13 +440,13 @@ impl Rows {
         slf.clone()
     }
 
-    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Object<'py>>> {
-        let row = self.left.next();
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Object<'py>>> {
+        let row = Some(self.next.fetch_add(1, Ordering::Relaxed)).filter(|&row| row < self.n);
         row.map(|i| of_tensor(&self.tensor, PyInt::new(py, i).as_any())).transpose()
     }
 
     fn __length_hint__(&self) -> u64 {
-        self.left.end - self.left.start
+        self.n.saturating_sub(self.next.load(Ordering::Relaxed))
     }
 }
 

@@ -227,9 +227,9 @@ impl Array {
     pub fn gather(&self, index: &Self, active: Option<&Self>) -> Result<Self> {
         let index = self.brought("gather", index)?;
         let active = active.map(|active| self.brought("gather", active)).transpose()?;
-        self.session.record(|recorder| {
-            recorder.gather(self.id(), index.id(), active.map(|active| active.id()))
-        })
+        // Nothing is dropped while the table is lent.
+        let (index, active) = (index.id(), active.as_ref().map(|active| active.id()));
+        self.session.record(|recorder| recorder.gather(self.id(), index, active))
     }
 
     /// `self[index[i]]` for indices that are known to be in bounds. Of what is not evaluated and made of few operations,

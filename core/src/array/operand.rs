@@ -132,12 +132,17 @@ impl Session {
     pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
         let counted;
         let operands = match *operands {
-            [value @ Operand::Array(array), Operand::Number(Scalar::Int(count))]
+            // Counts are modulo the width; the type of a narrow value may not hold others.
+            [value @ Operand::Array(array), Operand::Number(count)]
                 if function.has(Column::Count) =>
             {
-                // Counts are modulo the width; the type of a narrow value may not hold others.
-                let count = count.rem_euclid(i64::from(array.dtype().bits()));
-                counted = [value, Operand::Number(Scalar::Int(count))];
+                let width = array.dtype().bits();
+                let count = match count {
+                    Scalar::Int(count) => Scalar::Int(count.rem_euclid(width.into())),
+                    Scalar::UInt(count) => Scalar::UInt(count % u64::from(width)),
+                    other => other,
+                };
+                counted = [value, Operand::Number(count)];
                 &counted
             }
             _ => operands,

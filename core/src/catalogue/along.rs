@@ -255,9 +255,9 @@ table! {
 
 /// The extremes up to each entry, without an axis of all as lanes.
 fn extremes(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<Value> {
-    match c.args.len() {
-        1 => of(&c.tensor(0)?.reshape(&[-1])?, 0)?.lanes(),
-        _ => of(&c.tensor(0)?, c.integer(1)?).map(Value::Tensor),
+    match c.given(1) {
+        None => of(&c.tensor(0)?.reshape(&[-1])?, 0)?.lanes(),
+        Some(_) => of(&c.tensor(0)?, c.integer(1)?).map(Value::Tensor),
     }
 }
 

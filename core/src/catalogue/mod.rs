@@ -63,7 +63,7 @@ pub struct Row {
     /// Names and kinds of what it takes.
     pub parameters: &'static [(&'static str, Kind)],
     /// How many of them must be given. Where another one is left out in front of one that is given, the number true stands
-    /// for it, of a [`Kind::Bool`] false.
+    /// for it, of a [`Kind::Bool`] false; what stands last is not given.
     pub n_required: usize,
     /// Help text: what it does, an empty line, an example.
     doc: &'static str,

@@ -3,10 +3,11 @@
 use std::f64::consts::TAU;
 
 use super::Call;
-use super::statistics::beside;
+use crate::array::Array;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
-use crate::tensor::Tensor;
+use crate::tensor::{Shape, Tensor};
 use crate::value::{Argument, Value, apply};
 
 /// The upper and the lower ones of neighbours along an axis.
@@ -41,7 +42,12 @@ pub(super) fn trapezoids(c: &Call<'_, '_>) -> Result<(Tensor, i64)> {
     let areas = match c.given(1) {
         None | Some(Argument::Number(_)) => twice.try_mul(c.number(1, 1.0)? * 0.5)?,
         Some(_) => {
-            let x = c.tensor(1)?;
+            // Differences of narrow or unsigned integers would wrap.
+            let wide = |part: &Array| match part.dtype().is_int() {
+                true => part.cast(DType::I64),
+                false => Ok(part.clone()),
+            };
+            let x = c.tensor(1)?.each(wide)?;
             // Places in an array are those of each line along the axis.
             let is_line = x.shape().rank() == 1;
             let along = if is_line { 0 } else { axis };
@@ -53,11 +59,20 @@ pub(super) fn trapezoids(c: &Call<'_, '_>) -> Result<(Tensor, i64)> {
                 return Err(Error::Argument { op: c.op, what });
             }
             let [upper, lower] = neighbours(&x, along)?;
-            twice.try_mul(&upper.try_sub(&lower)?)?.try_mul(0.5)?
+            let distance = upper.try_sub(&lower)?;
+            let is_int = x.dtype().is_int();
+            let distance = if is_int { distance.cast(y.dtype())? } else { distance };
+            twice.try_mul(&distance)?.try_mul(0.5)?
         }
     };
     match areas {
         Value::Tensor(areas) => Ok((areas, axis)),
         _ => Err(c.unexpected(0, "a tensor")),
     }
+}
+
+/// A line of numbers as one that lies along an axis of a shape; what is no line stays.
+pub(super) fn beside(line: &Tensor, shape: &Shape, place: usize) -> Result<Tensor> {
+    let behind = if line.shape().rank() == 1 { shape.rank() - 1 - place } else { 0 };
+    (0..behind).try_fold(line.clone(), |line, _| line.expand(-1))
 }

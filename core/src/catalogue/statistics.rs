@@ -1,6 +1,6 @@
 //! Entries that masks, numbers and keys choose, and statistics of tensors; of arrays too.
 
-use super::neighbours::{trapezoids, unwrapped};
+use super::neighbours::{beside, trapezoids, unwrapped};
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
@@ -551,12 +551,6 @@ fn average(c: &Call<'_, '_>) -> Result<Value> {
         return Err(c.unexpected(1, "weights"));
     };
     number_or_tensor(average.each(|part| part.cast(own))?)
-}
-
-/// A line of numbers as one that lies along an axis of a shape; what is no line stays.
-pub(super) fn beside(line: &Tensor, shape: &Shape, place: usize) -> Result<Tensor> {
-    let behind = if line.shape().rank() == 1 { shape.rank() - 1 - place } else { 0 };
-    (0..behind).try_fold(line.clone(), |line, _| line.expand(-1))
 }
 
 /// One of [`MODES`]; what is left out is the default.

@@ -391,11 +391,9 @@ impl Table {
         rescued: &mut dyn FnMut(&Buffer) -> Option<Arc<Buffer>>,
     ) {
         for variable in &mut self.slots {
-            let Some(data) = &variable.data else { continue };
-            // What was lost before is no better for being read.
-            let there = if variable.poisoned().is_none() { rescued(data) } else { None };
-            if there.is_some() {
-                variable.data = there;
+            let (Some(data), None) = (&variable.data, variable.poisoned()) else { continue };
+            if let Some(there) = rescued(data) {
+                variable.data = Some(there);
                 continue;
             }
             let (line, label) = (variable.line, variable.label());

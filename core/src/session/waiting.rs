@@ -8,6 +8,7 @@ use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
+use crate::memory::buffer::Buffer;
 
 /// Errors that are taken at once.
 const MOST_ERRORS: usize = 1000;
@@ -54,8 +55,7 @@ impl Session {
     }
 
     fn wait_for(&self, array: &Array) -> Result<()> {
-        let data = self.with_table(|table| table.get(array.id()).data.clone());
-        match (data, self.working_device()) {
+        match (self.data_there(array.id()), self.working_device()) {
             (Some(data), Some(device)) => device.backend.memory().wait(data.address()),
             _ => Ok(()),
         }
@@ -63,13 +63,16 @@ impl Session {
 
     /// Whether an array is in memory, and what writes it has run.
     pub(crate) fn has_run(&self, id: VarId) -> bool {
-        let data = self.with_table(|table| {
+        let there = self.data_there(id).zip(self.working_device());
+        there.is_some_and(|(data, device)| device.backend.memory().is_ready(data.address()))
+    }
+
+    /// The memory of an array, unless its contents are lost.
+    fn data_there(&self, id: VarId) -> Option<Arc<Buffer>> {
+        self.with_table(|table| {
             let variable = table.get(id);
             variable.data.clone().filter(|_| variable.is_there())
-        });
-        let device = self.working_device();
-        data.zip(device)
-            .is_some_and(|(data, device)| device.backend.memory().is_ready(data.address()))
+        })
     }
 
     fn wait(&self) -> Result<()> {

@@ -162,8 +162,12 @@ impl Tensor {
         let half = |count: &Array| count.apply(Op::IDiv, &[2.into()]);
         let upper = at(&half)?;
         let lower = at(&|count| half(&count.apply(Op::Max, &[1.into()])?.try_sub(1)?))?;
-        let [upper, lower] = [upper, lower].map(|x| x.entries());
-        let value = mean(&lower?[0], &upper?[0])?.cast(own)?;
+        let [upper, lower, count_of] = [&upper, &lower, &count].map(Self::entries);
+        let (upper, lower, count_of) = (&upper?[0], &lower?[0], &count_of?[0]);
+        // Halving the only one would round it.
+        let is_odd = count_of.apply(Op::And, &[1.into()])?.apply(Op::Eq, &[1.into()])?;
+        let value = is_odd.apply(Op::Select, &[upper.into(), (&mean(lower, upper)?).into()])?;
+        let value = value.cast(own)?;
         Self::of([value], count.shape().clone())
     }
 

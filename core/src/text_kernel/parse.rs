@@ -605,7 +605,7 @@ impl<'t> Parser<'t> {
         let remedy = dialect::instead(name);
         let remedy = remedy.or_else(|| library::meant(name, names.chain(BUILT_IN))).or_else(|| {
             (what != "function")
-                .then(|| format!("parameters, variables, i, n and the script's numbers that are in sight here are known; a closure sees those that its own code names, as {name};"))
+                .then(|| format!("parameters, variables, i, n and the script's numbers that are in sight here are known; a closure sees only those that its own code names: write {name}; in it"))
         });
         Trouble::new(at, format!("unknown {what} `{name}`")).with(remedy)
     }

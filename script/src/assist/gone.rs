@@ -45,7 +45,8 @@ pub(super) fn is_in_loop(path: &[ASTNode<'_>], name: &str) -> bool {
 pub(super) fn behind_del(program: &AST) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     let mut gone: HashMap<&str, usize> = HashMap::new();
-    for statement in program.statements() {
+    // Behind what ends the script nothing is used.
+    for statement in program.statements().iter().take_while(|statement| !ends(statement)) {
         let mut has = HashSet::new();
         let mut used = Vec::new();
         statement.walk(&mut Vec::new(), &mut |path| {
@@ -73,6 +74,15 @@ pub(super) fn behind_del(program: &AST) -> Vec<Wrong> {
         }
     }
     wrong
+}
+
+/// Whether a statement returns, throws or ends the program.
+fn ends(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::Return(..) => true,
+        Stmt::FnCall(call, _) => call.name == "exit",
+        _ => false,
+    }
 }
 
 /// The variables that a node gives values.

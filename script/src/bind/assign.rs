@@ -8,7 +8,7 @@ use super::types::from_list;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault};
 use crate::value::to_core;
-use crate::value::{Arg, ArrayRef, Node};
+use crate::value::{Arg, ArrayRef, Form, Node};
 
 /// `value` as something that can stand in `place`, see [`Argument::fitted`](porcini_core::value::Argument::fitted);
 /// lists become arrays, in a place of several components those.
@@ -39,11 +39,28 @@ fn of_components(
 ) -> Result<ArrayRef> {
     let (got, expected) = (list.len(), components.len());
     if got != expected {
-        return Err(fault(format!("{op}: got {got} components, expected {expected}")));
+        let what = if got == 1 { "component" } else { "components" };
+        return Err(fault(format!("{op}: got {got} {what}, expected {expected}")));
     }
-    let pairs = components.iter().zip(list);
+    // Lists of a matrix are its rows, components its columns.
+    let items = match place.form() {
+        Form::Matrix(n) => columns(list, n).ok_or_else(|| {
+            fault(format!("{op}: got rows of other lengths, expected {n} rows of {n}"))
+        })?,
+        _ => list.to_vec(),
+    };
+    let pairs = components.iter().zip(&items);
     let parts = pairs.map(|(component, item)| fitting(context, op, component, item));
     Ok(ArrayRef::nested(place.form(), parts.collect::<Result<_>>()?))
+}
+
+/// The columns of rows of n items.
+fn columns(rows: &[Dynamic], n: usize) -> Option<Vec<Dynamic>> {
+    let items = |row: &Dynamic| Some(row.read_lock::<rhai::Array>()?.clone());
+    let rows: Vec<rhai::Array> = rows.iter().map(items).collect::<Option<_>>()?;
+    let column = |j: usize| rows.iter().map(|row| row.get(j).cloned()).collect::<Option<Vec<_>>>();
+    let is_square = rows.iter().all(|row| row.len() == n);
+    (0..n).filter(|_| is_square).map(|j| column(j).map(Dynamic::from_array)).collect()
 }
 
 /// The session that a value is of: numbers and lists that go with it go there.

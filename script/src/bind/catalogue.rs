@@ -150,7 +150,8 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[
         let is_all = value.is_unit() || value.is::<All>();
         if kind == Kind::List {
             args.extend(list(row.name, value)?);
-        } else if is_all && i >= row.n_required && !matches!(kind, Kind::Bool(_)) {
+        } else if is_all && i >= row.n_required && !matches!(kind, Kind::Bool(_) | Kind::Scalar(_))
+        {
             args.push(Arg::Number(Scalar::Bool(true)));
         } else {
             args.push(argument(row, name, kind, value).map_err(|error| told(row, &error))?);

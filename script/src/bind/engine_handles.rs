@@ -201,7 +201,21 @@ impl EngineRef {
         wanted: Option<&[Handle]>,
     ) -> Result<()> {
         let results = self.work(context, call, wanted)?;
-        context.eval(&results)
+        match (context.eval(&results), wanted) {
+            // What joined them may be what cannot be: that is told to who reads it.
+            (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?),
+            (done, _) => done,
+        }
+    }
+
+    /// Those of the handles' values that are arrays.
+    fn arrays(&self, handles: &[Handle]) -> Result<Vec<ArrayRef>> {
+        let agenda = self.0.borrow("get")?;
+        let array = |handle| match agenda.state(handle) {
+            State::Done(value) => value.read_lock::<ArrayRef>().map(|array| array.clone()),
+            State::Pending | State::Failed(_) => None,
+        };
+        Ok(handles.iter().filter_map(array).collect())
     }
 
     /// The same without evaluating: the arrays that were recorded.

@@ -1,9 +1,8 @@
 //! Arrays and functions among the arguments of a call.
 
-use porcini_core::{Array, DType};
+use porcini_core::{Array, DType, Session};
 use rhai::{Dynamic, FnPtr, NativeCallContext};
 
-use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
 
@@ -13,10 +12,10 @@ pub(super) fn of_array(op: &str, value: &Dynamic) -> Result<ArrayRef> {
     array.ok_or_else(|| fault(format!("{op}: got {}, expected an array", type_name(value))))
 }
 
-/// Which lanes take part: a mask, or a bool for all.
-pub(super) fn of_active(context: &Context, op: &str, value: &Dynamic) -> Result<Array> {
+/// Which lanes of what is of a session take part: a mask, or a bool for all.
+pub(super) fn of_active(session: &Session, op: &str, value: &Dynamic) -> Result<Array> {
     if let Ok(all) = value.as_bool() {
-        return context.session.full(DType::Mask, all, 1).or_fault();
+        return session.full(DType::Mask, all, 1).or_fault();
     }
     let mask = value.read_lock::<ArrayRef>().map(|mask| mask.clone());
     let got = || {

@@ -461,8 +461,10 @@ fn stored(
         return Ok(());
     }
     let (args, mut options) = split_options(args);
-    let active =
-        options.remove("active").map(|active| of_active(context, "into", &active)).transpose()?;
+    let active = options
+        .remove("active")
+        .map(|active| of_active(&context.session, "into", &active))
+        .transpose()?;
     let ways = match kernel {
         KernelRef::Reduction(_) => Ways::of(context, kernel.name(), &options)?,
         KernelRef::Kernel(_) => Ways::default(),
@@ -528,12 +530,12 @@ fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option
     Ok(targets)
 }
 
-/// Types of arguments: `"f32, i32"`, or a list of them.
 /// The types that a line names, if that is all it does: `f32, i32`.
 pub(crate) fn types_of(line: &str) -> Option<Vec<DType>> {
     line.split(',').map(|word| text_kernel::lane_type(word.trim())).collect()
 }
 
+/// Types of arguments: `"f32, i32"`, or a list of them.
 fn dtypes(name: &str, types: &Dynamic) -> Result<Vec<DType>> {
     let text = match types.read_lock::<rhai::Array>() {
         Some(list) if list.iter().all(Dynamic::is_string) => {

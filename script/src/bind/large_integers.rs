@@ -48,6 +48,9 @@ const COMPARISONS: [(Op, Holds); 6] = [
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
+    for name in ["to_int", "int"] {
+        engine.register_fn(name, |a: u64| a);
+    }
     integers(engine, |a: u64, b: i64| [a.into(), b.into()]);
     integers(engine, |a: i64, b: u64| [a.into(), b.into()]);
     integers(engine, |a: u64, b: u64| [a.into(), b.into()]);
@@ -125,6 +128,11 @@ fn number(op: Op, [a, b]: [i128; 2], exact: Option<i128>) -> Result<Dynamic> {
     number.map(dynamic).ok_or_else(|| {
         let symbol = op.spelling();
         let message = format!("{symbol}: {a} {symbol} {b} does not fit a 64-bit integer");
-        fault_with_hint(message, format!("write {a}.0 {symbol} {b} for a float"))
+        match op {
+            Op::Add | Op::Sub | Op::Mul => {
+                fault_with_hint(message, format!("write {a}.0 {symbol} {b} for a float"))
+            }
+            _ => fault(message),
+        }
     })
 }

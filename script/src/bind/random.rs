@@ -125,8 +125,8 @@ fn draws(registry: &mut Registry<'_>) {
     for (name, draw, doc) in methods {
         registry.doc(name, "(rng, active)", doc);
         for arity in [1, 2] {
-            on_rng(registry, name, arity, move |context, rng, rest| {
-                let active = mask(context, name, rest.first())?;
+            on_rng(registry, name, arity, move |_, rng, rest| {
+                let active = mask(rng, name, rest.first())?;
                 rng.0.borrow_mut().draw(draw, active.as_ref()).map(ArrayRef::leaf).or_fault()
             });
         }
@@ -151,9 +151,9 @@ fn below(registry: &mut Registry<'_>) {
     ] {
         registry.doc(name, "(rng, bound, active)", doc);
         for arity in [2, 3] {
-            on_rng(registry, name, arity, move |context, rng, rest| {
+            on_rng(registry, name, arity, move |_, rng, rest| {
                 let bound = LeafArg::new(name, rest[0])?;
-                let active = mask(context, name, rest.get(1))?;
+                let active = mask(rng, name, rest.get(1))?;
                 let mut rng = rng.0.borrow_mut();
                 rng.draw_below(draw, bound.operand(), active.as_ref())
                     .map(ArrayRef::leaf)
@@ -256,8 +256,9 @@ fn fields(registry: &mut Registry<'_>) {
 }
 
 /// The optional argument `active`.
-fn mask(context: &Context, op: &str, value: Option<&&mut Dynamic>) -> Result<Option<Array>> {
-    value.map(|value| of_active(context, op, value)).transpose()
+fn mask(rng: &RngRef, op: &str, value: Option<&&mut Dynamic>) -> Result<Option<Array>> {
+    let session = rng.0.borrow().state.session().clone();
+    value.map(|value| of_active(&session, op, value)).transpose()
 }
 
 /// A number or a one-dimensional array.

@@ -224,7 +224,6 @@ impl Interpreter {
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
-        let result = result.and_then(|value| self.end_forgotten().map(|()| value));
         // The end of a cell waits for what it launched.
         let pending = match &result {
             // What is short of memory waits until somebody wants it.
@@ -235,6 +234,7 @@ impl Interpreter {
             Err(_) => None,
         };
         let value = self.with_late(result, pending, cell, name)?;
+        self.end_forgotten()?;
         self.shown(value, cell, piece, name)
     }
 

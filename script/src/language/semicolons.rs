@@ -179,12 +179,14 @@ impl Mended {
                     _ => !is_path && !declared.is_some_and(is_variable),
                 }
             });
+            // An arm of a switch may assign, too.
+            let assigns = begins || before.is_some_and(|it| it.token == Token::DoubleArrow);
             (before, end) = (Some(lexeme), lexeme.end);
             let sign = next.filter(|next| next.start - end <= LONGEST_TOKEN);
             let next = next.map(|next| &next.token);
             let call = scopes.as_mut().and_then(|scopes| scopes.follow(lexeme, starts, next));
             let call = call.or(is_slice.then_some(Meaning::Variable));
-            let is_deleted = begins && next == Some(&Token::Equals) && {
+            let is_deleted = assigns && next == Some(&Token::Equals) && {
                 let name = &text[lexeme.start..lexeme.end];
                 deleted.contains(name) && scopes.as_ref().is_some_and(|scopes| scopes.is_own(name))
             };

@@ -1,6 +1,6 @@
 //! Operations that wait for nothing, by what they have in common: who reads one has the others done with it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 use super::super::order::{Key, Number, Order};
@@ -15,13 +15,11 @@ pub(super) struct Alike<P> {
     /// Those whose signature nobody has asked for.
     new: HashMap<P, BTreeSet<Number>>,
     sorted: HashMap<Key<P>, BTreeSet<Number>>,
-    /// Some of these failed together: each is done by itself.
-    parted: HashSet<Key<P>>,
 }
 
 impl<P> Default for Alike<P> {
     fn default() -> Self {
-        Self { new: HashMap::new(), sorted: HashMap::new(), parted: HashSet::new() }
+        Self { new: HashMap::new(), sorted: HashMap::new() }
     }
 }
 
@@ -36,9 +34,7 @@ impl<P: Clone + Eq + Hash> Alike<P> {
     }
 
     fn sort(&mut self, key: Key<P>, number: Number) {
-        if !self.parted.contains(&key) {
-            self.sorted.entry(key).or_default().insert(number);
-        }
+        self.sorted.entry(key).or_default().insert(number);
     }
 
     /// Those of a signature for which this holds; the others are forgotten.
@@ -48,10 +44,9 @@ impl<P: Clone + Eq + Hash> Alike<P> {
         numbers.iter().copied().collect()
     }
 
-    /// Has operations done each by itself from now on.
+    /// Has the operations of a signature that were pushed so far done each by itself.
     fn part(&mut self, key: &Key<P>) {
         self.sorted.remove(key);
-        self.parted.insert(key.clone());
     }
 
     /// Forgets those for which this does not hold.
@@ -66,8 +61,8 @@ impl<P: Clone + Eq + Hash> Alike<P> {
 }
 
 impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
-    /// Does operations with others like them, at most `most`; nothing if there are none, or some fail: then each is for who
-    /// wants it.
+    /// Does operations with others like them, at most `most`; nothing if there are none. Where some fail, which may be for
+    /// the others' sake, those of `numbers` are done again by themselves, and the others are for who wants them.
     pub(super) fn join(
         &mut self,
         key: &Key<P>,
@@ -80,7 +75,8 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             return Ok(None);
         }
         for number in self.alike.take_new(&key.0) {
-            if self.pending(number).is_none() {
+            // What is in order was asked already, and is done anyway.
+            if self.pending(number).is_none() || order.has(number) {
                 continue;
             }
             match self.member(number).and_then(|member| doer.signature(&key.0, &member)) {
@@ -105,11 +101,19 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         let mut all = [numbers, &others].concat();
         all.sort_unstable();
         let results = doer.run(&key.0, &self.members(&all));
-        if results.iter().any(Result::is_err) && doer.stops().is_none() {
+        let mut results: Vec<_> = all.into_iter().zip(results).collect();
+        if results.iter().any(|(_, result)| result.is_err()) && doer.stops().is_none() {
             self.alike.part(key);
-            return Ok(None);
+            results.retain(|(_, result)| result.is_ok());
+            let has_failed =
+                |number: &Number| results.binary_search_by_key(number, |&(done, _)| done).is_err();
+            let again: Vec<Number> = numbers.iter().copied().filter(has_failed).collect();
+            if !again.is_empty() {
+                let alone = doer.run(&key.0, &self.members(&again));
+                results.extend(again.into_iter().zip(alone));
+            }
         }
-        Ok(Some(all.into_iter().zip(results).collect()))
+        Ok(Some(results))
     }
 }
 
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn one_that_fails_is_done_by_itself() {
-        assert_eq!(read_one_by_one(&[1, 2, -3, 4], usize::MAX, 0), [4, 1, 1, 1, 1]);
+        assert_eq!(read_one_by_one(&[1, 2, -3, 4], usize::MAX, 0), [4, 1]);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Products of all lanes and of those up to each: the slope by a lane is made of the other ones.
 //!
-//! Nothing is divided out, so lanes that are 0, and products beyond the range of the type, are as exact as the product itself,
-//! and so are the derivatives of what is recorded here. Lanes are taken in *runs*: what the lanes of each give together goes
-//! the same way, as one lane of fewer, and comes back to its lanes, which is work in proportion to their number.
+//! Nothing is divided out, so lanes that are 0 are as exact as the product itself, and so are the derivatives of what is
+//! recorded here. Lanes are taken in *runs*: what the lanes of each give together goes the same way, as one lane of fewer,
+//! and comes back to its lanes, which is work in proportion to their number. Where lanes of neighbouring runs multiply to
+//! what is beyond the range of the type, slopes through all of them are infinite or NaN, as products in another order are.
 
 use super::Recorder;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
@@ -116,7 +117,7 @@ impl Recorder<'_> {
         let place = self.same(Op::Sub, &[size, lane])?;
         let is_there = self.same(Op::Ge, &[lane, one])?;
         let (factors, parts) = (self.pick(x, place, Some(is_there))?, self.reverse(v)?);
-        let sums = self.recurrence(factors, parts)?;
+        let sums = self.recurrence(factors, parts, false)?;
         let sums = self.reverse(sums)?;
         self.same(Op::Mul, &[before, sums])
     }
@@ -125,18 +126,19 @@ impl Recorder<'_> {
     pub(super) fn push_prefix_product(&mut self, x: VarId, t: VarId) -> Result<VarId> {
         let before = self.products_before(x)?;
         let parts = self.same(Op::Mul, &[before, t])?;
-        self.recurrence(x, parts)
+        self.recurrence(x, parts, false)
     }
 
-    /// `y[i] = factor[i] y[i − 1] + part[i]`, `y[−1]` being 0.
-    fn recurrence(&mut self, factor: VarId, part: VarId) -> Result<VarId> {
+    /// `y[i] = factor[i] y[i − 1] + part[i]`, `y[−1]` being 0; factors are lanes, or products of lanes.
+    fn recurrence(&mut self, factor: VarId, part: VarId, are_products: bool) -> Result<VarId> {
         let runs = Runs::of(self.size(part));
         if runs.size <= 1 {
             return Ok(part);
         }
         if self.dtype(part).is_half() {
             let factor = self.cast(factor, DType::F32)?;
-            return self.in_single(part, |recorder, part| recorder.recurrence(factor, part));
+            return self
+                .in_single(part, |recorder, part| recorder.recurrence(factor, part, are_products));
         }
         let lane = self.lane_numbers(runs.size);
         let dtype = self.dtype(lane);
@@ -150,9 +152,9 @@ impl Recorder<'_> {
                 let factor = self.pick(factor, at, Some(is_there))?;
                 let part = self.pick(part, at, Some(is_there))?;
                 product = self.same(Op::Mul, &[product, factor])?;
-                sum = self.same(Op::Fma, &[sum, factor, part])?;
+                sum = self.step(sum, factor, part, are_products)?;
             }
-            let ends = self.recurrence(product, sum)?;
+            let ends = self.recurrence(product, sum, true)?;
             let run = self.run_of(lane, runs)?;
             (y, _) = self.lane_before(ends, run)?;
         }
@@ -165,8 +167,25 @@ impl Recorder<'_> {
             let is_there = self.same(Op::Ge, &[place, k])?;
             let factor = self.pick(factor, at, Some(is_there))?;
             let part = self.pick(part, at, Some(is_there))?;
-            let next = self.same(Op::Fma, &[y, factor, part])?;
+            let next = self.step(y, factor, part, are_products)?;
             y = self.select(is_there, next, y)?;
+        }
+        self.step(y, factor, part, are_products)
+    }
+
+    /// `factor y + part`, where a factor that is a product beyond the range of the type leaves a sum of 0 as it is.
+    fn step(&mut self, y: VarId, factor: VarId, part: VarId, is_product: bool) -> Result<VarId> {
+        let mut factor = factor;
+        if is_product {
+            let dtype = self.dtype(factor);
+            let infinite = dtype.encode(Scalar::Float(f64::INFINITY))?;
+            let [zero, infinity] = [0, infinite].map(|bits| self.constant(dtype, bits));
+            let size = self.same(Op::Abs, &[factor])?;
+            let is_beyond = self.same(Op::Eq, &[size, infinity])?;
+            let is_nothing = self.same(Op::Eq, &[y, zero])?;
+            let stays = self.same(Op::And, &[is_beyond, is_nothing])?;
+            let one = self.one(dtype);
+            factor = self.select(stays, one, factor)?;
         }
         self.same(Op::Fma, &[y, factor, part])
     }
