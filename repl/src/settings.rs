@@ -66,10 +66,9 @@ impl Settings {
     pub(crate) fn read(file: &Path) -> (Self, Vec<String>) {
         let read = text(file).map_err(|error| error.to_string());
         let read = read.and_then(|text| text.parse().map_err(|error: Wrong| error.to_string()));
-        let settings = read.map(Self::of_table).unwrap_or_else(|what| {
+        let (settings, wrong) = read.map(Self::of_table).unwrap_or_else(|what| {
             (Self::default(), vec![format!("is ignored: {}", what.trim_end())])
         });
-        let (settings, wrong) = settings;
         (settings, wrong.into_iter().map(|what| format!("{} {what}", file.display())).collect())
     }
 

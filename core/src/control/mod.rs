@@ -267,11 +267,7 @@ impl Session {
 
     /// What a body gives, which goes on with what is here: numbers come here.
     fn brought(&self, op: &'static str, values: Vec<Array>) -> Result<Vec<Array>> {
-        let bring = |value: Array| match self.is(value.session()) {
-            true => Ok(value),
-            false => self.adopt_number(op, &value),
-        };
-        values.into_iter().map(bring).collect()
+        values.iter().map(|value| self.adopt_number(op, value)).collect()
     }
 
     /// Steps show by themselves what their recording only notes.

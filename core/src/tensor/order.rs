@@ -59,8 +59,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cumprod`].
     pub fn cummax(&self, axis: i64) -> Result<Self> {
-        let own = self.dtype();
-        self.prefix("cummax", "block_prefix_max", Op::Max, axis)?.each(|x| x.cast(own))
+        self.extremes("cummax", "block_prefix_max", Op::Max, axis)
     }
 
     /// The smallest entry up to each along an axis; NaN is ignored.
@@ -68,8 +67,11 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cumprod`].
     pub fn cummin(&self, axis: i64) -> Result<Self> {
-        let own = self.dtype();
-        self.prefix("cummin", "block_prefix_min", Op::Min, axis)?.each(|x| x.cast(own))
+        self.extremes("cummin", "block_prefix_min", Op::Min, axis)
+    }
+
+    fn extremes(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {
+        self.prefix(op, recipe, by, axis)?.each(|x| x.cast(self.dtype()))
     }
 
     fn prefix(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {

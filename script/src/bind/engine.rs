@@ -68,7 +68,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Whether a value, or all in a list or map, is computed already, so that reading it neither evaluates nor waits.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
-    for of in [TypeId::of::<ArrayRef>(), TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
+    let of_handle = TypeId::of::<HandleRef>();
+    let of_array = TypeId::of::<ArrayRef>();
+    for of in [of_array, of_handle, TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
         registry.typed("is_ready", of, 1, |_, _, args| is_ready(args[0]));
     }
     registry.doc(

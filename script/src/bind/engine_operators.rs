@@ -11,7 +11,7 @@ use super::engine_functions::{MOST_PUSHED, function_of, nearest};
 use super::engine_handles::{EngineRef, HandleRef, all_of, held, value_of};
 use super::engine_inputs::holds;
 use super::registry::Registry;
-use crate::context::Context;
+use crate::context::{Context, Ending};
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::custom::Custom;
 use crate::value::generator::RngRef;
@@ -39,6 +39,15 @@ const OPTIONS: [&str; 3] = ["threads", "mode", "cap"];
 #[derive(Clone, Debug)]
 struct OperatorRef(Rc<Described>);
 
+/// Ends what has something to do; one that fails keeps no other from its end.
+fn all_ended(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    endings: Vec<Rc<dyn Ending>>,
+) -> Result<()> {
+    endings.into_iter().fold(Ok(()), |ended, ending| ended.and(ending.end(context, call)))
+}
+
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<OperatorRef>("operator");
     registry.engine.register_type_with_name::<EngineRef>("engine");
@@ -46,19 +55,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     documented(registry);
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END_FORGOTTEN, [] as [TypeId; 0], move |call, _| {
-        let mut ended = Ok(());
-        for ending in context.take_forgotten() {
-            ended = ended.and(ending.end(&context, &call));
-        }
-        ended
+        all_ended(&context, &call, context.take_forgotten())
     });
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
-        // One that fails keeps no other from its end.
-        let mut failed = Ok(());
-        for ending in context.take_endings() {
-            failed = failed.and(ending.end(&context, &call));
-        }
+        let failed = all_ended(&context, &call, context.take_endings());
         // What they have written, too.
         let written = context.session.eval_writes().and_then(|()| context.session.sync());
         match (failed, written) {
@@ -111,9 +112,6 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             value_of(context, call, None, args[0])
         });
     }
-    registry.typed("is_ready", of_handle, 1, |_, _, args| {
-        held::<HandleRef>("is_ready", args[0])?.is_ready()
-    });
     registry.typed("engine_stats", of_engine, 1, |_, _, args| {
         let engine = held::<EngineRef>("engine_stats", args[0])?;
         Ok(engine.0.borrow("engine_stats")?.rows().iter().map(row).collect::<rhai::Array>())

@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use super::channel::Stream;
 use super::remote::{Process, Remote};
+use super::waiting::Waiting;
 use super::worker::serve;
-use crate::backend::{Backend, Listener, Outside};
+use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -27,8 +28,6 @@ const TOKEN: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How long no other may come when one has: the launcher starts fewer than it should.
 const LATE: Duration = Duration::from_secs(60);
-/// How long nothing is said of ranks that do not come, and the time between two lines that are said.
-const QUIET: Duration = Duration::from_secs(2);
 /// How long a connection may take to show its token.
 const MOMENT: Duration = Duration::from_secs(2);
 /// Between two looks at what has come.
@@ -166,7 +165,7 @@ pub fn launch(
         .spawn();
     let launcher = Arc::new(Launcher(Mutex::new(child.map_err(told)?)));
     let (since, mut last) = (Instant::now(), None::<Instant>);
-    let mut arriving = Arriving { waiting: &outside.waiting, since, said: None };
+    let mut waiting = Waiting::new(&outside.waiting);
     let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<_>) = (Vec::new(), Vec::new());
     while ranks.len() < n - 1 {
         let Ok((mut stream, _)) = listener.accept() else {
@@ -176,15 +175,16 @@ pub fn launch(
             if let Some(end) = launcher.end() {
                 return Err(failed(format!("{end}, and {} ranks had come", ranks.len())));
             }
-            let came = format!("{} of {} ranks came", ranks.len(), n - 1);
+            let came = || format!("{} of {} ranks came", ranks.len(), n - 1);
             let is_late = last.is_some_and(|last| last.elapsed() > LATE);
             if is_late || since.elapsed() > PATIENCE {
                 let time = since.elapsed().as_secs();
                 return Err(failed(format!(
-                    "{came} in {time} s: is {{}} the number of processes?"
+                    "{} in {time} s: is {{}} the number of processes?",
+                    came()
                 )));
             }
-            arriving.say(&came);
+            waiting.say(|_| came());
             thread::sleep(PAUSE);
             continue;
         };
@@ -209,31 +209,6 @@ pub fn launch(
         }
     }
     Ok(ranks)
-}
-
-/// Says how many ranks have come, once that takes long.
-struct Arriving<'l> {
-    waiting: &'l Listener,
-    since: Instant,
-    /// When it was said last.
-    said: Option<Instant>,
-}
-
-impl Arriving<'_> {
-    fn say(&mut self, came: &str) {
-        if self.said.unwrap_or(self.since).elapsed() > QUIET {
-            self.waiting.0.iter().for_each(|sink| sink(came));
-            self.said = Some(Instant::now());
-        }
-    }
-}
-
-impl Drop for Arriving<'_> {
-    fn drop(&mut self) {
-        if self.said.is_some() {
-            self.waiting.0.iter().for_each(|sink| sink(""));
-        }
-    }
 }
 
 fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {

@@ -13,6 +13,7 @@ mod mpi;
 #[cfg(unix)]
 mod processes;
 mod remote;
+mod waiting;
 mod worker;
 
 #[cfg(unix)]

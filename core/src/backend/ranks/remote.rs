@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::channel::{Channel, receive, send};
 use super::message::{Code, Failure, Reply, Request, VERSION};
+use super::waiting::Waiting;
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
@@ -25,12 +26,6 @@ const AGAIN: Duration = Duration::from_millis(300);
 
 /// How long a rank that is told to stop may be silent: then it is given up.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long nothing is said of a rank that is waited for.
-const QUIET: Duration = Duration::from_secs(2);
-
-/// Time between two lines that are said of it.
-const EVERY: Duration = Duration::from_millis(200);
 
 /// What ends a rank, and says how it ended.
 pub(super) trait Process: Send + Sync {
@@ -159,11 +154,11 @@ impl Asked<'_> {
 
     fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Reply> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
-        let mut waiting = Waiting::new(self.link);
+        let mut waiting = Waiting::new(&self.link.waiting);
         // When it was asked to stop first, and last.
         let mut asked: Option<[Instant; 2]> = None;
         while !channel.is_there(MOMENT)? {
-            waiting.say();
+            waiting.say(|time| format!("waiting for {}, {} s", self.link.name, time.as_secs()));
             if !interrupt::is_requested() {
                 asked = None;
                 continue;
@@ -190,37 +185,6 @@ impl Drop for Asked<'_> {
         // Nobody would know the next answer from this one's.
         if !self.is_over {
             *self.channel = None;
-        }
-    }
-}
-
-/// Says which rank is waited for, once that takes long.
-struct Waiting<'l> {
-    link: &'l Link,
-    since: Instant,
-    /// When it was said last.
-    said: Option<Instant>,
-}
-
-impl<'l> Waiting<'l> {
-    fn new(link: &'l Link) -> Self {
-        Self { link, since: Instant::now(), said: None }
-    }
-
-    fn say(&mut self) {
-        let Some(sink) = &self.link.waiting.0 else { return };
-        let time = self.since.elapsed();
-        if time > QUIET && self.said.is_none_or(|said| said.elapsed() > EVERY) {
-            sink(&format!("waiting for {}, {} s", self.link.name, time.as_secs()));
-            self.said = Some(Instant::now());
-        }
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        if let (Some(sink), Some(_)) = (&self.link.waiting.0, self.said) {
-            sink("");
         }
     }
 }
