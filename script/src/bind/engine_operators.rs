@@ -45,7 +45,11 @@ fn all_ended(
     call: &NativeCallContext<'_>,
     endings: Vec<Rc<dyn Ending>>,
 ) -> Result<()> {
-    endings.into_iter().fold(Ok(()), |ended, ending| ended.and(ending.end(context, call)))
+    let mut ended = Ok(());
+    for ending in endings {
+        ended = ended.and(ending.end(context, call));
+    }
+    ended
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
