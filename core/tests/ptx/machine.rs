@@ -70,6 +70,8 @@ struct Thread {
     block_size: u64,
     /// Groups of copies that are under way, the last one still growing: target, source, bytes.
     copies: Vec<Vec<[u64; 3]>>,
+    /// Whether others ran since it came to where it looks at what they write.
+    may_look: bool,
 }
 
 /// Why a thread waits for others.
@@ -78,6 +80,16 @@ enum Pause {
     /// For those of the warp.
     Warp,
     Barrier,
+    /// For other blocks to write what it looks at.
+    Look,
+}
+
+/// A block that runs.
+struct Block {
+    threads: Vec<Thread>,
+    shared: Memory,
+    /// What each warp waits for; those that wait for nothing have ended.
+    waits: Vec<Option<Pause>>,
 }
 
 impl Program {
@@ -100,7 +112,8 @@ impl Program {
         Self { lines, n_registers: names.len() }
     }
 
-    /// Runs all threads, block by block in the order given, and warp by warp.
+    /// Runs all threads, block by block in the order given, and warp by warp; all blocks side by side where they look at
+    /// what others write, by turns from the first and from the last one on.
     pub(super) fn launch(
         &self,
         params: &[u8],
@@ -108,53 +121,73 @@ impl Program {
         order: &[u64],
         block_size: u64,
     ) {
-        let blocks = order.len() as u64;
-        for &block in order {
-            let thread = |number| Thread {
-                registers: vec![UNSPECIFIED; self.n_registers],
-                next: 0,
-                block,
-                blocks,
-                number,
-                block_size,
-                copies: vec![Vec::new()],
-            };
-            let mut threads: Vec<Thread> = (0..block_size).map(thread).collect();
-            let mut shared = Memory(vec![0x55; SHARED]);
-            loop {
-                let mut waiting = false;
-                for warp in threads.chunks_mut(WARP) {
-                    waiting |= self.run_warp(warp, params, memory, &mut shared);
-                }
-                if !waiting {
-                    break;
-                }
+        let block = |&number| self.block(number, order.len() as u64, block_size);
+        if !self.lines.iter().any(is_look) {
+            for number in order {
+                let mut block = block(number);
+                while self.step(&mut block, params, memory) {}
             }
+            return;
+        }
+        let mut blocks: Vec<Block> = order.iter().map(block).collect();
+        while !blocks.is_empty() {
+            blocks.retain_mut(|block| self.step(block, params, memory));
+            blocks.reverse();
         }
     }
 
-    /// Runs a warp to the next barrier, or to its end; whether it waits.
+    fn block(&self, number: u64, blocks: u64, block_size: u64) -> Block {
+        let thread = |thread| Thread {
+            registers: vec![UNSPECIFIED; self.n_registers],
+            next: 0,
+            block: number,
+            blocks,
+            number: thread,
+            block_size,
+            copies: vec![Vec::new()],
+            may_look: false,
+        };
+        let threads: Vec<Thread> = (0..block_size).map(thread).collect();
+        let waits = threads.chunks(WARP).map(|_| Some(Pause::Barrier)).collect();
+        Block { threads, shared: Memory(vec![0x55; SHARED]), waits }
+    }
+
+    /// Runs the warps of a block up to where they wait; whether any does.
+    fn step(&self, block: &mut Block, params: &[u8], memory: &mut Memory) -> bool {
+        let at_barrier = !block.waits.contains(&Some(Pause::Look));
+        for (warp, waits) in block.threads.chunks_mut(WARP).zip(&mut block.waits) {
+            if *waits == Some(Pause::Look) || at_barrier && waits.is_some() {
+                *waits = self.run_warp(warp, params, memory, &mut block.shared);
+            }
+        }
+        block.waits.iter().any(Option::is_some)
+    }
+
+    /// Runs a warp up to where it waits for other warps, or to its end.
     fn run_warp(
         &self,
         warp: &mut [Thread],
         params: &[u8],
         memory: &mut Memory,
         shared: &mut Memory,
-    ) -> bool {
+    ) -> Option<Pause> {
         loop {
             let pauses: Vec<Option<Pause>> =
                 warp.iter_mut().map(|thread| thread.run(self, params, memory, shared)).collect();
+            if pauses.contains(&Some(Pause::Look)) {
+                warp.iter_mut().for_each(|thread| thread.may_look = true);
+                return Some(Pause::Look);
+            }
             if pauses.iter().all(|&pause| pause == Some(Pause::Warp)) {
                 self.run_together(warp);
                 continue;
             }
             let at_warp = pauses.contains(&Some(Pause::Warp));
             assert!(!at_warp, "all threads of a warp take part");
-            let at_barrier = pauses.contains(&Some(Pause::Barrier));
             warp.iter_mut().zip(&pauses).filter(|(_, pause)| pause.is_some()).for_each(|(t, _)| {
                 t.next += 1;
             });
-            return at_barrier;
+            return pauses.into_iter().flatten().next();
         }
     }
 
@@ -165,10 +198,16 @@ impl Program {
         match line.code[0].as_str() {
             "shfl" => shuffle(line, warp),
             "match" => find_equal(line, warp),
+            "mma" => multiply(line, warp),
             _ => {}
         }
         warp.iter_mut().for_each(|thread| thread.next += 1);
     }
+}
+
+/// Whether a line looks at what other blocks write.
+fn is_look(line: &Line) -> bool {
+    line.code[0] == "ld" && line.code[1] == "relaxed"
 }
 
 fn shuffle(line: &Line, warp: &mut [Thread]) {
@@ -180,7 +219,12 @@ fn shuffle(line: &Line, warp: &mut [Thread]) {
     let by = usize::try_from(*by).expect("a small distance");
     let values: Vec<u64> = warp.iter().map(|thread| thread.registers[*a]).collect();
     for (i, thread) in warp.iter_mut().enumerate() {
-        let from = if line.code[2] == "idx" { by } else { i + by };
+        let from = match line.code[2].as_str() {
+            "idx" => by,
+            // Before the first thread is none.
+            "up" => i.checked_sub(by).unwrap_or(WARP),
+            _ => i + by,
+        };
         thread.registers[*d] = values[if from < WARP { from } else { i }];
     }
 }
@@ -192,6 +236,34 @@ fn find_equal(line: &Line, warp: &mut [Thread]) {
         let own = thread.value(line.operands.get(1));
         let equal = values.iter().enumerate().filter(|&(_, &value)| value == own);
         thread.set(&line.operands[0], equal.map(|(i, _)| 1_u64 << i).sum());
+    }
+}
+
+/// `mma.m16n8k4` of doubles: each sum takes four products in ascending order, each by a fma. Thread t has rows `t / 4` and 8
+/// more of lane `t % 4` of the left factor, column `t / 4` of that lane of the right one, and columns `t % 4 * 2` and one more of
+/// its rows of the sums.
+fn multiply(line: &Line, warp: &mut [Thread]) {
+    let registers = |number: usize| match &line.operands[number] {
+        Operand::List(registers) => registers.clone(),
+        _ => panic!("operands of a product"),
+    };
+    let [results, left, right, sums] = [0, 1, 2, 3].map(registers);
+    let entry = |thread: usize, register: usize| warp[thread].registers[register];
+    let mut all = Vec::new();
+    for thread in 0..WARP {
+        for (i, &sum) in sums.iter().enumerate() {
+            let (row, column) = (thread / 4, thread % 4 * 2 + i % 2);
+            let sum = (0..4).fold(entry(thread, sum), |sum, k| {
+                let (a, b) = (entry(row * 4 + k, left[i / 2]), entry(column * 4 + k, right[0]));
+                compute(&["fma".into(), "rn".into(), "f64".into()], [a, b, sum, 0])
+            });
+            all.push(sum);
+        }
+    }
+    for (thread, sums) in warp.iter_mut().zip(all.chunks(results.len())) {
+        for (&register, &sum) in results.iter().zip(sums) {
+            thread.registers[register] = sum;
+        }
     }
 }
 
@@ -307,7 +379,7 @@ impl Thread {
                     self.next = program.lines.len();
                     return None;
                 }
-                "shfl" | "match" => return Some(Pause::Warp),
+                "shfl" | "match" | "mma" => return Some(Pause::Warp),
                 "bar" if line.code[1] == "warp" => return Some(Pause::Warp),
                 "bar" => return Some(Pause::Barrier),
                 // One thread runs after the other.
@@ -316,6 +388,9 @@ impl Thread {
                     let Operand::Label(target) = line.operands[0] else { panic!("a label") };
                     self.next = target;
                     continue;
+                }
+                "ld" if is_look(line) && !std::mem::take(&mut self.may_look) => {
+                    return Some(Pause::Look);
                 }
                 "ld" if line.code[1] == "shared" => self.load(line, params, shared),
                 "ld" => self.load(line, params, memory),
@@ -402,13 +477,14 @@ impl Thread {
         memory.write(address, bytes, new);
     }
 
-    /// `atom.global.cas`: the value replaces the expected one. `atom.global.inc`: one more, or 0 behind the last.
+    /// `atom.global.cas`: the value replaces the expected one. `inc`: one more, or 0 behind the last. `add`: a sum.
     fn exchange(&mut self, line: &Line, memory: &mut Memory) {
         let [address, expected, value] = [1, 2, 3].map(|i| self.value(line.operands.get(i)));
         let bytes = width(last(&line.code)) / 8;
         let old = memory.read(address, bytes);
         let new = match line.code[2].as_str() {
             "inc" => Some(if old >= expected { 0 } else { old + 1 }),
+            "add" => Some(old.wrapping_add(expected)),
             _ => (old == expected).then_some(value),
         };
         if let Some(new) = new {

@@ -110,7 +110,11 @@ fn every_access_and_reduction_assembles() {
 fn every_step_of_a_primitive_assembles() {
     check("primitives", |target| {
         let mut entries = vec![lower_trap()];
-        for (number, step) in primitives::steps().into_iter().enumerate() {
+        let mut steps = primitives::steps();
+        if target.compute_capability == 90 {
+            steps.extend(primitives::on_matrix_units());
+        }
+        for (number, step) in steps.into_iter().enumerate() {
             entries.push(lower_step(step, target, &format!("{}_{number}", step.name())));
         }
         entries

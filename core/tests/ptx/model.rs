@@ -118,6 +118,13 @@ impl Work for Model {
         Ok(address as u64)
     }
 
+    fn clear(&mut self, address: u64, bytes: u64) -> Result<()> {
+        for at in (address..address + bytes).step_by(4) {
+            self.memory.write(at, 4, 0);
+        }
+        Ok(())
+    }
+
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let target = self.target;
         let parse = || Program::parse(&lower_step(step, target, step.name()), &[("params", 0)]);
@@ -130,6 +137,10 @@ impl Work for Model {
 
     fn processors(&self) -> u64 {
         self.processors
+    }
+
+    fn has_matrix_units(&self) -> bool {
+        self.target.compute_capability == 90
     }
 }
 

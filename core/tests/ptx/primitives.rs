@@ -87,8 +87,17 @@ fn products() -> impl Iterator<Item = ProductCode> {
         let (turned, conjugate) = ([bit(0), bit(1)], [bit(2), bit(0)]);
         let aligned = [bit(1), bit(0) == bit(2)];
         let is_batch = i % 7 == 3;
-        ProductCode { dtype, turned, conjugate, aligned, parts, size, is_batch }
+        let matrix_units = false;
+        ProductCode { dtype, turned, conjugate, aligned, parts, size, matrix_units, is_batch }
     })
+}
+
+/// Those that matrix units have code of their own for.
+pub(super) fn on_matrix_units() -> Vec<Step> {
+    let large = products().filter(|code| {
+        code.dtype == DType::F64 && matches!(code.size, ProductSize::Side64 | ProductSize::Side128)
+    });
+    large.map(|code| Step::Product(ProductCode { matrix_units: true, ..code })).collect()
 }
 
 /// What the host makes of the lanes.
@@ -390,6 +399,26 @@ fn sorts_mean_what_the_host_does() {
     }
 }
 
+/// Tiles look back at those before, and digits that all lanes share move nothing.
+#[test]
+fn long_sorts_of_few_values_mean_what_the_host_does() {
+    let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7250));
+    for (i, dtype) in [DType::U64, DType::I32, DType::F32, DType::U16].into_iter().enumerate() {
+        for n_values in [1, 3, 200] {
+            let values = edges(dtype, n_values, &mut random);
+            let few = |_| match i % 2 {
+                0 => random.bits(DType::U32) % n_values as u64,
+                _ => values[(random.bits(DType::U32) % n_values as u64) as usize],
+            };
+            let lanes: Vec<u64> = (0..3 * 6144 + 7).map(few).collect();
+            let sorting = Sorting { order: ORDERS[n_values % 2], extent: lanes.len() as u64 };
+            for primitive in [Primitive::Sort(sorting), Primitive::SortIndex(sorting)] {
+                check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
+            }
+        }
+    }
+}
+
 #[test]
 fn increments_are_in_lane_order() {
     let (mut model, mut random) = (Model::new(), Random::new(7300));
@@ -492,6 +521,7 @@ fn products_mean_what_the_host_does() {
     let session = Session::builder().device(DeviceChoice::Interp(Isa::Baseline)).threads(1);
     let session = session.build().expect("a session");
     let newer = Target { compute_capability: 80, ptx_version: (7, 0) };
+    let newest = Target { compute_capability: 90, ptx_version: (8, 0) };
     // Of every size of tile, and the last ones of more than a chunk.
     let shapes: [Shape; 9] = [
         (19, 4, 3, 4),
@@ -530,6 +560,19 @@ fn products_mean_what_the_host_does() {
                         &mut random,
                     );
                 }
+            }
+        }
+    }
+    // Matrix units, whole tiles and parts of them, whole instructions and parts of them.
+    let mut model = Model::of(newest);
+    let shapes: [Shape; 5] =
+        [(1, 128, 9, 128), (1, 130, 35, 132), (2, 64, 17, 64), (1, 60, 4103, 70), (1, 129, 6, 33)];
+    for shape in shapes {
+        for (part, has_imag) in parts {
+            if shape.2 < 1000 || part == Part::Whole || super::is_full() {
+                way += 1;
+                let kind = (DType::F64, part, has_imag);
+                check_product((&mut model, &session), kind, shape, way * 0x2b, &mut random);
             }
         }
     }

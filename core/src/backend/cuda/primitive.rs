@@ -8,8 +8,9 @@ use super::gpu::{Gpu, Grid, Turn};
 use super::launch::Shared;
 use super::order::Use;
 use super::ptx::{
-    ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, DIGIT, ProductCode,
-    ProductParts, ProductSize, SCAN_CHUNK, SLOTS, Step, TILE, TURNED_SIDE, places_parts, raw,
+    ALONG_CHUNK, ALONG_FOLDED, ALONG_SHORT, AlongColumns, BUCKETS, COUNT_BLOCK, COUNTED, DIGIT,
+    ProductCode, ProductParts, ProductSize, SCAN_CHUNK, SLOTS, STATES, Step, TURNED_SIDE,
+    places_parts, raw, tile,
 };
 use super::toolkit::Toolkit;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
@@ -24,6 +25,8 @@ use crate::memory::buffer::Buffer;
 
 /// The deepest products, in lanes.
 const MOST_DEPTH: u32 = 1 << 30;
+/// Blocks of a multiprocessor that count digits.
+const COUNTING_BLOCKS: u64 = 8;
 /// The most blocks of a launch.
 const MOST_BLOCKS: u64 = (1 << 31) - 1;
 
@@ -35,6 +38,12 @@ pub trait Work {
     /// `OutOfMemory`.
     fn room(&mut self, bytes: u64) -> Result<u64>;
 
+    /// Makes bytes zero, a multiple of 4, after all steps before.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn clear(&mut self, address: u64, bytes: u64) -> Result<()>;
+
     /// Runs a step after all before.
     ///
     /// # Errors
@@ -43,6 +52,9 @@ pub trait Work {
 
     /// How many multiprocessors share the blocks.
     fn processors(&self) -> u64;
+
+    /// Whether there are matrix units that add products of doubles one after the other, each by a fma.
+    fn has_matrix_units(&self) -> bool;
 }
 
 /// Runs a primitive; whether there is code for it.
@@ -207,19 +219,33 @@ fn sort_digits(
     numbers: Option<&ToAndFro>,
 ) -> Result<()> {
     let MemoryArray { size, dtype, .. } = x;
-    let n_tiles = size.div_ceil(TILE);
-    let n_counts = BUCKETS * n_tiles;
-    let [counts, sums] = [work.room(4 * n_counts)?, work.room(4 * n_counts)?];
+    let n_tiles = size.div_ceil(tile(dtype));
+    // Counts of all digits, the number of the next tile for each, and states of tiles.
+    let (per_digit, all_digits) = (4 * u64::from(BUCKETS), u64::from(dtype.bits() / DIGIT));
+    let before_states = all_digits * (per_digit + 8);
+    let bytes = before_states + n_tiles * STATES;
+    let counts = work.room(bytes)?;
+    work.clear(counts, bytes)?;
+    let tickets = counts + all_digits * per_digit;
+    let share = size.div_ceil(work.processors() * COUNTING_BLOCKS).next_multiple_of(COUNTED);
+    let words = [size, x.address, counts, share];
+    work.launch(Step::CountDigits(dtype, order), size.div_ceil(share), &words)?;
     let mut from = x.address;
     for digit in 0..n_digits {
-        let shift = digit * u64::from(DIGIT);
-        let step = Step::CountDigits(dtype, order);
-        work.launch(step, n_tiles, &[size, from, shift, counts, n_tiles])?;
-        let counted = MemoryArray { address: counts, size: n_counts, dtype: DType::U32 };
-        prefix(work, ReduceOp::Sum, counted, sums)?;
         let to = lanes.target(digit);
         let numbers_to = numbers.map_or(0, |numbers| numbers.target(digit));
-        let words = [size, from, shift, sums, n_tiles, to, numbers_from, numbers_to];
+        let words = [
+            size,
+            from,
+            digit * u64::from(DIGIT),
+            counts + digit * per_digit,
+            tickets + 8 * digit,
+            counts + before_states,
+            2 * (digit + 1),
+            to,
+            numbers_from,
+            numbers_to,
+        ];
         work.launch(Step::MoveLanes(dtype, order), n_tiles, &words)?;
         (from, numbers_from) = (to, numbers_to);
     }
@@ -330,7 +356,8 @@ fn turn(work: &mut dyn Work, turned: Turned, x: MemoryArray, result: MemoryArray
 }
 
 fn products(work: &mut dyn Work, product: Product, call: &PrimitiveCall) -> Result<()> {
-    let code = product_code(product, call, 1, work.processors());
+    let device = (work.processors(), work.has_matrix_units());
+    let code = product_code(product, call, 1, device);
     let (blocks, words) = product_words(code, product, call);
     work.launch(Step::Product(code), blocks, &words)
 }
@@ -341,7 +368,7 @@ fn product_code(
     product: Product,
     call: &PrimitiveCall,
     n_members: u64,
-    processors: u64,
+    (processors, has_matrix_units): (u64, bool),
 ) -> ProductCode {
     let half = call.operands.len() / 2;
     let (n, rows) = product.extents(call.operands[0].size, call.operands[half].size);
@@ -361,6 +388,7 @@ fn product_code(
         aligned: alignment(product, call),
         parts,
         size: ProductSize::Side128,
+        matrix_units: has_matrix_units && dtype == DType::F64,
         is_batch: n_members > 1,
     };
     code.sized(n * n_members, [rows, product.columns.into()], processors)
@@ -466,8 +494,8 @@ impl Primitives {
         if product.on_tensor_cores || product.depth > MOST_DEPTH {
             return Ok(false);
         }
-        let processors = self.gpu.multiprocessors.into();
-        let mut code = product_code(product, &calls[0], calls.len() as u64, processors);
+        let device = (self.gpu.multiprocessors.into(), has_matrix_units(&self.gpu));
+        let mut code = product_code(product, &calls[0], calls.len() as u64, device);
         for call in &calls[1..] {
             let aligned = alignment(product, call);
             code.aligned.iter_mut().zip(aligned).for_each(|(all, one)| *all &= one);
@@ -496,6 +524,11 @@ impl Primitives {
     }
 }
 
+/// Those of other processors may add in another order.
+fn has_matrix_units(gpu: &Gpu) -> bool {
+    gpu.compute_capability == 90
+}
+
 /// A primitive on its way, and its working memory.
 struct OnGpu<'a> {
     primitives: &'a Primitives,
@@ -514,6 +547,10 @@ impl Work for OnGpu<'_> {
         Ok(address)
     }
 
+    fn clear(&mut self, address: u64, bytes: u64) -> Result<()> {
+        self.primitives.gpu.fill(self.turn.stream, address, 0, 4, exactly(bytes / 4))
+    }
+
     fn launch(&mut self, step: Step, blocks: u64, words: &[u64]) -> Result<()> {
         let blocks = exactly::<u32>(blocks);
         let grid = Grid::of(blocks, step.threads());
@@ -523,5 +560,9 @@ impl Work for OnGpu<'_> {
 
     fn processors(&self) -> u64 {
         self.primitives.gpu.multiprocessors.into()
+    }
+
+    fn has_matrix_units(&self) -> bool {
+        has_matrix_units(&self.primitives.gpu)
     }
 }

@@ -78,7 +78,7 @@ pub(super) use self::reduce::cover_of;
 pub use self::reduce::{FOLDED, fold_of, lower_fold, tree_size};
 pub(super) use self::scan::CHUNK as SCAN_CHUNK;
 pub use self::sharing::{BATCH, CHUNK, LANES_PER_WARP, ONE_LANE, Sharing};
-pub(super) use self::sort::{BUCKETS, DIGIT, TILE, raw};
+pub(super) use self::sort::{BUCKETS, COUNTED, DIGIT, STATES, raw, tile};
 pub(super) use self::sort_rows::SLOTS;
 pub use self::target::Target;
 pub(super) use self::turned::SIDE as TURNED_SIDE;

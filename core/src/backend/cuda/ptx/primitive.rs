@@ -19,7 +19,7 @@ pub enum Step {
     CountTrue,
     /// The numbers of the true lanes, of a type.
     PlaceTrue(DType),
-    /// How often each digit occurs in each tile.
+    /// How often each digit occurs.
     CountDigits(DType, Order),
     /// Lanes, or their numbers, or both, in the order of a digit.
     MoveLanes(DType, Order),
@@ -60,7 +60,8 @@ impl Step {
             Self::ChunkTotals(..) | Self::Prefix(..) | Self::CountTrue | Self::PlaceTrue(_) => {
                 scan::THREADS
             }
-            Self::CountDigits(..) | Self::MoveLanes(..) => sort::THREADS,
+            Self::CountDigits(..) => sort::COUNT_THREADS,
+            Self::MoveLanes(..) => sort::THREADS,
             Self::SortRows(..) => sort_rows::THREADS,
             Self::Rows
             | Self::WithinRows
@@ -123,7 +124,7 @@ pub fn lower_step(step: Step, target: Target, name: &str) -> String {
         Step::CountTrue => scan::count_true(name),
         Step::PlaceTrue(number) => scan::place_true(number, name),
         Step::CountDigits(dtype, order) => sort::count_digits(dtype, order, name),
-        Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, name),
+        Step::MoveLanes(dtype, order) => sort::move_lanes(dtype, order, target, name),
         Step::SortRows(dtype, order) => sort_rows::sort_rows(dtype, order, name),
         Step::Rows => count::by_rows("div", name),
         Step::WithinRows => count::by_rows("rem", name),

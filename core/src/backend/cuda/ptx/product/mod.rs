@@ -12,9 +12,11 @@
 //! | `thread_tile.rs` | where a thread works |
 //! | `copies.rs` | from memory to shared memory |
 //! | `sums.rs` | from shared memory to sums, and from there to memory |
+//! | `matrix_units.rs` | sums of doubles where the device has units for them that keep the order |
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod copies;
+mod matrix_units;
 mod sums;
 mod thread_tile;
 mod tile;
@@ -124,7 +126,7 @@ impl Lowering {
             self.go_on(factor, 2);
         }
         if self.half() > 0 {
-            for place in own.shared {
+            for place in &own.shared {
                 ptx!(self.w, "add.u32 {place}, {place}, {}", self.flip);
             }
             ptx!(self.w, "neg.s32 {}, {}", self.flip, self.flip);

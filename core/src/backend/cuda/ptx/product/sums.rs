@@ -1,22 +1,28 @@
 //! From shared memory to sums, and from there to memory.
 
 use super::super::writer::{Class, Name, ptx};
+use super::matrix_units::{Fragments, SIDE};
 use super::thread_tile::{Lowering, ThreadTile};
 
 /// What belongs to a thread.
 pub(super) struct Own {
     /// Rows and columns from its first entry on.
-    left: [Name; 2],
+    pub(super) left: [Name; 2],
     /// Bytes from the first entry of the result to its own.
-    start: Name,
+    pub(super) start: Name,
     /// Where the first vectors of the left and of the right factor are in shared memory.
-    pub(super) shared: [Name; 2],
+    pub(super) shared: Vec<Name>,
+    /// What matrix units need besides.
+    pub(super) fragments: Option<Fragments>,
 }
 
 impl Lowering {
     /// Finds out which rows and columns are this thread's. Of each four threads two share rows and two columns, so that
     /// two quarters of a warp read vectors at once.
     pub(super) fn own(&mut self, place: &ThreadTile) -> Own {
+        if self.code.is_by_matrix_units() {
+            return self.own_fragments(place);
+        }
         let bits = [0, 1].map(|axis| (self.tile.sides[axis] / self.tile.per[axis]).ilog2());
         let mut order = vec![0, 1, 1, 1, 0];
         order.extend([1; 8]);
@@ -56,11 +62,12 @@ impl Lowering {
             ptx!(self.w, "sub.s32 {left}, {}, {}", place.left[axis], first[axis]);
             left
         });
-        Own { left, start: self.start_of(place, first), shared }
+        let start = self.start_of(place, first);
+        Own { left, start, shared: shared.to_vec(), fragments: None }
     }
 
     /// Bytes from the first entry of the result to one of a tile.
-    fn start_of(&mut self, place: &ThreadTile, entry: [Name; 2]) -> Name {
+    pub(super) fn start_of(&mut self, place: &ThreadTile, entry: [Name; 2]) -> Name {
         let [rows, columns] = [0, 1].map(|word| self.w.param(word));
         let w = &mut self.w;
         let [start, row, column] = [(); 3].map(|()| w.temporary(Class::B64));
@@ -77,6 +84,10 @@ impl Lowering {
     /// Rows or columns from a thread's first to another one of its own.
     fn offset(&self, axis: usize, i: u32) -> u32 {
         let (side, per) = (self.tile.sides[axis], self.tile.per[axis]);
+        if self.code.is_by_matrix_units() {
+            let n = if axis == 0 { 2 } else { 4 };
+            return i / n * SIDE + i % n;
+        }
         let n = self.code.vector(per);
         i / n * (side / (per / n)) + i % n
     }
@@ -95,13 +106,23 @@ impl Lowering {
         let ends = self.w.temporary(Class::Pred);
         ptx!(self.w, "setp.lt.s32 {ends}, {left}, {}", before + self.tile.depth);
         ptx!(self.w, "@{ends} bra {short}");
-        for k in 0..self.tile.depth {
+        if let Some(fragments) = &own.fragments {
+            self.add_fragments((own, fragments), (left, before), offset, false);
+        } else {
             let pitches = self.tile.sides.map(|side| self.code.pitch(side));
-            self.add_products(own.shared, pitches.map(|pitch| offset + k * pitch));
+            for k in 0..self.tile.depth {
+                let offsets = pitches.map(|pitch| offset + k * pitch);
+                self.add_products([own.shared[0], own.shared[1]], offsets);
+            }
         }
         ptx!(self.w, "bra {added}");
         self.w.put_label(short);
-        self.add_few(own, (left, before), offset);
+        match &own.fragments {
+            Some(fragments) => {
+                self.add_fragments((own, fragments), (left, before), offset, true);
+            }
+            None => self.add_few(own, (left, before), offset),
+        }
         self.w.put_label(added);
         self.w.release_to(mark);
     }
@@ -111,7 +132,7 @@ impl Lowering {
         let places = [(); 2].map(|()| self.w.temporary(Class::B32));
         let (count, more) = (self.w.temporary(Class::B32), self.w.temporary(Class::Pred));
         let [again, done] = [(); 2].map(|()| self.w.new_label());
-        for (place, shared) in places.iter().zip(own.shared) {
+        for (place, shared) in places.iter().zip(&own.shared) {
             ptx!(self.w, "mov.u32 {place}, {shared}");
         }
         ptx!(self.w, "sub.s32 {count}, {left}, {before}");

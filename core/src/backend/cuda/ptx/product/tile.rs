@@ -35,6 +35,8 @@ pub struct Product {
     pub parts: Parts,
     /// How much a block computes.
     pub size: Size,
+    /// Whether the device has matrix units that add products of doubles one after the other.
+    pub matrix_units: bool,
     /// Whether blocks along y are the members of a batch, whose words of parameters lie behind each other in memory.
     pub is_batch: bool,
 }
@@ -135,6 +137,10 @@ impl Product {
     /// The tile of this code.
     pub fn tile(self) -> Tile {
         let (sides, per, depth, slots, resident) = match (self.size, self.weight()) {
+            // Warps of 64x32 and 32x32.
+            (Size::Side128, 2) if self.is_by_matrix_units() => ([128, 128], [8, 8], 4, 1, 1),
+            (Size::Side64, 2) if self.is_by_matrix_units() => ([64, 64], [4, 8], 8, 1, 3),
+            (Size::Side128, _) if self.is_by_matrix_units() => ([64, 64], [4, 8], 4, 1, 2),
             (Size::Side128, 1) => ([128, 128], [8, 8], 8, 1, 2),
             // More registers a thread are better there than more threads.
             (Size::Side128 | Size::Side64, 2) => ([64, 64], [8, 4], 8, 1, 3),
@@ -153,6 +159,13 @@ impl Product {
         Tile { stages: if fits { 4 } else { 2 }, ..tile }
     }
 
+    /// Whether matrix units compute the sums: of large tiles.
+    pub(super) const fn is_by_matrix_units(self) -> bool {
+        let is_large =
+            matches!((self.size, self.parts), (Size::Side128, _) | (Size::Side64, Parts::Whole));
+        self.matrix_units && matches!(self.dtype, DType::F64) && is_large
+    }
+
     /// Words of 32 bits of an entry of a factor.
     const fn weight(self) -> u32 {
         self.dtype.bits() / 32 * self.parts.n_planes()
@@ -164,9 +177,10 @@ impl Product {
     }
 
     /// Bytes from a lane along the depth to the next in shared memory: a vector more than a side, so that neither way of
-    /// writing meets the same banks.
+    /// writing meets the same banks; two where matrix units read four such lanes at once.
     pub(super) const fn pitch(self, side: u32) -> u32 {
-        side * self.dtype.bits() / 8 + VECTOR
+        let more = if self.is_by_matrix_units() { 2 * VECTOR } else { VECTOR };
+        side * self.dtype.bits() / 8 + more
     }
 
     /// Bytes of what is in shared memory of one matrix at once.
@@ -183,10 +197,13 @@ impl Product {
     #[must_use]
     pub fn sized(self, n: u64, extents: [u64; 2], processors: u64) -> Self {
         let cost = |size: &Size| {
-            let tile = Self { size: *size, ..self }.tile();
+            let code = Self { size: *size, ..self };
+            let tile = code.tile();
             let blocks = tile.blocks(n, extents).iter().product::<u64>();
             let area = u64::from(tile.slots * tile.sides[0] * tile.sides[1]);
-            blocks.div_ceil(processors).saturating_mul(area * size.dearness())
+            let has_faster = self.matrix_units && !code.is_by_matrix_units();
+            let dearness = size.dearness() * if has_faster { 2 } else { 1 };
+            blocks.div_ceil(processors).saturating_mul(area * dearness)
         };
         let size = Size::ALL.into_iter().min_by_key(cost).unwrap_or(self.size);
         Self { size, ..self }
