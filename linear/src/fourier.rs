@@ -1,12 +1,15 @@
 //! Fourier transforms of rows on the host, through rustfft: each row by one thread with one plan, so that its bits depend
 //! on the machine alone.
 
+use std::collections::BTreeSet;
+use std::slice::ChunksExact;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use realfft::RealFftPlanner;
+use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 use rustfft::num_traits::Zero;
-use rustfft::{FftNum, FftPlanner};
+use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
 use crate::in_pieces;
 
@@ -71,6 +74,49 @@ impl Length {
 
 /// Entries that are worth a thread.
 const PIECE: usize = 1 << 15;
+/// Entries of the lengths that plans are kept of.
+const KEPT: usize = 1 << 22;
+
+/// What transforms of some lengths go by. To make one takes longer than the transform, so they are kept.
+#[derive(Default)]
+pub struct Plans {
+    single: Mutex<Planners<f32>>,
+    double: Mutex<Planners<f64>>,
+}
+
+/// Planners keep the plans that they have made.
+struct Planners<T: FftNum> {
+    complex: FftPlanner<T>,
+    real: RealFftPlanner<T>,
+    lengths: BTreeSet<usize>,
+}
+
+enum Plan<T> {
+    Complex(Arc<dyn Fft<T>>),
+    Real(Arc<dyn RealToComplex<T>>),
+    RealInverse(Arc<dyn ComplexToReal<T>>),
+}
+
+impl<T: FftNum> Default for Planners<T> {
+    fn default() -> Self {
+        let (complex, real) = (FftPlanner::new(), RealFftPlanner::new());
+        Self { complex, real, lengths: BTreeSet::new() }
+    }
+}
+
+impl<T: FftNum> Planners<T> {
+    fn plan(&mut self, kind: Transform, n: usize) -> Plan<T> {
+        if self.lengths.insert(n) && self.lengths.iter().sum::<usize>() > KEPT {
+            *self = Self::default();
+        }
+        match kind {
+            Transform::Forward => Plan::Complex(self.complex.plan_fft_forward(n)),
+            Transform::Inverse => Plan::Complex(self.complex.plan_fft_inverse(n)),
+            Transform::Real => Plan::Real(self.real.plan_fft_forward(n)),
+            Transform::RealInverse => Plan::RealInverse(self.real.plan_fft_inverse(n)),
+        }
+    }
+}
 
 /// A type of entries: f32 or f64, each with code of its own in this package.
 pub trait Real: Copy + Send + Sync + 'static {
@@ -81,50 +127,55 @@ pub trait Real: Copy + Send + Sync + 'static {
     fn transform_all(
         rows: &Rows<Self>,
         length: Length,
+        plans: &Plans,
         threads: usize,
         stop: &AtomicBool,
     ) -> Option<Rows<Self>>;
 }
 
 macro_rules! real {
-    ($($entry:ty),*) => {$(
+    ($($entry:ty: $planners:ident),*) => {$(
         impl Real for $entry {
             fn transform_all(
                 rows: &Rows<Self>,
                 length: Length,
+                plans: &Plans,
                 threads: usize,
                 stop: &AtomicBool,
             ) -> Option<Rows<Self>> {
-                transform_all(rows, length, threads, stop)
+                transform_all(rows, length, &plans.$planners, threads, stop)
             }
         }
     )*};
 }
-real!(f32, f64);
+real!(f32: single, f64: double);
 
 fn transform_all<T: FftNum>(
     rows: &Rows<T>,
     length: Length,
+    planners: &Mutex<Planners<T>>,
     threads: usize,
     stop: &AtomicBool,
 ) -> Option<Rows<T>> {
     let [n, width] = [length.n, length.of_input()]
         .map(|n| usize::try_from(n).expect("internal error: a row longer than memory"));
     let n_rows = rows.real.len() / width;
+    // A planner that a panic left is as good as before.
+    let plan = planners.lock().unwrap_or_else(PoisonError::into_inner).plan(length.kind, n);
     // Several pieces a thread, so that an interrupt is seen.
     let height = n_rows.div_ceil(4 * threads.max(1)).max(PIECE.div_ceil(width));
     let n_pieces = n_rows.div_ceil(height);
     let piece = |k: usize| {
-        let part = |plane: &[T]| {
+        let part = [&rows.real, &rows.imag].map(|plane| {
             let (start, end) = (k * height * width, ((k + 1) * height * width).min(plane.len()));
-            plane.get(start..end).unwrap_or_default().to_vec()
-        };
-        let part = Rows { real: part(&rows.real), imag: part(&rows.imag) };
-        Ok::<Rows<T>, std::convert::Infallible>(transform(length.kind, &part, width, n))
+            plane.get(start..end).unwrap_or_default()
+        });
+        Ok::<Rows<T>, std::convert::Infallible>(transform(&plan, part, width, n))
     };
     let Ok(pieces) = in_pieces(n_pieces, threads, stop, piece);
-    let mut all = Rows { real: Vec::new(), imag: Vec::new() };
-    for piece in pieces? {
+    let mut pieces = pieces?.into_iter();
+    let mut all = pieces.next().unwrap_or(Rows { real: Vec::new(), imag: Vec::new() });
+    for piece in pieces {
         all.real.extend(piece.real);
         all.imag.extend(piece.imag);
     }
@@ -132,61 +183,76 @@ fn transform_all<T: FftNum>(
 }
 
 /// The transforms of rows, which have `width` entries, `n` being the length of the transform.
-fn transform<T: FftNum>(kind: Transform, rows: &Rows<T>, width: usize, n: usize) -> Rows<T> {
-    let n_rows = rows.real.len() / width;
-    let out = match kind {
-        Transform::Real => n / 2 + 1,
-        _ => n,
-    };
-    let mut result = Rows { real: Vec::with_capacity(n_rows * out), imag: Vec::new() };
+fn transform<T: FftNum>(
+    plan: &Plan<T>,
+    [real, imag]: [&[T]; 2],
+    width: usize,
+    n: usize,
+) -> Rows<T> {
     let scale = T::one() / T::from_usize(n.max(1)).unwrap_or_else(T::one);
-    match kind {
-        Transform::Forward | Transform::Inverse => {
-            let mut planner = FftPlanner::new();
-            let is_forward = kind == Transform::Forward;
-            let plan =
-                if is_forward { planner.plan_fft_forward(n) } else { planner.plan_fft_inverse(n) };
-            let scale = if is_forward { T::one() } else { scale };
-            let mut row = vec![Complex::zero(); n];
-            let mut scratch = vec![Complex::zero(); plan.get_inplace_scratch_len()];
-            for (real, imag) in rows.real.chunks_exact(n).zip(rows.imag.chunks_exact(n)) {
-                let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
-                row.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
-                plan.process_with_scratch(&mut row, &mut scratch);
-                result.real.extend(row.iter().map(|entry| entry.re * scale));
-                result.imag.extend(row.iter().map(|entry| entry.im * scale));
-            }
-        }
-        Transform::Real => {
-            let plan = RealFftPlanner::new().plan_fft_forward(n);
-            let (mut row, mut spectrum) = (plan.make_input_vec(), plan.make_output_vec());
-            for real in rows.real.chunks_exact(n) {
-                row.copy_from_slice(real);
-                // Lengths are those of the plan.
-                let _done = plan.process(&mut row, &mut spectrum);
-                result.real.extend(spectrum.iter().map(|entry| entry.re));
-                result.imag.extend(spectrum.iter().map(|entry| entry.im));
-            }
-        }
-        Transform::RealInverse => {
-            let plan = RealFftPlanner::new().plan_fft_inverse(n);
-            let (mut spectrum, mut row) = (plan.make_input_vec(), plan.make_output_vec());
-            for (real, imag) in rows.real.chunks_exact(width).zip(rows.imag.chunks_exact(width)) {
-                let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
-                spectrum.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
-                // What has no imaginary part in a spectrum of real entries.
-                if let Some(first) = spectrum.first_mut() {
-                    first.im = T::zero();
-                }
-                if n.is_multiple_of(2)
-                    && let Some(last) = spectrum.last_mut()
-                {
-                    last.im = T::zero();
-                }
-                let _done = plan.process(&mut spectrum, &mut row);
-                result.real.extend(row.iter().map(|&entry| entry * scale));
-            }
+    match plan {
+        Plan::Complex(plan) => complex(&**plan, real, imag, scale),
+        Plan::Real(plan) => from_real(&**plan, real),
+        Plan::RealInverse(plan) => {
+            to_real(&**plan, (real.chunks_exact(width), imag.chunks_exact(width)), scale)
         }
     }
+}
+
+fn complex<T: FftNum>(plan: &dyn Fft<T>, real: &[T], imag: &[T], scale: T) -> Rows<T> {
+    let mut result = room(real.len());
+    let n = plan.len();
+    let scale = if plan.fft_direction() == FftDirection::Forward { T::one() } else { scale };
+    let mut row = vec![Complex::zero(); n];
+    let mut scratch = vec![Complex::zero(); plan.get_inplace_scratch_len()];
+    for (real, imag) in real.chunks_exact(n).zip(imag.chunks_exact(n)) {
+        let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
+        row.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
+        plan.process_with_scratch(&mut row, &mut scratch);
+        result.real.extend(row.iter().map(|entry| entry.re * scale));
+        result.imag.extend(row.iter().map(|entry| entry.im * scale));
+    }
     result
+}
+
+fn from_real<T: FftNum>(plan: &dyn RealToComplex<T>, real: &[T]) -> Rows<T> {
+    let (mut row, mut spectrum) = (plan.make_input_vec(), plan.make_output_vec());
+    let mut scratch = plan.make_scratch_vec();
+    let mut result = room(real.len() / row.len() * spectrum.len());
+    for real in real.chunks_exact(row.len()) {
+        row.copy_from_slice(real);
+        // Lengths are those of the plan.
+        let _done = plan.process_with_scratch(&mut row, &mut spectrum, &mut scratch);
+        result.real.extend(spectrum.iter().map(|entry| entry.re));
+        result.imag.extend(spectrum.iter().map(|entry| entry.im));
+    }
+    result
+}
+
+fn to_real<T: FftNum>(
+    plan: &dyn ComplexToReal<T>,
+    (real, imag): (ChunksExact<'_, T>, ChunksExact<'_, T>),
+    scale: T,
+) -> Rows<T> {
+    let (mut spectrum, mut row) = (plan.make_input_vec(), plan.make_output_vec());
+    let (mut scratch, is_even) = (plan.make_scratch_vec(), row.len().is_multiple_of(2));
+    let mut result = Rows { real: Vec::with_capacity(real.len() * row.len()), imag: Vec::new() };
+    for (real, imag) in real.zip(imag) {
+        let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
+        spectrum.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
+        // What has no imaginary part in a spectrum of real entries.
+        if let Some(first) = spectrum.first_mut() {
+            first.im = T::zero();
+        }
+        if let Some(last) = spectrum.last_mut().filter(|_| is_even) {
+            last.im = T::zero();
+        }
+        let _done = plan.process_with_scratch(&mut spectrum, &mut row, &mut scratch);
+        result.real.extend(row.iter().map(|&entry| entry * scale));
+    }
+    result
+}
+
+fn room<T>(n: usize) -> Rows<T> {
+    Rows { real: Vec::with_capacity(n), imag: Vec::with_capacity(n) }
 }

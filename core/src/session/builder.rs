@@ -157,6 +157,7 @@ impl SessionBuilder {
             progress: self.progress,
             warnings: self.warnings,
             watchers: Watchers::default(),
+            plans: Arc::default(),
         };
         Ok(Session::start(runtime, Arc::new(common), Family::default()))
     }

@@ -35,6 +35,7 @@ use crate::ir::kernel::{KernelHash, Target};
 use crate::ir::primitive::Product;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
+use crate::linear::fourier::Plans;
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
 use crate::memory::caching_allocator::{Bytes, MemoryInfo};
 use crate::session::flags::{
@@ -91,6 +92,8 @@ pub(crate) struct Common {
     pub(crate) progress: Option<LogSink>,
     pub(crate) warnings: Option<LogSink>,
     pub(crate) watchers: Watchers,
+    /// What Fourier transforms go by.
+    pub(crate) plans: Arc<Plans>,
 }
 
 /// What one evaluation at a time works with.
@@ -479,6 +482,10 @@ impl Session {
     /// How many threads work for it on this machine, the caller included.
     pub fn threads(&self) -> usize {
         self.0.runtime.threads()
+    }
+
+    pub(crate) fn plans(&self) -> Arc<Plans> {
+        self.0.common.plans.clone()
     }
 
     /// The device, as people read it: what was asked for until the first value was needed.

@@ -185,8 +185,9 @@ impl Tensor {
         let real = planes.next().unwrap_or_default();
         let rows = Rows { real, imag: planes.next().unwrap_or_default() };
         session.check_host_memory(shape.n_entries().saturating_mul(2 * size_of::<T>() as u64))?;
-        let threads = session.threads();
-        let done = off_thread(op, move |stop| T::transform_all(&rows, length, threads, stop))?;
+        let (plans, threads) = (session.plans(), session.threads());
+        let done =
+            off_thread(op, move |stop| T::transform_all(&rows, length, &plans, threads, stop))?;
         let Some(done) = done else { return Err(Error::Interrupted) };
         let planes = [done.real, done.imag]
             .into_iter()
