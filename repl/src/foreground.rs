@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::print;
+
 /// Whether another program has the terminal: Ctrl-C is for it then.
 static AWAY: AtomicBool = AtomicBool::new(false);
 /// Whether it got one.
@@ -25,6 +27,7 @@ pub(crate) fn takes_interrupt() -> bool {
 /// # Errors
 /// It does not start.
 pub(crate) fn run(command: &mut Command, feed: impl FnOnce(&mut Child)) -> io::Result<ExitStatus> {
+    print::flush();
     INTERRUPTED.store(false, Ordering::SeqCst);
     AWAY.store(true, Ordering::SeqCst);
     let result = command.spawn().and_then(|mut child| {

@@ -73,6 +73,7 @@ impl Host for System {
             let why = "a terminal would show what is typed; env(\"NAME\") reads a secret unseen";
             return Err(io::Error::new(io::ErrorKind::Unsupported, why));
         }
+        print::flush();
         let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
         editor.readline(prompt).map_err(|error| match error {
             ReadlineError::Interrupted => io::ErrorKind::Interrupted.into(),

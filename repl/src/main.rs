@@ -50,6 +50,7 @@ fn main() -> ExitCode {
     signals::heed_file_limit();
     let ending = Ending::heed();
     let code = porcini_script::on_engine_thread(|| run::run(arguments, &ending));
+    print::flush();
     ending.code().unwrap_or(code).into()
 }
 

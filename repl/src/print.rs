@@ -1,7 +1,9 @@
 //! Output: values to standard output, everything else to standard error (S23), colour only there and
 //! only on a terminal that wants it.
 
-use std::io::{self, IsTerminal, Write};
+mod lines;
+
+use std::io::{self, IsTerminal, StderrLock, Write};
 use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -26,7 +28,18 @@ const LOST: i32 = 1;
 
 /// A value or `print` text.
 pub(crate) fn value(text: &str) {
-    written(writeln!(io::stdout().lock(), "{text}"));
+    written(lines::put(text));
+}
+
+/// Has whoever reads standard output see what was printed.
+pub(crate) fn flush() {
+    written(lines::write());
+}
+
+/// Standard error, behind what was printed.
+fn stderr() -> StderrLock<'static> {
+    written(lines::write_unless_busy());
+    io::stderr().lock()
 }
 
 /// Draws a cell anew over what was typed as it, the last lines of a terminal.
@@ -68,18 +81,18 @@ pub(crate) fn notes(interpreter: &Interpreter, cell: &Cell, name: &str, shown: O
 
 /// What a script says beside what it gives.
 pub(crate) fn beside(text: &str) {
-    told(writeln!(io::stderr().lock(), "{text}"));
+    told(writeln!(stderr(), "{text}"));
 }
 
 /// A log line.
 pub(crate) fn log(text: &str) {
     let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };
-    told(writeln!(io::stderr().lock(), "{line}"));
+    told(writeln!(stderr(), "{line}"));
 }
 
 /// How far something is, over what was said before; only on a terminal.
 pub(crate) fn progress(text: &str) {
-    let mut err = io::stderr().lock();
+    let mut err = stderr();
     if err.is_terminal() {
         let text: String = text.chars().take(width().saturating_sub(1)).collect();
         told(write!(err, "\r\x1b[K{text}"));
@@ -89,7 +102,7 @@ pub(crate) fn progress(text: &str) {
 
 /// Something the user should know that is no error.
 pub(crate) fn warn(text: &str) {
-    told(writeln!(io::stderr().lock(), "{}", in_window(&format!("warning: {text}"))));
+    told(writeln!(stderr(), "{}", in_window(&format!("warning: {text}"))));
 }
 
 /// Says something at the end of the process, unless nobody takes it: whoever runs may hold the streams, or who reads
@@ -108,13 +121,13 @@ pub(crate) fn without_waiting(say: impl FnOnce() + Send + 'static) {
 
 /// Something that keeps a script from starting.
 pub(crate) fn failure(text: &str) {
-    told(writeln!(io::stderr().lock(), "{}", in_window(&format!("error: {text}"))));
+    told(writeln!(stderr(), "{}", in_window(&format!("error: {text}"))));
 }
 
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
     let text = error.report("error", message_columns(), colours(&io::stderr()));
-    told(writeln!(io::stderr().lock(), "{text}"));
+    told(writeln!(stderr(), "{text}"));
 }
 
 /// A message in lines that fit the window, if there is one; its further lines are indented.

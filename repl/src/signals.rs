@@ -87,6 +87,7 @@ impl Ending {
         if let Some(terminal) = terminal {
             leave(terminal);
         }
+        print::without_waiting(print::flush);
         std::process::exit(code.into());
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+mod output;
 #[allow(unreachable_pub, reason = "it is part of a crate, too")]
 #[path = "../../../tests/src/pace.rs"]
 mod pace;

@@ -1,0 +1,86 @@
+//! Lines of standard output. A terminal has each at once; of a pipe or a file many are written together, a call of the system
+//! for each takes longer than most of what makes them.
+
+use std::io::{self, IsTerminal, Write};
+use std::mem::take;
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a line may wait for others.
+const LONGEST: Duration = Duration::from_millis(10);
+/// Bytes that wait for no more.
+const MOST: usize = 64 << 10;
+
+/// What is printed and not yet written.
+struct Waiting {
+    text: Vec<u8>,
+    /// When something was written last.
+    written: Option<Instant>,
+    /// Whether a thread writes what nothing comes behind.
+    is_watched: bool,
+}
+
+static WAITING: Mutex<Waiting> =
+    Mutex::new(Waiting { text: Vec::new(), written: None, is_watched: false });
+static SOMETHING_WAITS: Condvar = Condvar::new();
+static IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
+
+impl Waiting {
+    fn write(&mut self) -> io::Result<()> {
+        let text = take(&mut self.text);
+        if text.is_empty() {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        let result = out.write_all(&text).and_then(|()| out.flush());
+        self.written = Some(Instant::now());
+        result
+    }
+}
+
+fn waiting() -> MutexGuard<'static, Waiting> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Prints a line.
+pub(super) fn put(text: &str) -> io::Result<()> {
+    if *IS_TERMINAL {
+        return writeln!(io::stdout().lock(), "{text}");
+    }
+    let mut waiting = waiting();
+    waiting.text.extend_from_slice(text.as_bytes());
+    waiting.text.push(b'\n');
+    let is_due = waiting.written.is_none_or(|at| at.elapsed() >= LONGEST);
+    if is_due || waiting.text.len() >= MOST || !watch(&mut waiting) {
+        return waiting.write();
+    }
+    SOMETHING_WAITS.notify_one();
+    Ok(())
+}
+
+/// Whether there is a thread that writes what waits.
+fn watch(waiting: &mut Waiting) -> bool {
+    if !waiting.is_watched {
+        let watcher = thread::Builder::new().name("output".into()).spawn(|| {
+            loop {
+                let waits = |waiting: &mut Waiting| waiting.text.is_empty();
+                drop(SOMETHING_WAITS.wait_while(self::waiting(), waits));
+                thread::sleep(LONGEST);
+                super::written(write());
+            }
+        });
+        waiting.is_watched = watcher.is_ok();
+    }
+    waiting.is_watched
+}
+
+/// Writes what waits.
+pub(super) fn write() -> io::Result<()> {
+    waiting().write()
+}
+
+/// Writes what waits, unless another thread does.
+pub(super) fn write_unless_busy() -> io::Result<()> {
+    WAITING.try_lock().map_or(Ok(()), |mut waiting| waiting.write())
+}
