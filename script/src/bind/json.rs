@@ -333,7 +333,8 @@ impl Writer {
     }
 
     fn quoted(&mut self, text: &str) -> Result<()> {
-        self.sizes.check_text("to_json", self.text.len().saturating_add(text.len()))?;
+        let n = self.text.len();
+        self.sizes.check_grown("to_json", n, n.saturating_add(text.len()))?;
         self.push("\"")?;
         let mut rest = text;
         while !rest.is_empty() {
