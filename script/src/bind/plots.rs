@@ -141,7 +141,7 @@ fn charts(registry: &mut Registry<'_>) {
     registry.doc(
         "errorbar",
         "(x, y, error, options)",
-        "Points with bars from y - error to y + error; options as of plot. Evaluates.\n\n\
+        "Points with bars from y - error to y + error, no error below 0; options as of plot. Evaluates.\n\n\
          >> type_of(errorbar(FloatC([0, 1]), FloatC([1, 3]), FloatC(0.5)))\nPicture",
     );
     for arity in [3, 4] {
@@ -149,7 +149,13 @@ fn charts(registry: &mut Registry<'_>) {
             let (options, arrays) = Options::split("errorbar", args, &[&COMMON, &LINES])?;
             let [x, y, error] = arrays_of(context, "errorbar(x, y, error)", arrays)?;
             let points = all_points("errorbar", [&x, &y, &error])?;
-            let points = points.into_iter().map(|[x, y, error]| ((x, y), error.abs())).collect();
+            if let Some(lane) = points.iter().position(|[.., error]| *error < 0.0) {
+                let got = points[lane][2];
+                let what =
+                    format!("errorbar: got an error of {got} (lane {lane}), expected 0 or more");
+                return Err(fault_with_hint(what, "abs(error) is how far a bar reaches"));
+            }
+            let points = points.into_iter().map(|[x, y, error]| ((x, y), error)).collect();
             options.picture(context, vec![Marks::Errors(points)])
         });
     }
@@ -309,8 +315,9 @@ impl Options {
         truths.filter(|truths| truths.len() == n).ok_or_else(unexpected)
     }
 
-    fn text(&self, key: &str) -> String {
-        self.map.get(key).map(ToString::to_string).unwrap_or_default()
+    fn text(&self, key: &str) -> Result<String> {
+        let text = self.map.get(key).map(|given| given.clone().into_string());
+        text.transpose().map(Option::unwrap_or_default).map_err(|_| self.unexpected(key, "text"))
     }
 
     fn numbers(&self, key: &str) -> Result<Option<Vec<f64>>> {
@@ -339,7 +346,7 @@ impl Options {
             _ => Err(self.unexpected(&limits, "[low, high] with low < high")),
         };
         let limits: Option<Range<f64>> = self.numbers(&limits)?.map(range).transpose()?;
-        Ok(Side { label: self.text(&label), is_log, limits, rows: Vec::new() })
+        Ok(Side { label: self.text(&label)?, is_log, limits, rows: Vec::new() })
     }
 
     /// The names of so many layers.
@@ -388,7 +395,7 @@ impl Options {
         let grid = self.map.contains_key("grid").then(|| self.is_set("grid")).transpose()?;
         let layers = labels.into_iter().zip(marks).map(layer).collect();
         let (x, y) = (self.side('x')?, self.side('y')?);
-        let chart = Chart { title: self.text("title"), x, y, grid, layers };
+        let chart = Chart { title: self.text("title")?, x, y, grid, layers };
         if let Some(why) = chart.nothing() {
             context.host.eprint(&format!("note: {}: nothing is drawn: {why}", self.op));
         }

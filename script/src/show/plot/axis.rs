@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
-use porcini_core::value::show::number;
+use porcini_core::value::show::{Digits, number};
 use porcini_core::{DType, Scalar};
 
 /// Significant digits of labels.
 const DIGITS: usize = 7;
-/// The same, where ticks stand close together far from 0.
-const MOST_DIGITS: usize = 15;
+/// The same, where ticks stand close together far from 0: all that a float has.
+const MOST_DIGITS: usize = 17;
+/// Letters of a label; of longer ones an offset takes away what they share.
+const LONGEST: usize = 10;
 /// Most ticks, whatever the range.
 const MOST_TICKS: usize = 50;
 
@@ -19,6 +21,8 @@ pub(super) struct Axis {
     ends: Range<f64>,
     is_log: bool,
     ticks: Vec<f64>,
+    /// What labels leave out of numbers that lie close together far from 0.
+    offset: f64,
     /// Of rows, the first on top: the labels of the ticks.
     names: Vec<String>,
 }
@@ -29,7 +33,8 @@ impl Axis {
         #[expect(clippy::cast_precision_loss, reason = "few rows")]
         let real = |n: usize| n as f64;
         let ticks = (0..names.len()).rev().map(|row| real(row) + 0.5).collect();
-        Self { ends: 0.0..real(names.len()), is_log: false, ticks, names: names.to_vec() }
+        let ends = 0.0..real(names.len());
+        Self { ends, is_log: false, ticks, offset: 0.0, names: names.to_vec() }
     }
 
     /// An axis with these ends.
@@ -37,8 +42,18 @@ impl Axis {
         if is_log {
             return Self::log(ends.start.log10()..ends.end.log10(), n);
         }
-        let ticks = ticks(&ends, step(&ends, n));
-        Self { ends, is_log, ticks, names: Vec::new() }
+        let offset = offset(&ends);
+        Self { offset, ..Self::linear(ends.clone(), step(&ends, n)) }
+    }
+
+    /// The same with whole numbers as labels, however long.
+    pub(super) fn in_full(ends: Range<f64>, n: usize) -> Self {
+        Self::linear(ends.clone(), step(&ends, n))
+    }
+
+    fn linear(ends: Range<f64>, step: f64) -> Self {
+        let ticks = ticks(&ends, step);
+        Self { ends, is_log: false, ticks, offset: 0.0, names: Vec::new() }
     }
 
     /// An axis whose ends are ticks, around a range.
@@ -48,13 +63,12 @@ impl Axis {
             let each = powers(high - low, n);
             return Self::log(low..low + each * ((high - low) / each).ceil().max(1.0), n);
         }
-        let step = step(&range, n);
+        let (step, offset) = (step(&range, n), offset(&range));
         let low = (range.start / step + 1e-9).floor() * step;
         let high = (range.end / step - 1e-9).ceil() * step;
         // Where floats are sparse, steps are lost.
         let ends = if low < high && (high - low).is_finite() { low..high } else { range };
-        let ticks = ticks(&ends, step);
-        Self { ends, is_log, ticks, names: Vec::new() }
+        Self { offset, ..Self::linear(ends, step) }
     }
 
     fn log(ends: Range<f64>, n: usize) -> Self {
@@ -74,7 +88,7 @@ impl Axis {
             ticks.extend(more.filter(inside));
             ticks.sort_by(f64::total_cmp);
         }
-        Self { ends, is_log: true, ticks, names: Vec::new() }
+        Self { ends, is_log: true, ticks, offset: 0.0, names: Vec::new() }
     }
 
     /// Where a number stands: 0 at the lower end, 1 at the upper one; `None` for one that has no place.
@@ -95,29 +109,83 @@ impl Axis {
         number(self.ends.start)..number(self.ends.end)
     }
 
-    /// A tick as text; what is next to nothing beside the length of the axis is 0.
+    /// A tick as text, without the offset; what is next to nothing beside the length of the axis is 0.
     pub(super) fn label(&self, x: f64) -> String {
         if let Some((_, name)) = self.ticks.iter().zip(&self.names).find(|(tick, _)| **tick == x) {
             return name.clone();
         }
+        if let (Some(step), true) = (self.step(), self.offset != 0.0) {
+            // What is left of numbers far from 0 is no more exact than their last digit.
+            return text(rounded(x - self.offset, power_below(step)), DIGITS);
+        }
         let length = self.ends.end / 2.0 - self.ends.start / 2.0;
         let is_zero = !self.is_log && x.abs() < (length * 1e-9).max(1e-280);
-        let shown = Scalar::Float(if is_zero { 0.0 } else { x });
-        number(shown, DType::F64, self.digits().into())
+        text(if is_zero { 0.0 } else { x }, self.digits())
+    }
+
+    /// What is to be added to the labels, if anything is: `+1.7e+09`.
+    pub(super) fn offset(&self) -> Option<String> {
+        let sign = if self.offset > 0.0 { "+" } else { "" };
+        let shortest = || number(Scalar::Float(self.offset), DType::F64, Digits::Shortest);
+        (self.offset != 0.0).then(|| format!("{sign}{}", shortest()))
+    }
+
+    /// A number of the axis by itself.
+    pub(super) fn whole(&self, x: f64) -> String {
+        if self.offset == 0.0 { self.label(x) } else { text(x, self.digits()) }
     }
 
     /// As many as tell one tick from the next.
     fn digits(&self) -> usize {
-        let step = match self.ticks[..] {
-            [first, second, ..] if !self.is_log => second - first,
-            _ => return DIGITS,
-        };
         let largest = self.ends.start.abs().max(self.ends.end.abs());
-        let decades = largest.log10().floor() - (step * 1.000_001).log10().floor();
-        (DIGITS..MOST_DIGITS)
-            .find(|&n| f64::from(u8::try_from(n).unwrap_or(u8::MAX)) > decades)
-            .unwrap_or(MOST_DIGITS)
+        self.step().map_or(DIGITS, |step| digits_of(largest, step))
     }
+
+    fn step(&self) -> Option<f64> {
+        match self.ticks[..] {
+            [first, second, ..] if !self.is_log => Some(second - first),
+            _ => None,
+        }
+    }
+}
+
+fn text(x: f64, digits: usize) -> String {
+    number(Scalar::Float(x), DType::F64, digits.into())
+}
+
+/// Digits that tell a number from one that is a step away.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few digits")]
+fn digits_of(largest: f64, step: f64) -> usize {
+    let decades = (power_below(largest) - power_below(step)).max(0.0);
+    (decades as usize + 1).clamp(DIGITS, MOST_DIGITS)
+}
+
+/// The power of ten of the first digit, also where the number is a little less than it was.
+fn power_below(x: f64) -> f64 {
+    (x * 1.001).log10().floor()
+}
+
+/// The nearest multiple of a power of ten.
+fn rounded(x: f64, power: f64) -> f64 {
+    // Those above 1 are exact.
+    let unit = 10_f64.powf(power.abs());
+    if power < 0.0 { (x * unit).round() / unit } else { (x / unit).round() * unit }
+}
+
+/// A round number near a range, if the labels of its ticks would be long without it; else 0.
+fn offset(range: &Range<f64>) -> f64 {
+    let length = range.end - range.start;
+    let far = range.start.abs().max(range.end.abs());
+    if length.is_infinite() || far < length * 1e3 {
+        return 0.0;
+    }
+    let step = step(range, 6);
+    let digits = digits_of(far, step);
+    let longest = ticks(range, step).into_iter().map(|x| text(x, digits).len()).max();
+    if longest.is_none_or(|n| n <= LONGEST) {
+        return 0.0;
+    }
+    rounded(f64::midpoint(range.start, range.end), length.log10().ceil() + 1.0)
 }
 
 /// The powers of ten between about `n` ticks.
@@ -141,12 +209,14 @@ fn step(range: &Range<f64>, n: usize) -> f64 {
 fn ticks(range: &Range<f64>, step: f64) -> Vec<f64> {
     let first = (range.start / step - 1e-9).ceil();
     let last = (range.end / step + 1e-9).floor();
-    let mut ticks = Vec::new();
-    let mut at = first;
-    while at <= last && ticks.len() < MOST_TICKS {
-        ticks.push(at * step);
-        at += 1.0;
-    }
+    let mut ticks: Vec<f64> = (0_u8..)
+        .map(|i| first + f64::from(i))
+        .take_while(|&at| at <= last)
+        .take(MOST_TICKS)
+        .map(|at| at * step)
+        .collect();
+    // Where floats are sparse, several are one.
+    ticks.dedup();
     ticks
 }
 
@@ -179,15 +249,33 @@ mod tests {
 
     #[test]
     fn labels_of_ticks_differ() {
-        for range in [999.999..1000.001, 123_456.0..123_456.01, 1.0..1.000_001, -1e9..-1e9 + 7.0] {
+        for range in [
+            999.999..1000.001,
+            123_456.0..123_456.01,
+            1.0..1.000_001,
+            -1e9..-1e9 + 7.0,
+            1.7e9..1.7e9 + 0.05,
+            1.0 - 5e-10..1.0 + 5e-10,
+            1e12 - 1.0..1e12 + 1.0,
+            1e15..1e15 + 2.0,
+        ] {
             let axis = Axis::around(range, false, 6);
             let labels: Vec<String> = axis.ticks.iter().map(|&x| axis.label(x)).collect();
-            let read = labels.iter().map(|label| label.parse::<f64>().unwrap());
+            assert!(labels.iter().all(|label| label.len() <= LONGEST), "{labels:?}");
+            let read = labels.iter().map(|label| label.parse::<f64>().unwrap() + axis.offset);
             let off = read
                 .zip(&axis.ticks)
                 .map(|(read, x)| (read - x).abs() / (axis.ticks[1] - axis.ticks[0]));
             assert!(off.fold(0.0, f64::max) < 0.01, "{labels:?}");
         }
+        let of = |range: Range<f64>| Axis::around(range, false, 6).offset();
+        assert_eq!(of(1.7e9..1.7e9 + 0.05), Some("+1.7e+09".into()));
+        assert_eq!(of(-1e12 - 1.0..-1e12 + 1.0), Some("-1e+12".into()));
+        assert_eq!(of(1.0 - 5e-10..1.0 + 5e-10), Some("+1".into()));
+        assert_eq!(of(20_240_101.0..20_240_131.0), None);
+        assert_eq!(of(0.0..1e15), None);
+        let whole = Axis::around(1.7e9..1.7e9 + 0.05, false, 6);
+        assert_eq!(whole.whole(whole.ends().end), "1700000000.05");
         assert_eq!(Axis::around(0.0..1.0, false, 5).label(0.600_000_000_000_000_1), "0.6");
     }
 

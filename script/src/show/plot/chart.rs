@@ -33,6 +33,17 @@ pub(crate) struct Side {
     pub(crate) rows: Vec<String>,
 }
 
+impl Side {
+    /// What stands beside the axis: its label, and what is to be added to the labels of the ticks.
+    pub(super) fn name(&self, axis: &Axis) -> String {
+        match axis.offset() {
+            Some(offset) if self.label.is_empty() => offset,
+            Some(offset) => format!("{} ({offset})", self.label),
+            None => self.label.clone(),
+        }
+    }
+}
+
 /// Marks of one colour, and their name in the legend.
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
@@ -74,12 +85,9 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The smallest and the largest finite number; 0 to 1 if there is none.
+    /// From the smallest to the largest finite number, widened if they are one; 0 to 1 if there is none.
     pub(super) fn range(&self) -> Range<f64> {
-        let finite = self.values.iter().copied().filter(|x| x.is_finite());
-        let (low, high) = finite
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
-        if low <= high { low..high } else { 0.0..1.0 }
+        range(self.values.iter().copied().filter(|x| x.is_finite()), false)
     }
 
     /// So many levels at equal distances inside the range.
@@ -91,6 +99,14 @@ impl Grid {
             range.start * (1.0 - part) + range.end * part
         };
         (0..n).map(level).collect()
+    }
+
+    /// Whether a level lies between two of the values.
+    fn reaches(&self, levels: &[f64]) -> bool {
+        let lies = |level: &f64, is_below: bool| {
+            self.values.iter().any(|x| x.is_finite() && (x < level) == is_below)
+        };
+        levels.iter().any(|level| lies(level, true) && lies(level, false))
     }
 
     pub(super) fn at(&self, column: usize, row: usize) -> f64 {
@@ -156,6 +172,13 @@ impl Chart {
 
     /// Why nothing of it is seen, if nothing is.
     pub(crate) fn nothing(&self) -> Option<&'static str> {
+        let is_empty = |layer: &Layer| match &layer.marks {
+            Marks::Contours(grid, levels) => !grid.reaches(levels),
+            _ => false,
+        };
+        if !self.layers.is_empty() && self.layers.iter().all(is_empty) {
+            return Some("no level lies between two of the values");
+        }
         let has_ends = self.layers.iter().any(|layer| !layer.marks.ends().is_empty());
         let is_log = self.x.is_log || self.y.is_log;
         let why = match (has_ends, is_log) {
@@ -221,8 +244,8 @@ impl Chart {
             }
             format!(
                 "{name} from {} to {}",
-                axis.label(axis.ends().start),
-                axis.label(axis.ends().end)
+                axis.whole(axis.ends().start),
+                axis.whole(axis.ends().end)
             )
         };
         text.extend([axis(&self.x, "x", &x), axis(&self.y, "y", &y)]);
@@ -237,7 +260,8 @@ fn range(numbers: impl Iterator<Item = f64>, is_log: bool) -> Range<f64> {
     if low > high {
         return if is_log { 1.0..10.0 } else { 0.0..1.0 };
     }
-    let least = (low.abs().max(high.abs()) * 1e-9).max(1e-290);
+    // Less than a few units in the last place is the error of what was computed.
+    let least = (low.abs().max(high.abs()) * 1e-15).max(1e-290);
     if high - low >= least || is_log {
         return low..high;
     }
@@ -271,13 +295,31 @@ mod tests {
     }
 
     #[test]
+    fn contours_need_levels_between_values() {
+        let grid = |values: &[f64]| Grid {
+            columns: 2,
+            rows: 2,
+            values: values.to_vec(),
+            x: 0.0..1.0,
+            y: 0.0..1.0,
+            colours: super::super::colours::Map::default(),
+        };
+        let of = |values: &[f64]| grid(values).reaches(&grid(values).levels(3));
+        assert!(of(&[1.0, 2.0, 2.0, 1.0]));
+        assert!(!of(&[7.0; 4]) && !of(&[f64::NAN; 4]));
+        assert!(!grid(&[1.0, 2.0, 2.0, 1.0]).reaches(&[1.0, 5.0]));
+        assert_eq!(grid(&[7.0; 4]).range(), 3.5..10.5);
+    }
+
+    #[test]
     fn ranges_have_a_width() {
         let linear = |numbers: &[f64]| range(numbers.iter().copied(), false);
         assert_eq!(linear(&[1.0, 3.0]), 1.0..3.0);
         assert_eq!(linear(&[0.0]), -1.0..1.0);
         assert_eq!(linear(&[4.0, 4.0]), 2.0..6.0);
         assert_eq!(linear(&[]), 0.0..1.0);
-        let tight = linear(&[1e9, 1e9 + 1e-3]);
+        assert_eq!(linear(&[1e15, 1e15 + 2.0]), 1e15..1e15 + 2.0);
+        let tight = linear(&[1e9, 1e9_f64.next_up()]);
         assert!(tight.end - tight.start > 1.0);
     }
 }

@@ -74,7 +74,7 @@ impl Page<'_> {
     /// The scale of colours, if there is one.
     fn scale_axis(&self) -> Option<(Axis, super::colours::Map)> {
         let grid = self.chart.layers.iter().find_map(|layer| layer.marks.grid())?;
-        Some((Axis::exactly(grid.range(), false, 6), grid.colours))
+        Some((Axis::in_full(grid.range(), 6), grid.colours))
     }
 
     /// Where the axes lie.
@@ -82,11 +82,14 @@ impl Page<'_> {
         let chart = self.chart;
         let top = MARGIN + if chart.title.is_empty() { 0.0 } else { TITLE + 2.0 * GAP };
         let below = |label: &str| if label.is_empty() { 0.0 } else { LETTERS + 2.0 * GAP };
-        let bottom = HEIGHT - MARGIN - below(&chart.x.label) - LETTERS - TICK - GAP;
+        // What labels leave out does not depend on the number of ticks.
+        let (x, y) = chart.axes(2, 2);
+        let (x_name, y_name) = (chart.x.name(&x), chart.y.name(&y));
+        let bottom = HEIGHT - MARGIN - below(&x_name) - LETTERS - TICK - GAP;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few ticks")]
         let n = |length: f64, apart: f64| (length / apart).max(2.0) as usize;
         let (_, y) = chart.axes(2, n(bottom - top, APART.1));
-        let left = MARGIN + below(&chart.y.label) + self.widest(&y) + GAP + TICK;
+        let left = MARGIN + below(&y_name) + self.widest(&y) + GAP + TICK;
         let scale = self.scale_axis();
         let scale = scale.map(|(axis, _)| self.widest(&axis) + SCALE + 5.0 * GAP + TICK);
         let (x, y) = chart.axes(n(WIDTH - left - MARGIN, APART.0), n(bottom - top, APART.1));
@@ -140,21 +143,29 @@ impl Page<'_> {
             surface.line(&[(left - tick, y), (left, y)], self.ink());
             surface.text((left - tick - gap, y), &label, self.lettering(Anchor::End));
         }
-        let centre = f64::midpoint(left, right);
-        if !chart.x.label.is_empty() {
-            let y = middle + (LETTERS + 2.0 * GAP) * times;
-            surface.text((centre, y), &chart.x.label, self.lettering(Anchor::Middle));
-        }
-        if !chart.y.label.is_empty() {
+        let (x_name, y_name) = (chart.x.name(&plane.x), chart.y.name(&plane.y));
+        let y = middle + (LETTERS + 2.0 * GAP) * times;
+        self.centred((f64::midpoint(left, right), y), &x_name, LETTERS, surface);
+        if !y_name.is_empty() {
             let lettering = Lettering { is_vertical: true, ..self.lettering(Anchor::Middle) };
             let place = (MARGIN * times + LETTERS * times / 2.0, f64::midpoint(top, bottom));
-            surface.text(place, &chart.y.label, lettering);
+            let room = 2.0 * (place.1 / times - MARGIN);
+            surface.text(place, &self.font.fitted(&y_name, LETTERS, room), lettering);
         }
-        if !chart.title.is_empty() {
-            let lettering = Lettering { size: TITLE * times, ..self.lettering(Anchor::Middle) };
-            let y = top - GAP * times * 2.0 - TITLE * times / 2.0 + GAP * times;
-            surface.text((centre, y), &chart.title, lettering);
+        let y = top - GAP * times * 2.0 - TITLE * times / 2.0 + GAP * times;
+        self.centred((f64::midpoint(left, right), y), &chart.title, TITLE, surface);
+    }
+
+    /// A line of text around a place, but on the page.
+    fn centred(&self, (x, y): Spot, text: &str, size: f64, surface: &mut impl Surface) {
+        if text.is_empty() {
+            return;
         }
+        let text = self.font.fitted(text, size, WIDTH - 2.0 * MARGIN);
+        let far = MARGIN + self.font.width(&text, size) / 2.0;
+        let x = x.clamp(far * self.times, (WIDTH - far).max(far) * self.times);
+        let size = size * self.times;
+        surface.text((x, y), &text, Lettering { size, ..self.lettering(Anchor::Middle) });
     }
 
     /// The scale of colours at the right.
@@ -183,43 +194,65 @@ impl Page<'_> {
         if !self.chart.has_legend() {
             return;
         }
-        let named = |(_, layer): &(usize, &Layer)| !layer.label.is_empty();
-        let layers: Vec<_> = self.chart.layers.iter().enumerate().filter(named).collect();
         let times = self.times;
-        let widths = layers.iter().map(|(_, layer)| self.font.width(&layer.label, LETTERS));
         let (sample, row) = (24.0, LETTERS + GAP);
+        let named = |(_, layer): &(usize, &Layer)| !layer.label.is_empty();
+        let room = plane.area.width() / times / 2.0 - sample;
+        let layers = self.chart.layers.iter().enumerate().filter(named);
+        let entries = layers.map(|(i, layer)| {
+            (Some((i, &layer.marks)), self.font.fitted(&layer.label, LETTERS, room))
+        });
+        let mut entries: Vec<(Option<(usize, &Marks)>, String)> = entries.collect();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "few rows")]
+        let most = ((plane.area.height() / times - 6.0 * GAP) / row).max(1.0) as usize;
+        if entries.len() > most {
+            let more = format!(".. {} more", entries.len() + 1 - most);
+            entries.truncate(most - 1);
+            entries.push((None, more));
+        }
+        let widths = entries.iter().map(|(_, label)| self.font.width(label, LETTERS));
         let width = (widths.fold(0.0, f64::max) + sample + 4.0 * GAP) * times;
         #[expect(clippy::cast_precision_loss, reason = "few layers")]
-        let height = (row * layers.len() as f64 + 1.5 * GAP) * times;
+        let height = (row * entries.len() as f64 + 1.5 * GAP) * times;
         let place = self.roomiest(plane, width, height);
         surface.fill(&place.corners(), PAPER, 0.85);
         outline(place, Pen { colour: [200; 3], ..self.ink() }, surface);
-        for (row_number, (i, layer)) in (0_u32..).zip(layers) {
+        for (row_number, (layer, label)) in (0_u32..).zip(entries) {
             let y = place.top + (GAP * 0.75 + row * (f64::from(row_number) + 0.5)) * times;
             let start = place.left + GAP * times;
             let end = start + sample * times;
-            let middle = (f64::midpoint(start, end), y);
-            match layer.marks {
-                Marks::Points(_) => surface.circle(middle, sizes.radius, colour(i)),
-                Marks::Bars(..) | Marks::Spans(_) => {
-                    let half = 4.0 * times;
-                    let bar = Area { left: start, right: end, top: y - half, bottom: y + half };
-                    surface.fill(&bar.corners(), colour(i), 1.0);
-                }
-                Marks::Errors(_) => {
-                    surface.line(
-                        &[(middle.0, y - 6.0 * times), (middle.0, y + 6.0 * times)],
-                        Pen { colour: colour(i), width: sizes.line, dashes: 0 },
-                    );
-                    surface.circle(middle, sizes.radius, colour(i));
-                }
-                _ => surface.line(
-                    &[(start, y), (end, y)],
-                    Pen { colour: colour(i), width: sizes.line, dashes: 0 },
-                ),
+            if let Some((i, marks)) = layer {
+                self.sample(marks, colour(i), [start, end, y], surface, sizes);
             }
             let at = (end + GAP * times, y);
-            surface.text(at, &layer.label, self.lettering(Anchor::Start));
+            surface.text(at, &label, self.lettering(Anchor::Start));
+        }
+    }
+
+    /// How the marks of a layer look, from a start to an end.
+    fn sample(
+        &self,
+        marks: &Marks,
+        colour: Rgb,
+        [start, end, y]: [f64; 3],
+        surface: &mut impl Surface,
+        sizes: Sizes,
+    ) {
+        let (middle, pixel) = ((f64::midpoint(start, end), y), self.times);
+        let pen = Pen { colour, width: sizes.line, dashes: 0 };
+        match marks {
+            Marks::Points(_) => surface.circle(middle, sizes.radius, colour),
+            Marks::Bars(..) | Marks::Spans(_) => {
+                let half = 4.0 * pixel;
+                let bar = Area { left: start, right: end, top: y - half, bottom: y + half };
+                surface.fill(&bar.corners(), colour, 1.0);
+            }
+            Marks::Errors(_) => {
+                let half = 6.0 * pixel;
+                surface.line(&[(middle.0, y - half), (middle.0, y + half)], pen);
+                surface.circle(middle, sizes.radius, colour);
+            }
+            _ => surface.line(&[(start, y), (end, y)], pen),
         }
     }
 

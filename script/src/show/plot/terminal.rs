@@ -29,7 +29,10 @@ type Cell = (char, Option<Rgb>, Option<Rgb>);
 pub(super) fn text(chart: &Chart, columns: usize, tint: Tint) -> Result<String> {
     let has = |text: &str| usize::from(!text.is_empty());
     let legend = usize::from(chart.has_legend());
-    let around = 2 + has(&chart.title) + has(&chart.x.label) + has(&chart.y.label) + legend;
+    // What labels leave out does not depend on the number of ticks.
+    let (x, y) = chart.axes(2, 2);
+    let (x_name, y_name) = (chart.x.name(&x), chart.y.name(&y));
+    let around = 2 + has(&chart.title) + has(&x_name) + has(&y_name) + legend;
     let rows = ROWS.saturating_sub(around).max(FEWEST_ROWS);
     let (_, y) = chart.axes(2, rows / APART.1);
     let widest = y.ticks().iter().map(|&tick| y.label(tick).chars().count()).max().unwrap_or(0);
@@ -58,8 +61,8 @@ pub(super) fn text(chart: &Chart, columns: usize, tint: Tint) -> Result<String> 
     if !chart.title.is_empty() {
         lines.push(centred(&chart.title, left, width));
     }
-    if !chart.y.label.is_empty() {
-        lines.push(plain(&chart.y.label));
+    if !y_name.is_empty() {
+        lines.push(plain(&fitted(&y_name, left + width)));
     }
     let mut labels = vec![String::new(); rows];
     for &tick in plane.y.ticks() {
@@ -98,11 +101,11 @@ pub(super) fn text(chart: &Chart, columns: usize, tint: Tint) -> Result<String> 
         }
     }
     lines.push(plain(&numbers));
-    if !chart.x.label.is_empty() {
-        lines.push(centred(&chart.x.label, left, width));
+    if !x_name.is_empty() {
+        lines.push(centred(&x_name, left, width));
     }
     if chart.has_legend() {
-        lines.push(legend_of(chart, left, has_dashes));
+        lines.push(legend_of(chart, left, width, has_dashes));
     }
     let lines: Vec<String> = lines.iter().map(|line| painted(line, tint)).collect();
     Ok(lines.join("\n").trim_end_matches('\n').into())
@@ -124,14 +127,34 @@ fn plain(text: &str) -> Vec<Cell> {
 }
 
 fn centred(text: &str, left: usize, width: usize) -> Vec<Cell> {
+    let text = fitted(text, left + width);
     let n = text.chars().count();
-    plain(&format!("{}{text}", " ".repeat(left + width.saturating_sub(n) / 2)))
+    let start = (left + width.saturating_sub(n) / 2).min((left + width).saturating_sub(n));
+    plain(&format!("{}{text}", " ".repeat(start)))
 }
 
-fn legend_of(chart: &Chart, left: usize, has_dashes: bool) -> Vec<Cell> {
+/// A text of at most so many letters, with dots where it ends.
+fn fitted(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.into();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(2)).collect();
+    format!("{}..", kept.trim_end())
+}
+
+fn legend_of(chart: &Chart, left: usize, width: usize, has_dashes: bool) -> Vec<Cell> {
     let mut line = plain(&" ".repeat(left));
     let named = chart.layers.iter().enumerate().filter(|(_, layer)| !layer.label.is_empty());
-    for (i, layer) in named {
+    let named: Vec<_> = named.collect();
+    for (n, &(i, layer)) in named.iter().enumerate() {
+        let more = format!(".. {} more", named.len() - n);
+        // Before the last a place is kept to say how many are left.
+        let kept = if n + 1 < named.len() { more.chars().count() + 3 } else { 0 };
+        let label = fitted(&layer.label, width / 2);
+        if n > 0 && line.len() + label.chars().count() + 3 + kept > left + width {
+            line.extend(plain(&more));
+            break;
+        }
         let sample = match layer.marks {
             Marks::Line(_) if has_dashes => SAMPLES[if i == 0 { 0 } else { (i - 1) % 3 + 1 }],
             Marks::Bars(..) | Marks::Spans(_) => "██",
@@ -139,7 +162,7 @@ fn legend_of(chart: &Chart, left: usize, has_dashes: bool) -> Vec<Cell> {
             _ => SAMPLES[0],
         };
         line.extend(sample.chars().map(|letter| (letter, Some(colour(i)), None)));
-        line.extend(plain(&format!(" {}   ", layer.label)));
+        line.extend(plain(&format!(" {label}   ")));
     }
     line
 }
