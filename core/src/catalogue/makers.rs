@@ -61,7 +61,7 @@ table! {
     linspace(
         first: Number("as a first number"), last: Number("as a last one"), n: Count("a size"); endpoint: Bool("as endpoint")
     ) = |c| spaced(c);
-    /// The same bits as another type of the same width.
+    /// The same bits as another type of the same width; a NaN shows as the quiet NaN, whatever its bits were.
     ///
     /// >> UInt32C::reinterpret(FloatC([1]))
     /// [1065353216]

@@ -1,22 +1,21 @@
 //! From tree to trace: expressions.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::dialect::{COUNT, LANE};
-use super::item::{Item, folded};
+use super::item::Item;
 use super::library::{self, Known};
+use super::operands::check_count;
 use super::program::{Captured, Program};
 use super::record::Recorder;
 use super::tree::{ATOMIC, CPP_MIN, Effects, Expression, Function, SIZE_OF, Term};
 use super::trouble::{Span, Trouble};
 use super::types::Letters;
-use crate::array::{Array, Operand};
+use crate::array::Array;
 use crate::catalogue::Answer;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
-use crate::error::Error;
-use crate::ir::op::{Op, Shape};
+use crate::ir::op::Op;
 use crate::trace::functions::Function as Elementary;
 use crate::value::{Argument, Value};
 
@@ -66,6 +65,7 @@ impl Recorder<'_> {
                     let remedy = "write idiv(a, b), which truncates, or float(a) / b";
                     return Err(Trouble::new(expression.at, what).with(Some(remedy.into())));
                 }
+                check_count(*op, &operands)?;
                 self.apply(*op, &operands)
             }
             Term::Not(part) => {
@@ -154,101 +154,6 @@ impl Recorder<'_> {
         item.array(self.session)
     }
 
-    /// Records an operation, or computes it where all is known.
-    pub(super) fn apply(&self, op: Op, items: &[Item]) -> Result<Item, Trouble> {
-        let items = &*self.counted(op, items)?;
-        let items = &*self.unsigned(op, items)?;
-        let numbers = items.iter().map(|item| match item {
-            Item::Number(number, dtype) => Some((*number, *dtype)),
-            _ => None,
-        });
-        if let Some(numbers) = numbers.collect::<Option<Vec<_>>>()
-            && let Some(number) = folded(op, &numbers)?
-        {
-            return Ok(number);
-        }
-        self.with_operands(items, |operands| self.session.apply(op, operands))
-    }
-
-    /// Operands of which truth values are the numbers 0 and 1 where they meet integers or are computed with, as C has it.
-    fn counted<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
-        let is_bits = matches!(op, Op::And | Op::Or | Op::Xor);
-        let is_compared = op.info().shape == Shape::Compare;
-        let is_counted = match op {
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::IDiv | Op::Rem | Op::Shl | Op::Shr => true,
-            Op::Neg | Op::Not | Op::Abs | Op::Min | Op::Max | Op::Minimum | Op::Maximum => true,
-            _ => is_compared && !matches!(op, Op::Eq | Op::Ne),
-        };
-        let of_numbers = || items.iter().filter(|item| !item.is_truth());
-        let is_of_floats = is_bits && of_numbers().any(|item| !item.is_integer());
-        let is_of_truths = !is_counted && of_numbers().next().is_none();
-        if !(is_bits || is_counted || is_compared)
-            || is_of_floats
-            || is_of_truths
-            || !items.iter().any(Item::is_truth)
-        {
-            return Ok(Cow::Borrowed(items));
-        }
-        let dtype = of_numbers().find_map(Item::own_dtype).unwrap_or(DType::I32);
-        let counted = |item: &Item| match item.is_truth() {
-            true => item.converted(self.session, dtype),
-            false => Ok(item.clone()),
-        };
-        Ok(Cow::Owned(items.iter().map(counted).collect::<Result<_, _>>()?))
-    }
-
-    /// Operands of which signed ones are unsigned where they meet bits that they have not, as C has it: `x ^ 0x80000000`,
-    /// `x * 0x85ebca6b`.
-    fn unsigned<'i>(&self, op: Op, items: &'i [Item]) -> Result<Cow<'i, [Item]>, Trouble> {
-        let signed = match items {
-            [Item::Number(number, None), other] | [other, Item::Number(number, None)] => {
-                let own = other.own_dtype().filter(|dtype| dtype.is_int() && dtype.is_signed());
-                // Narrower ones are `int` in C.
-                let own = own.filter(|dtype| dtype.bytes() >= 4);
-                own.filter(|dtype| {
-                    dtype.encode(*number).is_err() && dtype.unsigned().encode(*number).is_ok()
-                })
-            }
-            _ => None,
-        };
-        let is_written = |item: &Item| matches!(item, Item::Number(Scalar::UInt(_), None));
-        let is_taken = match op {
-            Op::And | Op::Or | Op::Xor => true,
-            Op::Add | Op::Sub | Op::Mul => items.iter().any(is_written),
-            _ => op.info().shape == Shape::Compare && items.iter().any(is_written),
-        };
-        match signed.filter(|_| is_taken) {
-            None => Ok(Cow::Borrowed(items)),
-            Some(dtype) => {
-                let unsigned = items.iter().map(|item| match item {
-                    Item::Number(number, None) => Ok(Item::Number(*number, None)),
-                    item => item.converted(self.session, dtype.unsigned()),
-                });
-                Ok(Cow::Owned(unsigned.collect::<Result<_, _>>()?))
-            }
-        }
-    }
-
-    /// Records something of operands: numbers without a type take that of the arrays.
-    fn with_operands(
-        &self,
-        items: &[Item],
-        record: impl FnOnce(&[Operand<'_>]) -> Result<Array, Error>,
-    ) -> Result<Item, Trouble> {
-        let has_arrays = items.iter().any(|item| !matches!(item, Item::Number(_, None)));
-        let typed = items.iter().map(|item| match item {
-            Item::Number(_, None) if has_arrays => Ok(None),
-            item => item.array(self.session).map(Some),
-        });
-        let typed = typed.collect::<Result<Vec<Option<Array>>, _>>()?;
-        let operands = items.iter().zip(&typed).map(|(item, typed)| match (item, typed) {
-            (Item::Number(number, _), None) => Operand::Number(*number),
-            (_, Some(array)) => Operand::Array(array),
-            (_, None) => Operand::Number(Scalar::Int(0)),
-        });
-        Ok(Item::Array(record(&operands.collect::<Vec<_>>())?))
-    }
-
     pub(super) fn not(&self, item: &Item) -> Result<Item, Trouble> {
         match item.known_truth() {
             Some(truth) => Ok(Item::truth(!truth)),
@@ -320,13 +225,15 @@ impl Recorder<'_> {
             return Ok(if truth { a } else { b });
         }
         // Numbers without types meet nothing but each other.
+        let is_literal = a.is_literal() && b.is_literal();
         if let Some(dtype) = self.type_together(&a, &b) {
             a = a.converted(self.session, dtype)?;
             b = b.converted(self.session, dtype)?;
         }
-        self.with_operands(&[Item::Array(mask), a, b], |operands| {
+        let chosen = self.with_operands(&self.met(&[Item::Array(mask), a, b])?, |operands| {
             self.session.apply(Op::Select, operands)
-        })
+        })?;
+        Ok(if is_literal { chosen.of_literals() } else { chosen })
     }
 
     // ---- statements that are expressions ----
@@ -467,6 +374,7 @@ impl Recorder<'_> {
             Known::Operation(info) if info.op == Op::Select => {
                 let mask = Item::Array(items[0].mask(self.session)?);
                 let operands = [mask, items[1].clone(), items[2].clone()];
+                let operands = self.met(&operands)?;
                 self.with_operands(&operands, |operands| self.session.apply(info.op, operands))
             }
             Known::Operation(info) if info.op == Op::Not && items[0].is_truth() => {
@@ -508,7 +416,8 @@ impl Recorder<'_> {
                     .of_numbers(&numbers, |lanes| self.session.call(function, lanes))?;
                 Ok(Item::Number(value, None))
             }
-            None => self.with_operands(items, |operands| self.session.call(function, operands)),
+            None => self
+                .with_operands(&self.met(items)?, |operands| self.session.call(function, operands)),
         }
     }
 
@@ -519,7 +428,7 @@ impl Recorder<'_> {
         at: Span,
     ) -> Result<Item, Trouble> {
         let args = items.iter().map(|item| match item {
-            Item::Array(array) => Argument::from(array),
+            Item::Array(array) | Item::Literal(array) => Argument::from(array),
             Item::Number(number, _) => Argument::Number(*number),
             Item::Raw(number) => Argument::from(&self.arrays[*number]),
         });

@@ -11,6 +11,8 @@ use crate::session::Session;
 #[derive(Clone, Debug)]
 pub(super) enum Item {
     Array(Array),
+    /// Integers of which literals alone are chosen or computed: `x > 2 ? 7 : 3`.
+    Literal(Array),
     /// A known number; one without a type takes that of what it meets, as numbers of scripts do.
     Number(Scalar, Option<DType>),
     /// An array that is read and written by index, by its number.
@@ -25,7 +27,7 @@ impl Item {
     /// The lane type; that of a number without one is what [`alone`] says.
     pub(super) fn dtype(&self) -> Option<DType> {
         match self {
-            Self::Array(array) => Some(array.dtype()),
+            Self::Array(array) | Self::Literal(array) => Some(array.dtype()),
             Self::Number(number, dtype) => Some(dtype.unwrap_or(alone(*number))),
             Self::Raw(_) => None,
         }
@@ -50,6 +52,22 @@ impl Item {
     /// Whether it is a truth value.
     pub(super) fn is_truth(&self) -> bool {
         self.dtype() == Some(DType::Mask)
+    }
+
+    /// Whether it is an integer that literals alone made.
+    pub(super) fn is_literal(&self) -> bool {
+        match self {
+            Self::Literal(_) | Self::Number(Scalar::Int(_) | Scalar::UInt(_), None) => true,
+            Self::Array(_) | Self::Number(..) | Self::Raw(_) => false,
+        }
+    }
+
+    /// The same where literals alone made it.
+    pub(super) fn of_literals(self) -> Self {
+        match self {
+            Self::Array(array) if array.dtype().is_int() => Self::Literal(array),
+            other => other,
+        }
     }
 
     /// An index: a truth value is 0 or 1.
@@ -78,7 +96,7 @@ impl Item {
     /// As an array.
     pub(super) fn array(&self, session: &Session) -> Result<Array, Trouble> {
         match self {
-            Self::Array(array) => Ok(array.clone()),
+            Self::Array(array) | Self::Literal(array) => Ok(array.clone()),
             Self::Number(number, dtype) => {
                 Ok(session.full(dtype.unwrap_or(alone(*number)), *number, 1)?)
             }
@@ -104,7 +122,7 @@ impl Item {
             });
         }
         let array = match self {
-            Self::Array(array) => array.clone(),
+            Self::Array(array) | Self::Literal(array) => array.clone(),
             Self::Raw(_) => return Err(whole_array()),
             Self::Number(Scalar::Float(number), _) if dtype.is_int() => {
                 session.full(DType::F64, *number, 1)?

@@ -38,6 +38,8 @@ pub(super) fn next(text: &str, at: usize) -> Result<Option<(Token<'_>, Span)>, T
         (Token::Name(&rest[..length]), length)
     } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         (Token::Sign(sign), sign.len())
+    } else if let Some((number, length)) = character(rest) {
+        (Token::Number(Scalar::Int(number), None), length)
     } else {
         let is_quote = matches!(first, '"' | '\'');
         let shown = if is_quote { first.to_string() } else { first.escape_debug().to_string() };
@@ -145,6 +147,33 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     Ok((Token::Number(integer(number), wide(written, number)), length))
 }
 
+/// The number of a letter in quotes, and the length of that: `'a'` is 97.
+fn character(text: &str) -> Option<(i64, usize)> {
+    const ESCAPES: [(&str, u8); 8] = [
+        ("n", b'\n'),
+        ("t", b'\t'),
+        ("r", b'\r'),
+        ("0", 0),
+        ("a", 7),
+        ("\\", b'\\'),
+        ("'", b'\''),
+        ("\"", b'"'),
+    ];
+    let inner = text.strip_prefix('\'')?;
+    let (letter, length) = match inner.strip_prefix('\\') {
+        Some(rest) => {
+            let escape = ESCAPES.iter().find(|(written, _)| rest.starts_with(written))?;
+            (escape.1, 2)
+        }
+        None => {
+            let letter = inner.bytes().next()?;
+            ((letter.is_ascii_graphic() || letter == b' ').then_some(letter)?, 1)
+        }
+    };
+    (inner[length..].starts_with('\'') && (length > 1 || letter != b'\''))
+        .then_some((letter.into(), length + 2))
+}
+
 /// The type that a suffix of an integer says: L and LL are 64 bits, U is unsigned. Without one it is that of what it meets.
 fn wide(written: &str, number: u64) -> Option<DType> {
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);
@@ -176,7 +205,23 @@ mod tests {
             tokens(text).unwrap().iter().map(|(token, _)| shown(token)).collect();
         let want = "T f ( T x ) { return 0.5 * x <<= 255 - 0.001 + 18446744073709551615 ; } .";
         assert_eq!(shown.join(" "), want);
-        for wrong in ["/* no end", "12ab", "0x", "1e", "\"text\"", "x .y", "é"] {
+        let letters: Vec<String> =
+            tokens("'0' '\\n' '\\'' ' '").unwrap().iter().map(|(token, _)| shown(token)).collect();
+        assert_eq!(letters.join(" "), "48 10 39 32 .");
+        for wrong in [
+            "''",
+            "'ab'",
+            "'\\q'",
+            "'é'",
+            "'",
+            "/* no end",
+            "12ab",
+            "0x",
+            "1e",
+            "\"text\"",
+            "x .y",
+            "é",
+        ] {
             assert!(tokens(wrong).is_err(), "{wrong}");
         }
     }

@@ -40,10 +40,18 @@ impl Parser<'_> {
         let rows: Vec<usize> = rows.iter().map(|count| count.unwrap_or(0)).collect();
         let n_of_row = rows.iter().try_fold(1_usize, |n, &row| n.checked_mul(row));
         let n_of_row = n_of_row.filter(|n| (1..=MOST_ELEMENTS).contains(n));
-        let remedy = "write the number, or give it a name by #define N 4";
+        let all = counts.iter().map(|count| count.unwrap_or(1));
+        let all = all.fold(1_usize, usize::saturating_mul);
         let unknown = || {
-            let what = format!("`{name}` has no known number of elements, 1 to {MOST_ELEMENTS}");
-            Trouble::new(at, what).with(Some(remedy.into()))
+            let (what, remedy) = if all > MOST_ELEMENTS {
+                let what = format!("`{name}` has {all} elements, expected at most {MOST_ELEMENTS}");
+                (what, format!("pass an array of the script: raw {type_name} {name}"))
+            } else {
+                let most = format!("1 to {MOST_ELEMENTS}");
+                let what = format!("`{name}` has no known number of elements, {most}");
+                (what, "write the number, or give it a name by #define N 4".into())
+            };
+            Trouble::new(at, what).with(Some(remedy))
         };
         let n_of_row = n_of_row.ok_or_else(unknown)?;
         let values = if self.takes("=") { self.elements(&rows)? } else { Vec::new() };

@@ -39,6 +39,7 @@ mod lexer;
 mod library;
 mod locals;
 mod loops;
+mod operands;
 mod parse;
 mod part;
 mod parts;
@@ -448,7 +449,9 @@ impl TextKernel {
         let items: Vec<Option<Item>> = items.collect();
         session.show_call(|table| {
             let shown = items.iter().flatten().map(|item| match item {
-                Item::Array(array) => table.get(array.id()).serial.to_string(),
+                Item::Array(array) | Item::Literal(array) => {
+                    table.get(array.id()).serial.to_string()
+                }
                 Item::Raw(number) => table.get(arrays[*number].id()).serial.to_string(),
                 Item::Number(number, _) => number.to_string(),
             });

@@ -1,4 +1,4 @@
-//! What `#define` and `#if` make of the tokens of a text, as in C.
+//! What `#define`, `#if` and names for types make of the tokens of a text, as in C.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::dialect;
 use super::lexer::{Token, behind_space, next, span};
 use super::trouble::{Span, Trouble};
+use super::types::{is_letter, known};
 use crate::convert::exactly;
 use crate::dtype::Scalar;
 
@@ -31,6 +32,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Trouble> {
             continue;
         };
         at = exactly(place.end);
+        if let Token::Name(word @ ("typedef" | "using")) = token {
+            reader.expand(&run, &mut Vec::new(), &mut tokens)?;
+            run.clear();
+            at = reader.alias(word, place, at)?;
+            continue;
+        }
         run.push((token, place));
         if tokens.len() + run.len() > MOST_TOKENS {
             return Err(Trouble::new(place, format!("more than {MOST_TOKENS} words and signs")));
@@ -209,6 +216,49 @@ impl<'t> Preprocessor<'t> {
         let body = self.rest_of(line, at)?;
         self.macros.insert(name, Rc::new(Macro { parameters, body }));
         Ok(())
+    }
+
+    /// Takes `typedef float real;` or `using real = float;`, of which the first word was read; where reading goes on.
+    fn alias(&mut self, word: &str, place: Span, mut at: usize) -> Result<usize, Trouble> {
+        let mut tokens = Vec::new();
+        let wrong = |tokens: &[Placed<'_>]| {
+            let foreign = tokens.iter().find_map(|(token, _)| match token {
+                Token::Name(name) => dialect::instead(name),
+                _ => None,
+            });
+            let remedy = foreign.unwrap_or("typedef float real; or using real = float;".into());
+            let what = format!("`{word}` names a type of numbers here");
+            Trouble::new(place, what).with(Some(remedy))
+        };
+        loop {
+            let Some((token, found)) = next(self.text, at)? else { return Err(wrong(&tokens)) };
+            at = exactly(found.end);
+            if token == Token::Sign(";") {
+                break;
+            }
+            tokens.push((token, found));
+        }
+        let (name, body) = match (word, &tokens[..]) {
+            ("using", [(Token::Name("namespace"), _), ..]) => return Ok(at),
+            ("typedef", [body @ .., (Token::Name(name), _)]) => (*name, body),
+            ("using", [(Token::Name(name), _), (Token::Sign("="), _), body @ ..]) => (*name, body),
+            _ => return Err(wrong(&tokens)),
+        };
+        let mut expanded = Vec::new();
+        self.expand(body, &mut Vec::new(), &mut expanded)?;
+        let body = expanded.into_iter().map(|(token, _)| token);
+        let body: Vec<Token<'t>> = body.filter(|token| *token != Token::Name("const")).collect();
+        let words = body.iter().map(|token| match token {
+            Token::Name(word) => Some(*word),
+            _ => None,
+        });
+        let words: Vec<&str> = words.collect::<Option<_>>().unwrap_or_default();
+        let is_whole = known(&words).is_some_and(|(_, n_words)| n_words == words.len());
+        if !is_whole && !matches!(words[..], [letter] if is_letter(letter)) {
+            return Err(wrong(&tokens));
+        }
+        self.macros.insert(name, Rc::new(Macro { parameters: None, body }));
+        Ok(at)
     }
 
     /// Adds what tokens stand for; names that are `hidden` are being replaced and stand for themselves.
@@ -460,6 +510,19 @@ mod tests {
         is_told("#define F(x) x\nF(1, 2)", "`F` has 1 parameters, got 2 arguments");
         is_told("#define F(x) x\nF(1", "`F` has no `)`");
         is_told("#define F(1) x", "the parameters of a macro are names");
+    }
+
+    #[test]
+    fn types_have_names_of_the_texts() {
+        let check = |text, want| assert_eq!(shown(text), want, "{text}");
+        check("typedef float real; real f", "float f");
+        check("typedef unsigned int word;word f(word)", "unsigned int f ( unsigned int )");
+        check("using real = double; using other = real; other", "double");
+        check("#define BASE int\ntypedef const BASE t;\nt", "int");
+        check("typedef T value; value using namespace std; x", "T x");
+        is_told("typedef struct { int x; } p;", "`typedef` names a type of numbers here");
+        is_told("typedef float *p;", "`typedef` names a type of numbers here");
+        is_told("using real = float", "`using` names a type of numbers here");
     }
 
     #[test]

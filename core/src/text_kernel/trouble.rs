@@ -1,6 +1,7 @@
 //! What is wrong with a kernel, and where in its text.
 
 use crate::convert::exactly;
+use crate::dtype::DType;
 use crate::error::Error;
 
 /// Bytes of the text.
@@ -78,8 +79,10 @@ impl Trouble {
         let what = cause.to_string();
         let remedy = match cause {
             Error::Forms { remedy, .. } => own.or(remedy.map(Into::into)),
-            Error::NumberRange { .. } => own.or_else(|| {
-                Some("a literal has the type of what it meets: convert that, as in int(x) + 200, or the literal, as in uint(-1)".into())
+            Error::NumberRange { number, dtype } => own.or_else(|| {
+                let is_unsigned = matches!(dtype, DType::U32 | DType::U64);
+                let is_of_bits = is_unsigned && number.to_f64() < 0.0;
+                Some(if is_of_bits { BITS.into() } else { TYPE.into() })
             }),
             _ => own,
         };
@@ -88,6 +91,10 @@ impl Trouble {
         Error::Kernel { what, remedy }
     }
 }
+
+/// What to do about a literal beyond the type of what it meets, and about one below 0 beside unsigned integers.
+const TYPE: &str = "a literal has the type of what it meets: convert that, as in int(x) + 200, or the literal, as in uint(-1)";
+const BITS: &str = "all bits of an unsigned integer are ~0u or 0xFFFFFFFF, -1 as one is uint(-1); to compute with a sign convert what it meets, as in int(x) - 1";
 
 impl From<Error> for Trouble {
     fn from(cause: Error) -> Self {

@@ -338,28 +338,42 @@ fn documented(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel",
         "(text)",
-        "A function of arrays, written as text in a small subset of C: its calls are recorded, fuse with what is around \
-         them, and run on every device. Letters such as T are types that each call binds; others are bool, int8 to \
-         int64, uint8 to uint64, half, float, double and C's names, auto, and acc_t(T), in which values of T are summed. \
-         There are if, else, for, while, do, switch, break, continue, return, ?:, && and ||, variables, small arrays \
-         of a function's own (float w[3] = {1, 2, 1}, float m[2][2]; beyond them is 0), ++ and --, casts \
-         (float(x) or (float)x), T::max, T::min, T::epsilon, sizeof(T), bit_cast<int>(x), all functions of scripts and most of C's and CUDA's, \
-         and before the kernel functions and constants of its own, which may take references: void swap(T &a, T &b). \
-         i is the lane, n how many there are (where no argument is one value a lane, as many as the largest array has, and the result is an array of one axis). Several results are out parameters: void f(T x, out T s, out T c). \
-         A raw parameter is an array of any size, read as x[j]; out raw T y is written too: y[j] = v, \
-         y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and `float *y` are such arrays, and __global__, __restrict__, \
-         template <typename T>, #include, #pragma and std:: are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored \
-         converts: int f(float x) takes doubles as floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, with the value that \
-         they have now, where they are in sight: a closure sees those that its own code names, outside of texts (`w;` is enough). Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: \
-         idiv(a, b) truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, int with unsigned \
-         has 64 bits. A literal has the type of what it meets, 0.1 beside an int or a float is a float, two that meet each other alone, x > 0 ? 0.1 : 0.2, are doubles where the function has one; 0x85ebca6b makes an int unsigned; u is unsigned, L and LL are 64 bits, (double)0.1 is a double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest \
-         array does, take a number, int n, and guard by if (i < n); more lanes than any array has come with one of them, int lane of Int32C::arange(m). Shared memory and threads that wait for each other are CUDA C++: cuda_module. k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; \
-         k.ir(\"f32, i32\"), k.ptx(..), k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
+        "A function of arrays, written as text in a small subset of C: its calls are recorded, fuse with what is \
+         around them, and run on every device. Letters such as T are types that each call binds; others are bool, int8 \
+         to int64, uint8 to uint64, half, float, double and C's names, auto, and acc_t(T), in which values of T are \
+         summed. There are if, else, for, while, do, switch, break, continue, return, ?:, && and ||, variables, small \
+         arrays of a function's own (float w[3] = {1, 2, 1}, float m[2][2]; beyond them is 0), ++ and --, casts \
+         (float(x) or (float)x), T::max, T::min, T::epsilon, sizeof(T), bit_cast<int>(x) (of a NaN the bits of the \
+         quiet one), all functions of scripts and most of C's and CUDA's, and before the kernel functions and constants \
+         of its own, which may take references: void swap(T &a, T &b). i is the lane, n how many there are (where no \
+         argument is one value a lane, as many as the largest array has, and the result is an array of one axis). \
+         Several results are out parameters: void f(T x, out T s, out T c). A raw parameter is an array of any size, \
+         read as x[j]; out raw T y is written too: y[j] = v, y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and \
+         `float *y` are such arrays, and __global__, __restrict__, template <typename T>, #include, #pragma and std:: \
+         are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, typedef float real; and using real \
+         = float; name types, '0' is 48, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; \
+         INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored converts: int f(float x) takes doubles as \
+         floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, \
+         with the value that they have now, where they are in sight: a closure sees those that its own code names, \
+         outside of texts (`w;` is enough). Precedence is C's: a & b == c means a & (b == c), and ^ is exclusive or; a \
+         truth value that meets an integer, or is computed with, is 0 or 1. / of two integers is an error: idiv(a, b) \
+         truncates. Arithmetic is in the type of its operands, as in scripts: two uint8 wrap at 256, int(x) is wider, \
+         int with unsigned has 64 bits, and uint64 with int a sign, other than in C: x % uint64(m). A literal has the \
+         type of what it meets, and so has what literals alone make beside an unsigned integer, x % (w ? 7 : 3); 0.1 \
+         beside an int or a float is a float, two that meet each other alone, x > 0 ? 0.1 : 0.2, are doubles where the \
+         function has one; 0x85ebca6b makes an int unsigned; u is unsigned, L and LL are 64 bits, (double)0.1 is a \
+         double. round(x) has halves to even, roundf(x) away from zero. Where i is to end before the largest array \
+         does, take a number, int n, and guard by if (i < n); more lanes than any array has come with one of them, int \
+         lane of Int32C::arange(m). Shared memory and threads that wait for each other are CUDA C++: cuda_module. \
+         k.into(y, x) writes the result to y, k.add_to(y, x) adds it; k.source, k.name; k.ir(\"f32, i32\"), k.ptx(..), \
+         k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below; in a script a text of several lines stands in backticks.\n\n\
-         Not as in CUDA: k(x, y) calls it, without <<<>>>, and the last function is the kernel. uint8 and short stay narrow: int(x) \
-         first, as in int(x) * 2. int with unsigned has 64 bits: hashes begin with unsigned h = i;. a / b of two integers is \
-         idiv(a, b). T &x for a value that a function changes; T *x is an array. Of y[j] = y[j] + y[j - 1] all is read before \
-         anything is written. Types are checked at the first call.\n\n\
+         Not as in CUDA: k(x, y) calls it, without <<<>>>, and the last function is the kernel. uint8 and short stay \
+         narrow: int(x) first, as in int(x) * 2 and int(x) << 8. int with unsigned has 64 bits: hashes begin with \
+         unsigned h = i;. uint64 with int is int64: uint64(i). a / b of two integers is idiv(a, b). T &x for a value \
+         that a function changes; T *x is an array. Of y[j] = y[j] + y[j - 1] all is read before anything is written. \
+         There are no pointers (*b = *a), no small arrays as arguments, no old values of atomicAdd, no # and ## in \
+         macros, no struct. Types are checked at the first call.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
     );
     registry.doc(
