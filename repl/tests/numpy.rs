@@ -36,6 +36,7 @@ np.save('mask.npy', np.array([True, False, True]))
 np.save('fortran.npy', np.asfortranarray(np.arange(6, dtype='f4').reshape(2, 3)))
 np.save('empty.npy', np.zeros(0))
 np.savez('plain.npz', x=np.arange(3, dtype='f4'), m=np.array([True, False]))
+np.savez('texts.npz', n=np.arange(3, dtype='i8'), t=np.array(['a', 'b']))
 np.savez_compressed('packed.npz', x=np.arange(100000, dtype='i4'))
 np.savetxt('table.csv', [[1, 2.5], [3, 4]], delimiter=',', header='a,b', comments='')",
     ]));
@@ -57,6 +58,8 @@ np.savetxt('table.csv', [[1, 2.5], [3, 4]], delimiter=',', header='a,b', comment
 
     assert_eq!(porcini("FloatC(read_npz(\"plain.npz\").x)"), "[0, 1, 2]\n");
     assert_eq!(porcini("MaskC(read_npz(\"plain.npz\").m)"), "[1, 0]\n");
+    let some = porcini("Int64C(read_npz(\"texts.npz\", #{arrays: [\"n\"]}).n)");
+    assert_eq!(some, "[0, 1, 2]\n");
     assert_eq!(porcini("hsum(Int64C(read_npz(\"packed.npz\").x))"), "[4999950000]\n");
     assert_eq!(porcini("read_csv(\"table.csv\")"), "#{a: [1, 3], b: [2.5, 4]}\n");
 

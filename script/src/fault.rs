@@ -184,6 +184,16 @@ pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltR
     error
 }
 
+/// The same with what to do about it.
+pub(crate) fn advised(mut error: Box<EvalAltResult>, hint: &str) -> Box<EvalAltResult> {
+    if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
+        && let Some(mut fault) = value.write_lock::<Fault>()
+    {
+        fault.hint = Some(hint.into());
+    }
+    error
+}
+
 /// The error of an argument, if it is not known of which.
 pub(crate) fn of_argument(mut error: Box<EvalAltResult>, number: usize) -> Box<EvalAltResult> {
     if let EvalAltResult::ErrorRuntime(value, _) = &mut *error

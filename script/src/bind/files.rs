@@ -11,7 +11,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, check_interrupt, fault, outside_fault, placed};
+use crate::fault::{
+    IntoFault, Result, advised, check_interrupt, fault, fault_with_hint, outside_fault, placed,
+};
 use crate::value::host_array::HostRef;
 use crate::value::npy::{self, Header};
 use crate::value::{ArrayRef, type_name};
@@ -21,6 +23,9 @@ use crate::world::folders;
 const PIECE: usize = 1 << 20;
 /// Bytes from which on parts of a device read and write files by themselves.
 const SHARED: u64 = 16 << 20;
+
+/// What an archive begins with.
+const ZIP: &[u8] = b"PK";
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     npy(registry);
@@ -41,8 +46,12 @@ fn npy(registry: &mut Registry<'_>) {
         if let Some(shared) = read_shared(context, &path)? {
             return Ok(shared);
         }
-        HostRef::from_npy(&context.session, &contents(context, "read_npy", &path)?)
-            .map_err(|error| placed(error, &format!("read_npy: {path}")))
+        let bytes = contents(context, "read_npy", &path)?;
+        let array = HostRef::from_npy(&context.session, &bytes);
+        array.map_err(|error| match bytes.starts_with(ZIP) {
+            true => advised(placed(error, &format!("read_npy: {path}")), "use read_npz"),
+            false => placed(error, &format!("read_npy: {path}")),
+        })
     });
     registry.doc(
         "write_npy",
@@ -115,15 +124,19 @@ fn write_shared(context: &Context, path: &str, value: &Dynamic) -> Result<bool> 
 fn npz(registry: &mut Registry<'_>) {
     registry.doc(
         "read_npz",
-        "(path)",
-        "The arrays of a NumPy .npz file as a map of host arrays.\n\n\
+        "(path, options)",
+        "The arrays of a NumPy .npz file as a map of host arrays. Options: #{arrays: [\"a\", \"b\"]} (only these; of texts \
+         and objects there are no host arrays).\n\n\
          >> write_npz(\"x.npz\", #{a: FloatC([1, 2])}); FloatC(read_npz(\"x.npz\").a)\n[1, 2]",
     );
-    registry.any("read_npz", 1, |context, _, args| {
-        let path = path("read_npz", args[0])?;
-        let bytes = contents(context, "read_npz", &path)?;
-        read_npz(context, &path, &bytes)
-    });
+    for arity in [1, 2] {
+        registry.any("read_npz", arity, |context, _, args| {
+            let path = path("read_npz", args[0])?;
+            let wanted = args.get(1).map(|options| wanted(options)).transpose()?.flatten();
+            let bytes = contents(context, "read_npz", &path)?;
+            read_npz(context, &path, &bytes, wanted.as_deref())
+        });
+    }
     registry.doc(
         "write_npz",
         "(path, arrays)",
@@ -137,23 +150,60 @@ fn npz(registry: &mut Registry<'_>) {
     });
 }
 
-fn read_npz(context: &Context, path: &str, bytes: &[u8]) -> Result<Map> {
+/// The names of arrays that the options of `read_npz` ask for, if they do.
+fn wanted(options: &Dynamic) -> Result<Option<Vec<String>>> {
+    let options = map("read_npz", "a map of options second: #{arrays: [\"a\"]}", options)?;
+    if let Some(key) = options.keys().find(|key| *key != "arrays") {
+        return Err(fault(format!("read_npz: no option {key} (options: arrays)")));
+    }
+    let Some(value) = options.get("arrays") else { return Ok(None) };
+    let list = value.read_lock::<rhai::Array>();
+    let list = list.ok_or_else(|| {
+        let got = type_name(value);
+        fault(format!("read_npz: option arrays: got {got}, expected a list of names"))
+    })?;
+    Ok(Some(list.iter().map(ToString::to_string).collect()))
+}
+
+fn read_npz(context: &Context, path: &str, bytes: &[u8], wanted: Option<&[String]>) -> Result<Map> {
     let failed = |what: &dyn std::fmt::Display| fault(format!("read_npz: {path}: {what}"));
+    if bytes.starts_with(npy::MAGIC) {
+        let what = format!("read_npz: {path}: this is an .npy file, of one array");
+        return Err(fault_with_hint(what, format!("use read_npy: read_npy(\"{path}\")")));
+    }
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed(&error))?;
+    let mut names = Vec::new();
+    for i in 0..archive.len() {
+        check_interrupt()?;
+        let entry = archive.by_index(i).map_err(|error| failed(&error))?;
+        let name = entry.name().map_err(|error| failed(&error))?.into_owned();
+        names.extend(name.strip_suffix(".npy").map(|name| (i, name.to_string())));
+    }
+    let has = |wanted: &String| names.iter().any(|(_, name)| name == wanted);
+    if let Some(unknown) = wanted.into_iter().flatten().find(|wanted| !has(wanted)) {
+        let names: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
+        return Err(failed(&format!("no array {unknown} (it has {})", names.join(", "))));
+    }
+    let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(name));
     let mut arrays = Map::new();
     let memory = context.session.memory_info();
     let mut room = memory.limit.saturating_sub(memory.used);
-    for i in 0..archive.len() {
-        check_interrupt()?;
-        let mut entry = archive.by_index(i).map_err(|error| failed(&error))?;
-        let name = entry.name().map_err(|error| failed(&error))?.into_owned();
-        let Some(name) = name.strip_suffix(".npy") else { continue };
+    for (i, name) in names.iter().filter(|(_, name)| is_wanted(name)) {
+        let mut entry = archive.by_index(*i).map_err(|error| failed(&error))?;
         let place = |error| placed(error, &format!("read_npz: {path}: {name}"));
         let npy = unpacked(context, &mut entry, &mut room).map_err(place)?;
-        let array = HostRef::from_npy(&context.session, &npy).map_err(place)?;
+        let array = HostRef::from_npy(&context.session, &npy);
+        let array = array.map_err(|error| advised(place(error), &without(path, name, &names)))?;
         arrays.insert(name.into(), Dynamic::from(array));
     }
     Ok(arrays)
+}
+
+/// How the arrays of a file but one are read.
+fn without(path: &str, name: &str, names: &[(usize, String)]) -> String {
+    let others = names.iter().filter(|(_, other)| other != name);
+    let others: Vec<String> = others.map(|(_, other)| format!("\"{other}\"")).collect();
+    format!("the others are read by read_npz(\"{path}\", #{{arrays: [{}]}})", others.join(", "))
 }
 
 /// What an entry of an archive unpacks to. How much that is only shows on the way: what entries say may be wrong, and a

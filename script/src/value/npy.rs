@@ -9,7 +9,7 @@ use porcini_core::{DType, Element};
 
 use crate::fault::{Result as Faultable, check_interrupt, fault};
 
-const MAGIC: &[u8] = b"\x93NUMPY";
+pub(crate) const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers of plain types are far shorter; NumPy refuses longer ones than 10 000 bytes.
 const LONGEST_HEADER: usize = 1 << 16;
 /// Bytes in which every header ends.
