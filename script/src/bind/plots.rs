@@ -90,7 +90,8 @@ fn charts(registry: &mut Registry<'_>) {
         "A picture of y against x, or against the lane number if there is no x: lines, which leave gaps where numbers \
          are not finite. A vector, a list of arrays, or a tensor [lines, n] gives several lines. Options: #{title: \"speed\", xlabel: \"t\", \
          ylabel: \"v\", labels: [\"a\", \"b\"] (a legend), xscale: \"log\", yscale: \"log\", xlim: [0, 1], ylim: [0, 1], \
-         grid: true, points: true (no lines; [true, false]: measured points and a curve)}. A terminal shows it as text, in \
+         grid: true, points: true (no lines; [true, false]: measured points and a curve)}. Where numbers lie close \
+         together far from 0, what is to be added to the labels stands beside the axis: +1.7e+09. A terminal shows it as text, in \
          colour if it has it, a notebook as SVG; print(plot(y)) shows it from a script. Evaluates.\n\n\
          >> let [t, curve] = [FloatC([0, 1, 2]), FloatC::linspace(0, 2, 50)];\n\
          >> type_of(plot([t, curve], [t ** 2 + 0.1, curve ** 2], #{points: [true, false], labels: [\"data\", \"fit\"]}))\n\
