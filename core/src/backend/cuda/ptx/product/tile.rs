@@ -137,8 +137,8 @@ impl Product {
     /// The tile of this code.
     pub fn tile(self) -> Tile {
         let (sides, per, depth, slots, resident) = match (self.size, self.weight()) {
-            // Warps of 64x32 and 32x32.
-            (Size::Side128, 2) if self.is_by_matrix_units() => ([128, 128], [8, 8], 4, 1, 1),
+            // Warps of 64x32, which read shared memory least, and of 32x32.
+            (Size::Side128, 2) if self.is_by_matrix_units() => ([64, 64], [8, 8], 8, 1, 4),
             (Size::Side64, 2) if self.is_by_matrix_units() => ([64, 64], [4, 8], 8, 1, 3),
             (Size::Side128, _) if self.is_by_matrix_units() => ([64, 64], [4, 8], 4, 1, 2),
             (Size::Side128, 1) => ([128, 128], [8, 8], 8, 1, 2),
@@ -164,6 +164,12 @@ impl Product {
         let is_large =
             matches!((self.size, self.parts), (Size::Side128, _) | (Size::Side64, Parts::Whole));
         self.matrix_units && matches!(self.dtype, DType::F64) && is_large
+    }
+
+    /// Whether a block has so few warps that only many blocks beside each other keep a multiprocessor busy.
+    const fn has_few_warps(self) -> bool {
+        self.is_by_matrix_units()
+            && matches!((self.size, self.parts), (Size::Side128, Parts::Whole))
     }
 
     /// Words of 32 bits of an entry of a factor.
@@ -201,8 +207,9 @@ impl Product {
             let tile = code.tile();
             let blocks = tile.blocks(n, extents).iter().product::<u64>();
             let area = u64::from(tile.slots * tile.sides[0] * tile.sides[1]);
-            let has_faster = self.matrix_units && !code.is_by_matrix_units();
-            let dearness = size.dearness() * if has_faster { 2 } else { 1 };
+            let is_slower = self.matrix_units && !code.is_by_matrix_units()
+                || code.has_few_warps() && 2 * blocks < 3 * processors * u64::from(tile.resident);
+            let dearness = size.dearness() * if is_slower { 2 } else { 1 };
             blocks.div_ceil(processors).saturating_mul(area * dearness)
         };
         let size = Size::ALL.into_iter().min_by_key(cost).unwrap_or(self.size);
