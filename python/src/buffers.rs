@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 use crate::errors::OrRaise;
 use crate::given::{Given, number};
 use crate::interrupt::blocking;
-use crate::memory::{Owner, entries, of_pairs, on_host, shaped};
+use crate::memory::{Owner, Taking, copied_on_host, entries, of_pairs, on_host, shaped};
 use crate::object::{PyValue, check_read};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -48,7 +48,7 @@ fn element(format: &CStr, bytes: usize) -> Option<(DType, bool)> {
 }
 
 /// What an object with a buffer is.
-pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Given> {
+pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> PyResult<Given> {
     let buffer = match PyUntypedBuffer::get(object) {
         // One without axes has no shape.
         Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
@@ -70,7 +70,11 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Given> {
     let array = if buffer.is_c_contiguous() {
         let parts = if is_complex { 2 } else { 1 };
         let (first, n) = (buffer.buf_ptr().cast_const(), buffer.item_count() * parts);
-        on_host(session, dtype, first, n, Owner::Buffer(buffer))?
+        if taking.copies(buffer.readonly()) {
+            copied_on_host(session, dtype, first, n, &Owner::Buffer(buffer))?
+        } else {
+            on_host(session, dtype, first, n, Owner::Buffer(buffer))?
+        }
     } else {
         // Elements with gaps between them, in row-major order.
         let bytes = PyMemoryView::from(object)?.call_method0("tobytes")?;
@@ -80,6 +84,13 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Given> {
 }
 
 fn of_number(object: &Object<'_>) -> PyResult<Given> {
+    let n_axes = object.getattr("ndim").and_then(|n| n.extract::<usize>()).unwrap_or_default();
+    if n_axes > 0 {
+        return Err(PyTypeError::new_err(format!(
+            "got elements of the type {}, which is none that we know; x.astype(\"float32\") converts",
+            object.getattr("dtype")?
+        )));
+    }
     let item = object.call_method0("item")?;
     if let Ok(z) = item.cast::<PyComplex>() {
         return Ok(Given::Complex(z.real(), z.imag()));

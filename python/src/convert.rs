@@ -5,12 +5,14 @@ use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar, Session, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
 
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
-pub(crate) use crate::given::{Given, number};
+pub(crate) use crate::given::{Given, dtype_of, number};
 use crate::interchange::{self, is_foreign};
+use crate::lane_type::own_type;
+use crate::memory::Taking;
 use crate::object::{self, PyValue};
 
 /// Lists in lists deeper than any tensor has axes.
@@ -20,8 +22,17 @@ const MOST_AXES: usize = 16;
 const LOOK: usize = 1 << 14;
 
 impl Given {
-    /// What an object is, if it is something that has lanes, entries or is a number.
+    /// What an object is now, if it is something that has lanes, entries or is a number.
     pub(crate) fn of(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        Self::taken(session, object, Taking::Now)
+    }
+
+    /// As [`Given::of`]; says what becomes of memory of others.
+    fn taken(
+        session: &Session,
+        object: &Bound<'_, PyAny>,
+        taking: Taking,
+    ) -> PyResult<Option<Self>> {
         if let Ok(value) = object.cast::<PyValue>() {
             return Ok(Some(Self::Value(value.get().value().clone())));
         }
@@ -34,7 +45,7 @@ impl Given {
         if is_sequence(object) {
             return Ok(Some(Self::Value(of_list(session, object, None)?)));
         }
-        if let Some(host) = interchange::taken(session, object)? {
+        if let Some(host) = interchange::taken(session, object, taking)? {
             return Ok(Some(host));
         }
         // Numbers of other libraries: they say so by these methods.
@@ -54,15 +65,27 @@ impl Given {
         op: &str,
         object: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        Self::of(session, object)?.ok_or_else(|| {
+        Self::expected_as(session, op, object, Taking::Now)
+    }
+
+    /// As [`Given::expected`], of what a user makes an array of; says what becomes of memory of others.
+    pub(crate) fn expected_as(
+        session: &Session,
+        op: &str,
+        object: &Bound<'_, PyAny>,
+        taking: Taking,
+    ) -> PyResult<Self> {
+        Self::taken(session, object, taking)?.ok_or_else(|| {
             wrong_type(format!("{op}: got {}, expected an array or a number", got(object)))
         })
     }
 }
 
-/// Whether an object is a list or a tuple.
+/// Whether an object is a list, a tuple or a range.
 pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
-    object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>()
+    object.is_instance_of::<PyList>()
+        || object.is_instance_of::<PyTuple>()
+        || object.is_instance_of::<PyRange>()
 }
 
 /// A number that a list may hold: also an array of one lane, and numbers of other libraries.
@@ -92,12 +115,24 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     Err(wrong_type(format!("got {} in a list, expected numbers", got(object))))
 }
 
+/// The type of the lanes that a number of another library, or an array of one lane, says; `None` of Python's own numbers.
+fn dtype_of_item(object: &Bound<'_, PyAny>) -> Option<DType> {
+    let is_pythons = object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>();
+    if is_pythons { None } else { own_type(object).map(|own| own.dtype) }
+}
+
 /// Numbers of lists in lists, row by row, and how many each list has.
 #[derive(Default)]
 struct Entries {
     numbers: Vec<Scalar>,
     imaginary: Option<Vec<f64>>,
     shape: Vec<usize>,
+    /// Whether the type is asked for, so that what numbers say does not matter.
+    is_typed: bool,
+    /// The type that the numbers so far have in common.
+    common: Option<DType>,
 }
 
 impl Entries {
@@ -141,7 +176,11 @@ impl Entries {
                 z.imag()
             }
             Err(_) => {
-                self.numbers.push(item(object)?);
+                let number = item(object)?;
+                self.numbers.push(number);
+                if !self.is_typed {
+                    self.join(dtype_of_item(object).unwrap_or_else(|| dtype_of(number)));
+                }
                 0.0
             }
         };
@@ -151,30 +190,15 @@ impl Entries {
         Ok(())
     }
 
-    /// The type that the numbers have in common, of which none says more.
-    fn dtype(&self, py: Python<'_>) -> PyResult<DType> {
-        let fold = |common, number: &Scalar| {
-            let own = match *number {
-                Scalar::Bool(_) => DType::Mask,
-                Scalar::Int(i) if i32::try_from(i).is_ok() => DType::I32,
-                Scalar::Int(_) => DType::I64,
-                Scalar::UInt(_) => DType::U64,
-                Scalar::Float(_) => DType::F32,
-            };
-            Some(match common {
-                None => own,
-                // A truth value beside numbers is 0 or 1, as in Python.
-                Some(DType::Mask) => own,
-                Some(common) if own == DType::Mask => common,
-                Some(common) => DType::promote(common, own).unwrap_or(common),
-            })
-        };
-        let mut common = None;
-        for piece in self.numbers.chunks(LOOK) {
-            py.check_signals()?;
-            common = piece.iter().fold(common, fold);
-        }
-        Ok(common.unwrap_or(DType::F32))
+    /// Takes note of the type of one more number.
+    fn join(&mut self, own: DType) {
+        self.common = Some(match self.common {
+            None => own,
+            // A truth value beside numbers is 0 or 1, as in Python.
+            Some(DType::Mask) => own,
+            Some(common) if own == DType::Mask => common,
+            Some(common) => DType::promote(common, own).unwrap_or(common),
+        });
     }
 
     fn lanes(
@@ -229,13 +253,13 @@ pub(crate) fn of_list(
             None => Ok(rows),
         };
     }
-    let mut entries = Entries::default();
+    let mut entries = Entries { is_typed: dtype.is_some(), ..Entries::default() };
     entries.add(list, 0)?;
     let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
     let dtype = match dtype {
         Some(dtype) => dtype,
         None if entries.imaginary.is_some() => DType::F32,
-        None => entries.dtype(list.py())?,
+        None => entries.common.unwrap_or(DType::F32),
     };
     let lanes = Entries::lanes(list.py(), session, &entries.numbers, dtype)?;
     if let Some(imaginary) = &entries.imaginary {

@@ -7,7 +7,7 @@ use std::ptr;
 use dlpark::ffi::{
     DLDataType, DLDataTypeCode, DLDevice, DLDeviceType, DLManagedTensor, DLManagedTensorVersioned,
 };
-use dlpark::{Managed, ManagedTensorBase};
+use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
 use porcini_core::tensor::Tensor;
 use porcini_core::value::Argument;
 use porcini_core::{DType, DeviceChoice, Lent, Session, Value};
@@ -21,7 +21,8 @@ use crate::errors::OrRaise;
 use crate::given::Given;
 use crate::interrupt::blocking;
 use crate::memory::{
-    Owner, complex_part, entries, interface_type, of_pairs, on_gpu, on_host, shaped,
+    Owner, Taking, complex_part, copied_on_gpu, copied_on_host, entries, interface_type, of_pairs,
+    on_gpu, on_host, shaped,
 };
 use crate::object::{PyValue, check_read};
 
@@ -42,7 +43,11 @@ const FIRST_STREAM: i32 = 1;
 // ---- taken from others ----
 
 /// What an object with `__dlpack__` is; `None` if it is in a memory that we do not read.
-pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Option<Given>> {
+pub(crate) fn taken(
+    session: &Session,
+    object: &Object<'_>,
+    taking: Taking,
+) -> PyResult<Option<Given>> {
     let py = object.py();
     let device = object.call_method0(intern!(py, "__dlpack_device__"))?;
     let kind = device.get_item(0)?.call_method0(intern!(py, "__int__"))?.extract::<i32>()?;
@@ -72,7 +77,7 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Option<G
         unsafe { ffi::PyCapsule_SetName(raw, c"used_dltensor_versioned".as_ptr()) };
         // SAFETY: a capsule of that name holds such a tensor, which is ours now.
         let tensor = unsafe { Managed::<DLManagedTensorVersioned>::from_raw(tensor.cast()) };
-        return of_managed(py, session, tensor).map(Some);
+        return of_managed(py, session, tensor, taking).map(Some);
     }
     // SAFETY: an object of Python's.
     let Some(tensor) = (unsafe { held_by(raw, LEGACY) }) else {
@@ -82,7 +87,7 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>) -> PyResult<Option<G
     unsafe { ffi::PyCapsule_SetName(raw, c"used_dltensor".as_ptr()) };
     // SAFETY: a capsule of that name holds such a tensor, which is ours now.
     let tensor = unsafe { Managed::<DLManagedTensor>::from_raw(tensor.cast()) };
-    of_managed(py, session, tensor).map(Some)
+    of_managed(py, session, tensor, taking).map(Some)
 }
 
 /// What an object holds, if it is a capsule of this name.
@@ -106,8 +111,11 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     py: Python<'_>,
     session: &Session,
     tensor: Result<Managed<M>, impl std::fmt::Display>,
+    taking: Taking,
 ) -> PyResult<Given> {
     let tensor = tensor.map_err(failed)?;
+    // Those before version 1 do not say whether they are written.
+    let copies = taking.copies(tensor.flags().contains(DlpackFlags::READ_ONLY));
     let described = tensor.validate().map_err(failed)?;
     let complex = [DType::F32, DType::F64].into_iter().find(|&part| {
         let bits = if part == DType::F64 { 128 } else { 64 };
@@ -138,12 +146,12 @@ fn of_managed<M: ManagedTensorBase + 'static>(
     let first = unsafe { described.offset_bytes_ptr() }.map_err(failed)?.cast::<c_void>();
     let first = first.wrapping_byte_sub(before.saturating_mul(dtype.bytes()));
     let owner = Owner::Other(Box::new(tensor));
-    let array = if is_on_host {
-        on_host(session, dtype, first, n, owner)?
-    } else if is_on_gpu {
-        on_gpu(py, session, dtype, first, n, owner)?
-    } else {
-        return Err(failed("the data are on another device than the object said"));
+    let array = match (is_on_host, is_on_gpu, copies) {
+        (true, _, false) => on_host(session, dtype, first, n, owner)?,
+        (true, _, true) => copied_on_host(session, dtype, first, n, &owner)?,
+        (_, true, false) => on_gpu(py, session, dtype, first, n, owner)?,
+        (_, true, true) => copied_on_gpu(py, session, dtype, first, n, &owner)?,
+        _ => return Err(failed("the data are on another device than the object said")),
     };
     if let Some(steps) = steps {
         let shape: Vec<u64> = shape.iter().map(|&n| n.unsigned_abs()).collect();

@@ -1,7 +1,7 @@
 //! What Python objects are to core.
 
 use porcini_core::value::{Argument, Form};
-use porcini_core::{Scalar, Value};
+use porcini_core::{DType, Scalar, Value};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
@@ -49,6 +49,17 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
         return Ok(Some(Scalar::Float(object.extract()?)));
     }
     Ok(None)
+}
+
+/// The type of lanes that a number has which says no more: 32 bits, unless it needs 64.
+pub(crate) fn dtype_of(number: Scalar) -> DType {
+    match number {
+        Scalar::Bool(_) => DType::Mask,
+        Scalar::Int(i) if i32::try_from(i).is_ok() => DType::I32,
+        Scalar::Int(_) => DType::I64,
+        Scalar::UInt(_) => DType::U64,
+        Scalar::Float(_) => DType::F32,
+    }
 }
 
 /// An integer of Python's.

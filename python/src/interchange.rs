@@ -6,47 +6,53 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use crate::given::Given;
+use crate::memory::Taking;
 use crate::object::PyValue;
 use crate::{arrow, buffers, dlpack, memory};
 
 /// What an object with a buffer, DLPack, NumPy's methods or Arrow's is; `None` of other objects.
 ///
-/// Without a copy where its memory is the session's: the host's, or that of a GPU where arrays are.
-pub(crate) fn taken(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Option<Given>> {
+/// What is shared is not copied where its memory is the session's: the host's, or that of a GPU where arrays are.
+pub(crate) fn taken(
+    session: &Session,
+    object: &Bound<'_, PyAny>,
+    taking: Taking,
+) -> PyResult<Option<Given>> {
     let py = object.py();
     memory::let_go();
     // Arrays on a GPU may say that they have a buffer.
     if buffers::has_one(object) && !object.hasattr(intern!(py, "__cuda_array_interface__"))? {
-        return buffers::taken(session, object).map(Some);
+        return buffers::taken(session, object, taking).map(Some);
     }
     if object.hasattr(intern!(py, "__dlpack__"))? {
-        return match dlpack::taken(session, object)? {
-            None => copied(session, object).map(Some),
+        return match dlpack::taken(session, object, taking)? {
+            None => from_elsewhere(session, object).map(Some),
             taken => Ok(taken),
         };
     }
     if object.hasattr(intern!(py, "__array__"))? {
-        return as_numpy(session, object).map(Some);
+        return as_numpy(session, object, taking).map(Some);
     }
+    // Arrow's columns are never written.
     arrow::taken(session, object)
 }
 
 /// What lies in a memory that we do not read, by way of the host: PyTorch calls that cpu, CuPy get.
-fn copied(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+fn from_elsewhere(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
     for copy in ["cpu", "get"] {
         if object.hasattr(copy)? {
             let copy = object.call_method0(copy)?;
             let none = || PyTypeError::new_err("got an object whose copy on the host is no array");
-            return taken(session, &copy)?.ok_or_else(none);
+            return taken(session, &copy, Taking::Shared)?.ok_or_else(none);
         }
     }
-    as_numpy(session, object)
+    as_numpy(session, object, Taking::Now)
 }
 
-fn as_numpy(session: &Session, object: &Bound<'_, PyAny>) -> PyResult<Given> {
+fn as_numpy(session: &Session, object: &Bound<'_, PyAny>, taking: Taking) -> PyResult<Given> {
     let py = object.py();
     let array = py.import(intern!(py, "numpy"))?.call_method1(intern!(py, "asarray"), (object,))?;
-    buffers::taken(session, &array)
+    buffers::taken(session, &array, taking)
 }
 
 /// Whether an object is an array of another library.

@@ -21,6 +21,7 @@ mod index;
 mod interchange;
 mod interrupt;
 mod kernels;
+mod lane_type;
 mod lists;
 mod make;
 mod makers;

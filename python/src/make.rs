@@ -7,9 +7,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use crate::convert::{self, Given, is_sequence};
+use crate::convert::{self, Given, dtype_of, is_sequence};
 use crate::errors::{OrRaise, got};
 use crate::home;
+use crate::lane_type::own_type;
+use crate::memory::Taking;
 use crate::names::as_python;
 use crate::types::{self, Class, Kind};
 
@@ -49,7 +51,7 @@ fn lanes(
     let made = if is_sequence(object) {
         convert::of_list(session, object, Some(dtype))?
     } else {
-        match Given::expected(session, name, object)? {
+        match Given::expected_as(session, name, object, Taking::Shared)? {
             Given::Number(number) => session.full(dtype, number, 1).map(Value::Array).or_raise()?,
             Given::Value(value) => value,
             Given::Numbers(_) | Given::Complex(..) => {
@@ -92,7 +94,7 @@ fn of_parts(
     let name = &class.name;
     let entry = |object: &Bound<'_, PyAny>| match (is_sequence(object), nested.dtype) {
         (true, Some(dtype)) => convert::of_list(session, object, Some(dtype)).map(Given::Value),
-        _ => Given::expected(session, name, object),
+        _ => Given::expected_as(session, name, object, Taking::Shared),
     };
     let objects = match objects {
         [] => {
@@ -101,7 +103,7 @@ fn of_parts(
         }
         [one] if is_sequence(one) => rows(nested, one)?,
         [one] => {
-            let given = Given::expected(session, name, one)?;
+            let given = Given::expected_as(session, name, one, Taking::Shared)?;
             if let Given::Value(Value::Tensor(tensor)) = &given {
                 return of_tensor(session, nested, tensor);
             }
@@ -211,15 +213,16 @@ fn real_or_complex(
             (_, None) => Given::Value(made),
         }
     } else {
-        Given::expected(session, name, object)?
+        Given::expected_as(session, name, object, Taking::Shared)?
     };
+    let own = || own_type(object).map(|own| own.dtype);
     let made = match &given {
         Given::Number(number) => {
-            let dtype = dtype.unwrap_or(DType::of(*number));
+            let dtype = dtype.or_else(own).unwrap_or_else(|| dtype_of(*number));
             Tensor::from(&session.full(dtype, *number, 1).or_raise()?)
         }
         Given::Complex(re, im) => {
-            let dtype = dtype.unwrap_or(DType::F32);
+            let dtype = dtype.or_else(own).unwrap_or(DType::F32);
             let [re, im] = [*re, *im].map(|part| session.full(dtype, part, 1));
             Tensor::complex(&re.or_raise()?, &im.or_raise()?, &[]).or_raise()?
         }

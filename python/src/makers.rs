@@ -12,9 +12,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
 
 use crate::arguments::{arguments, takes_names};
-use crate::convert::{Given, answered, is_sequence, of_list};
+use crate::convert::{Given, answered, dtype_of, is_sequence, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
+use crate::lane_type::{LaneType, lane_type, own_type};
+use crate::memory::Taking;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
 use crate::types::{self, Class, Kind as ClassKind};
@@ -62,6 +64,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, Maker { name })?;
     }
     module.add_function(wrap_pyfunction!(asarray, module)?)?;
+    module.add_function(wrap_pyfunction!(from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(_lane_type_name, module)?)?;
     module.add_function(wrap_pyfunction!(opaque, module)?)
 }
@@ -218,25 +221,52 @@ pub(crate) fn without_dtype<'py>(
 /// The name of the lane type that something says; None of other things.
 #[pyfunction]
 fn _lane_type_name(object: &Object<'_>) -> Option<&'static str> {
-    let found = lane_type(object).ok()?;
-    Some(match (found.dtype, found.is_complex) {
-        (DType::F64, true) => "complex128",
-        (_, true) => "complex64",
-        (dtype, false) => dtype.numpy_name(),
-    })
+    lane_type(object).ok().map(LaneType::numpy_name)
 }
 
-/// Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be.
+/// Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be:
+/// whoever writes there afterwards writes under what is not computed yet. copy=True copies, as array does. What an operation
+/// takes beside arrays, as x + b, is read as it is then.
 ///
 /// >>> pc.asarray([1, 2, 3])
 /// [1, 2, 3]
 /// >>> pc.asarray([[1, 2], [3, 4]], dtype=pc.Float64).dtype
 /// 'float64'
 #[pyfunction]
-#[pyo3(signature = (object, dtype=None))]
-fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+#[pyo3(signature = (object, dtype=None, *, copy=None))]
+fn asarray<'py>(
+    object: &Object<'py>,
+    dtype: Option<&Object<'py>>,
+    copy: Option<bool>,
+) -> PyResult<Object<'py>> {
+    let taking = if copy == Some(true) { Taking::Copied } else { Taking::Shared };
+    as_array(object, dtype, taking)
+}
+
+/// An array or tensor of an array of another library, whose memory is shared as asarray does, by DLPack or in whichever
+/// way it offers.
+///
+/// >>> pc.from_dlpack(pc.Float([1, 2]))
+/// [1, 2]
+#[pyfunction]
+#[pyo3(signature = (x, *, copy=None))]
+fn from_dlpack<'py>(x: &Object<'py>, copy: Option<bool>) -> PyResult<Object<'py>> {
+    if is_sequence(x) || !x.hasattr("__dlpack__")? {
+        return Err(wrong_type(format!(
+            "from_dlpack: got {}, expected an array of another library; asarray takes others",
+            got(x)
+        )));
+    }
+    asarray(x, None, copy)
+}
+
+fn as_array<'py>(
+    object: &Object<'py>,
+    dtype: Option<&Object<'py>>,
+    taking: Taking,
+) -> PyResult<Object<'py>> {
     let (py, session) = (object.py(), home::session(object.py())?);
-    let asked = dtype.map(lane_type).transpose()?;
+    let asked = dtype.filter(|dtype| !dtype.is_none()).map(lane_type).transpose()?;
     let is_complex = asked.is_some_and(|asked| asked.is_complex);
     let dtype = asked.map(|asked| asked.dtype);
     if let Some(dtype) = dtype.filter(|dtype| *dtype != DType::Mask && is_sequence(object)) {
@@ -244,24 +274,26 @@ fn asarray<'py>(object: &Object<'py>, dtype: Option<&Object<'py>>) -> PyResult<O
         let value = of_list(session, object, Some(dtype))?;
         return object::of(py, if is_complex { as_complex(&value)? } else { value });
     }
-    let value = match Given::expected(session, "asarray", object)? {
+    let own = || own_type(object).map(|own| own.dtype);
+    let value = match Given::expected_as(session, "asarray", object, taking)? {
         Given::Number(number) => {
-            let dtype = dtype.unwrap_or(DType::of(number));
+            let dtype = dtype.or_else(own).unwrap_or_else(|| dtype_of(number));
             session.full(dtype, number, 1).map(Value::Array).or_raise()?
         }
         Given::Value(value) => match dtype {
             Some(dtype) => value.cast(dtype).or_raise()?,
             None => value,
         },
-        Given::Complex(re, im) if is_complex => {
-            let part = |part: f64| session.full(dtype.unwrap_or(DType::F32), part, 1);
+        Given::Complex(re, im) if is_complex || dtype.is_none() => {
+            let dtype = dtype.or_else(own).unwrap_or(DType::F32);
+            let part = |part: f64| session.full(dtype, part, 1);
             let (re, im) = (part(re).or_raise()?, part(im).or_raise()?);
             Tensor::complex(&re, &im, &[1]).map(Value::Tensor).or_raise()?
         }
         Given::Numbers(_) | Given::Complex(..) => {
             let got = got(object);
             return Err(wrong_type(format!(
-                "asarray: got {got}, expected reals; Complex2f takes it"
+                "asarray: got {got}, expected reals; without dtype it is taken as it is"
             )));
         }
     };
@@ -294,6 +326,9 @@ pub(crate) fn made_of_type<'py>(
 ) -> PyResult<Object<'py>> {
     let session = home::session(py)?;
     let asked = dtype.map(lane_type).transpose()?;
+    // What NumPy's numbers fill has their type.
+    let own = args.get(1).filter(|_| row.name == "full").and_then(own_type);
+    let asked = asked.or(own);
     // What counts counts in integers, unless it is told floats.
     let given = arguments(session, row, args, named)?;
     let whole = row.name == "arange"
@@ -310,71 +345,4 @@ pub(crate) fn made_of_type<'py>(
         }
         answer => answered(py, answer, None),
     }
-}
-
-/// The type of lanes, and whether two of them are a complex number.
-#[derive(Clone, Copy)]
-pub(crate) struct LaneType {
-    dtype: DType,
-    is_complex: bool,
-}
-
-/// Names of types besides NumPy's long ones. Those of Python's own types mean what these do: 32 bits.
-const SHORT_NAMES: [(&str, &str); 18] = [
-    ("?", "bool"),
-    ("i1", "int8"),
-    ("u1", "uint8"),
-    ("i2", "int16"),
-    ("u2", "uint16"),
-    ("i4", "int32"),
-    ("u4", "uint32"),
-    ("i8", "int64"),
-    ("u8", "uint64"),
-    ("f2", "float16"),
-    ("f4", "float32"),
-    ("f8", "float64"),
-    ("c8", "complex64"),
-    ("c16", "complex128"),
-    ("int", "int32"),
-    ("float", "float32"),
-    ("double", "float64"),
-    ("complex", "complex64"),
-];
-
-/// The lane type that a class, or a name as NumPy's, says.
-pub(crate) fn lane_type(object: &Object<'_>) -> PyResult<LaneType> {
-    if let Ok(class) = object.cast::<PyType>()
-        && let Some(known) = types::kind_of(class)?
-    {
-        match known.kind {
-            ClassKind::Lanes(dtype) => return Ok(LaneType { dtype, is_complex: false }),
-            ClassKind::Tensor { dtype: Some(dtype), is_complex } => {
-                return Ok(LaneType { dtype, is_complex });
-            }
-            ClassKind::Nested(_) | ClassKind::Tensor { .. } => {}
-        }
-    }
-    let name = match object.getattr("name") {
-        Ok(name) => name.to_string(),
-        Err(_) => {
-            object.getattr("__name__").map_or_else(|_| object.to_string(), |name| name.to_string())
-        }
-    };
-    let short = name.trim_start_matches(['<', '=']);
-    let long =
-        SHORT_NAMES.iter().find(|(known, _)| *known == short).map_or(short, |(_, long)| long);
-    let (real, is_complex) = match long {
-        "complex64" => ("float32", true),
-        "complex128" => ("float64", true),
-        real => (real, false),
-    };
-    let found = DType::ALL.into_iter().find(|dtype| dtype.numpy_name() == real);
-    found.map(|dtype| LaneType { dtype, is_complex }).ok_or_else(|| {
-        let all: Vec<&str> = DType::ALL.iter().map(|dtype| dtype.numpy_name()).collect();
-        PyTypeError::new_err(format!(
-            "got {} as a type, expected a class such as Float, or one of {}, complex64, complex128",
-            got(object),
-            all.join(", ")
-        ))
-    })
 }

@@ -21,6 +21,28 @@ use crate::interrupt::blocking;
 
 // ---- taken from others ----
 
+/// What becomes of memory of others.
+#[derive(Clone, Copy)]
+pub(crate) enum Taking {
+    /// It is read where it lies: what a user makes an array of.
+    Shared,
+    /// As it is now: copied if somebody may write there before the lanes are read. What operations take.
+    Now,
+    /// It is copied.
+    Copied,
+}
+
+impl Taking {
+    /// Whether memory is copied.
+    pub(crate) fn copies(self, is_read_only: bool) -> bool {
+        match self {
+            Self::Shared => false,
+            Self::Now => !is_read_only,
+            Self::Copied => true,
+        }
+    }
+}
+
 /// What keeps memory of others alive.
 pub(crate) enum Owner {
     Buffer(#[expect(dead_code, reason = "dropped")] PyUntypedBuffer),
@@ -58,18 +80,18 @@ impl Drop for Kept {
 }
 
 /// Bytes that an owner keeps where they are.
-struct Bytes {
+struct Bytes<O> {
     first: *const u8,
     n: usize,
-    _owner: Kept,
+    _owner: O,
 }
 
 // SAFETY: the bytes are only read.
-unsafe impl Send for Bytes {}
+unsafe impl<O: Send> Send for Bytes<O> {}
 // SAFETY: as above.
-unsafe impl Sync for Bytes {}
+unsafe impl<O: Sync> Sync for Bytes<O> {}
 
-impl AsRef<[u8]> for Bytes {
+impl<O> AsRef<[u8]> for Bytes<O> {
     fn as_ref(&self) -> &[u8] {
         if self.n == 0 {
             return &[];
@@ -92,6 +114,18 @@ pub(crate) fn on_host(
     session.wrap_bytes(dtype, bytes).or_raise()
 }
 
+/// An array of what `n` elements of others in the host's memory are now.
+pub(crate) fn copied_on_host(
+    session: &Session,
+    dtype: DType,
+    first: *const c_void,
+    n: usize,
+    owner: &Owner,
+) -> PyResult<Array> {
+    let bytes = Bytes { first: first.cast(), n: n.saturating_mul(dtype.bytes()), _owner: owner };
+    session.from_bytes(dtype, bytes.as_ref()).or_raise()
+}
+
 /// An array over elements of others in the memory of the GPU that a session works on.
 pub(crate) fn on_gpu(
     py: Python<'_>,
@@ -105,6 +139,20 @@ pub(crate) fn on_gpu(
     let owner = Kept(Some(owner));
     // SAFETY: the owner said that so many elements are there, and keeps them.
     blocking(py, || unsafe { session.wrap_on_gpu(dtype, address, n as u64, owner) })
+}
+
+/// An array of what `n` elements of others in the memory of the GPU that a session works on are now.
+pub(crate) fn copied_on_gpu(
+    py: Python<'_>,
+    session: &Session,
+    dtype: DType,
+    first: *const c_void,
+    n: usize,
+    _owner: &Owner,
+) -> PyResult<Array> {
+    let address = first.expose_provenance() as u64;
+    // SAFETY: the owner said that so many elements are there, and keeps them.
+    blocking(py, || unsafe { session.copy_on_gpu(dtype, address, n as u64) })
 }
 
 /// A complex tensor, of real and imaginary parts by turns.

@@ -15,7 +15,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::convert::{is_sequence, number, python_number};
+use crate::convert::{Given, is_sequence, number, python_number};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::object::{self, PyValue};
@@ -211,8 +211,7 @@ fn exchanged(object: &Object<'_>) -> PyResult<Option<Exchanged>> {
     }
     if object.hasattr("__array_interface__")? {
         let session = home::session(object.py())?;
-        if let Some(crate::given::Given::Value(value)) = crate::interchange::taken(session, object)?
-        {
+        if let Some(crate::given::Given::Value(value)) = Given::of(session, object)? {
             return Ok(Some(Exchanged::Value(value)));
         }
     }

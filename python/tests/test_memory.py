@@ -64,6 +64,105 @@ def test_shapes_and_gaps():
         pc.Tensor(np.array(["a"]))
 
 
+def written(b, made):
+    """What is recorded of b, which is written before anybody looks."""
+    found = made(b)
+    b[:] = 9
+    return found.tolist()
+
+
+def x3():
+    return pc.Float([1, 1, 1])
+
+
+def assigned(b):
+    x = x3()
+    x[:] = b
+    return x
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda b: x3() + b,
+        lambda b: b - x3(),
+        lambda b: pc.exp(b),
+        lambda b: np.add(x3(), b),
+        lambda b: np.concatenate([x3(), b]),
+        lambda b: pc.stack([b, b]),
+        lambda b: pc.array([b, b]),
+        lambda b: pc.gather(pc.arange(9), b.astype("u4")),
+        lambda b: pc.kernel("T twice(T x) { return x + x; }")(b),
+        lambda b: pc.einsum("i,j", b, b),
+        lambda b: pc.array(b) * 2,
+        assigned,
+    ],
+)
+def test_operands_are_read_as_they_are_now(made):
+    numbers = [0, 1, 2]
+    assert written(np.array(numbers, "f4"), made) == made(np.array(numbers, "f4")).tolist()
+
+
+@pytest.mark.parametrize("made", [lambda b: x3() + b, lambda b: pc.exp(b), lambda b: pc.stack([b, b]), assigned])
+def test_operands_without_a_buffer_too(made):
+    for part in [slice(0, 3), slice(None, None, 2)]:
+        numbers = np.arange(6, dtype="f4")[:5]
+        assert written(numbers, lambda b: made(Lent(b[part]))) == made(np.arange(5, dtype="f4")[part]).tolist()
+
+
+def test_operands_in_a_loop():
+    b, out = np.zeros(2), []
+    for i in range(3):
+        b[:] = i
+        out.append(pc.Float([1, 1]) + b)
+    assert [x.tolist() for x in out] == [[1, 1], [2, 2], [3, 3]]
+
+
+def test_what_cannot_be_written_is_shared_and_what_is_made_of_memory_too():
+    b = np.arange(4, dtype="f4")
+    assert shares(np.asarray(pc.asarray(b)).ctypes.data, b.ctypes.data)
+    assert shares(np.asarray(pc.from_dlpack(b)).ctypes.data, b.ctypes.data)
+    assert np.asarray(pc.asarray(b, copy=True)).ctypes.data != b.ctypes.data
+    assert np.asarray(pc.array(b)).ctypes.data != b.ctypes.data
+    copied = pc.meshgrid(b, pc.Float([0]))[0]
+    b[:] = 7
+    assert copied.tolist() == [0, 1, 2, 3]
+    with pytest.raises(TypeError, match="from_dlpack: got .*asarray"):
+        pc.from_dlpack([1, 2])
+
+
+def test_a_buffer_of_an_operand_is_let_go_at_once():
+    b = bytearray(b"ab")
+    assert (pc.UInt8([1, 1]) + b).tolist() == [98, 99]
+    b.append(99)
+
+
+def test_numbers_of_numpy_keep_their_types():
+    for number in [np.float64(1 / 3), np.float32(1 / 3), np.float16(0.5), np.int8(-3), np.int64(2**40), np.uint64(2**63), np.bool_(True)]:
+        for given in [number, np.array(number), [number, number]]:
+            for made in [pc.array(given), pc.asarray(given), pc.Tensor(given)]:
+                assert made.dtype == number.dtype and (np.asarray(made) == number).all()
+        assert pc.full(3, number).dtype == number.dtype
+    assert pc.full(3, np.float64(1 / 3)).tolist() == [1 / 3] * 3 and pc.full(np.int64(3), 1.5).tolist() == [1.5] * 3
+    assert pc.full(2, np.float64(1), dtype="f4").dtype == "float32" and pc.full(2, 1).dtype == "float32"
+    assert pc.array(2**40).tolist() == [2**40] and pc.array([2**40]).dtype == "int64"
+    for z in [1 + 2j, np.complex128(1 + 2j), np.array(1 + 2j), np.array(1 + 2j, "c8")]:
+        assert pc.array(z).tolist() == [1 + 2j]
+        assert pc.array(z).dtype == getattr(z, "dtype", "complex64")
+    # Beside arrays they are numbers, which take the type of the array.
+    assert (pc.Float([1]) * np.float64(2)).dtype == "float32"
+    assert pc.array([np.float64(1), 2, 3.5]).dtype == "float64" and pc.array([1, 2.5]).dtype == "float32"
+    assert pc.array(range(5)).tolist() == [0, 1, 2, 3, 4] and pc.Float(range(2, 4)).tolist() == [2, 3]
+
+
+def test_elements_of_unknown_types():
+    jnp = pytest.importorskip("jax.numpy")
+    with pytest.raises(TypeError, match="bfloat16.*astype"):
+        pc.asarray(jnp.ones((2, 3), "bfloat16"))
+    x = jnp.arange(3.0)
+    assert (pc.Float([1, 1, 1]) + x).tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("dtype", DTYPES + ["c8", "c16"])
 def test_elements_at_odd_addresses(dtype):
     # As columns of packed records are, and what follows the header of a file.

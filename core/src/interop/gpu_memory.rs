@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::memory::buffer::{Buffer, Release};
 use crate::session::Session;
+use crate::session::runtime::Device;
 
 /// Loads take up to 16 bytes at once.
 const ALIGNMENT: u64 = 16;
@@ -43,27 +44,51 @@ impl Session {
             truths.eval()?;
             return Ok(truths);
         }
+        if n == 0 || !address.is_multiple_of(ALIGNMENT) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.copy_on_gpu(dtype, address, n) };
+        }
+        let device = self.gpu_device("wrap_on_gpu")?;
+        let bytes = usize::try_from(n.saturating_mul(dtype.bytes() as u64)).unwrap_or(usize::MAX);
+        device.backend.memory().borrow_block(address, bytes);
+        let borrowed = Borrowed { backend: device.backend.clone(), _owner: owner };
+        Ok(self.adopt(dtype, n, Buffer::foreign(address, bytes, Arc::new(borrowed))))
+    }
+
+    /// As [`Session::wrap_on_gpu`], of what the lanes are now: copied when this returns.
+    ///
+    /// # Safety
+    /// So many lanes are there, and nobody writes to them before this returns.
+    ///
+    /// # Errors
+    /// As [`Session::wrap_on_gpu`].
+    pub unsafe fn copy_on_gpu(&self, dtype: DType, address: u64, n: u64) -> Result<Array> {
+        if dtype == DType::Mask {
+            // SAFETY: truth values are bytes; else as the caller vouches.
+            let bytes = unsafe { self.copy_on_gpu(DType::U8, address, n) }?;
+            return self.apply(Op::Ne, &[(&bytes).into(), 0.into()]);
+        }
+        let device = self.gpu_device("copy_on_gpu")?;
+        let memory = device.backend.memory();
+        let bytes = n.saturating_mul(dtype.bytes() as u64);
+        let copy = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
+        if n > 0 {
+            memory.copy(copy.address(), address, copy.bytes())?;
+            memory.wait(copy.address())?;
+        }
+        Ok(self.adopt(dtype, n, copy))
+    }
+
+    /// The device, if it is a GPU, with all its work done: others may have written what is read of them now.
+    fn gpu_device(&self, op: &'static str) -> Result<Arc<Device>> {
         let device = self.device()?;
         let Some(gpu) = device.backend.gpu() else {
             let what =
                 format!("the memory of a GPU, and this session works on {}", self.device_name());
-            return Err(Error::Argument { op: "wrap_on_gpu", what });
+            return Err(Error::Argument { op, what });
         };
         gpu.wait_for_everyone()?;
-        let memory = device.backend.memory();
-        let bytes = n.saturating_mul(dtype.bytes() as u64);
-        if n == 0 || !address.is_multiple_of(ALIGNMENT) {
-            let copy = self.with_evaluator(|evaluator| evaluator.alloc(bytes))?;
-            if n > 0 {
-                memory.copy(copy.address(), address, copy.bytes())?;
-                memory.wait(copy.address())?;
-            }
-            return Ok(self.adopt(dtype, n, copy));
-        }
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        memory.borrow_block(address, bytes);
-        let borrowed = Borrowed { backend: device.backend.clone(), _owner: owner };
-        Ok(self.adopt(dtype, n, Buffer::foreign(address, bytes, Arc::new(borrowed))))
+        Ok(device)
     }
 }
 

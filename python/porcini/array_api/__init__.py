@@ -279,6 +279,8 @@ def _dtype_of(value):
         kinds = [_dtype_of(item) for item in value]
         if not kinds:
             return _DEFAULT_FLOAT
+        if None in kinds:
+            return None  # numbers of other libraries say their types
         order = [bool, _DEFAULT_INT, _DEFAULT_FLOAT, _DEFAULT_COMPLEX]
         if builtins.all(kind in order for kind in kinds):
             return order[builtins.max(map(order.index, kinds))]
@@ -300,10 +302,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         return Array(made._x.copy()) if copy else made
     own = dtype or _dtype_of(obj)
     if own is None:
-        made = Array(pc.Tensor(obj))
-        if copy:
-            made = Array(made._x + 0 if made.dtype.kind != "bool" else made._x | False)
-            pc.eval(made._x)
+        made = Array(pc.Tensor(pc.array(obj) if copy and getattr(obj, "ndim", 1) else obj))
         return made if dtype is None or dtype == made.dtype else astype(made, dtype)
     if copy is False:
         raise ValueError("asarray: what Python holds needs a copy")
@@ -322,7 +321,7 @@ def _plain(items):
 
 def from_dlpack(x, /, *, device=None, copy=None):
     _device(device)
-    return Array(pc.Tensor(x))
+    return asarray(x, copy=copy)
 
 
 def _shape(shape):
