@@ -16,6 +16,8 @@ from . import _porcini
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from ._kernels import kernel, reduction, scan
+from ._numpy_names import *  # noqa: F403
+from ._numpy_names import ELSEWHERE as _ELSEWHERE
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
 from ._scatter_reduce import ReduceOp, scatter_reduce
@@ -36,6 +38,8 @@ def __getattr__(name):
     if name == "__all__":  # import *: Python's own functions stay what they are
         return [name for name in __dir__() if not hasattr(builtins, name)]
     made = _porcini._function(name)
+    if made is None and name in _ELSEWHERE:
+        raise AttributeError(f"module porcini has no {name}: {_ELSEWHERE[name]}")
     if made is None:
         raise AttributeError(f"module porcini has no {name}{_porcini._similar(name)}")
     globals()[name] = made
@@ -48,9 +52,7 @@ def array(object, dtype=None):
     >>> pc.array([1.5, 2])
     [1.5, 2]
     """
-    if not isinstance(object, _porcini.Array) and hasattr(object, "__dlpack__"):
-        object = object.clone() if hasattr(object, "clone") else object.copy() if hasattr(object, "copy") else object
-    return _porcini.asarray(object, dtype)
+    return _porcini.asarray(object, dtype, copy=True)
 
 
 def __dir__():

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyInt, PyTuple};
 use smallvec::SmallVec;
 
 use crate::docs;
+use crate::forms::{along_axis, form_along_axis};
 use crate::functions::{Overloads, find, name_of, names};
 use crate::object::PyValue;
 
@@ -23,6 +24,17 @@ struct TableFunction {
     overloads: &'static Overloads,
 }
 
+impl TableFunction {
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        along_axis(self.name, args).unwrap_or(self.overloads).call(py, args, named)
+    }
+}
+
 #[pymethods]
 impl TableFunction {
     #[pyo3(signature = (*args, **named))]
@@ -32,7 +44,7 @@ impl TableFunction {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let args: SmallVec<[Object<'_>; 4]> = args.iter().collect();
-        slf.get().overloads.call(slf.py(), &args, named)
+        slf.get().call(slf.py(), &args, named)
     }
 
     #[getter]
@@ -47,7 +59,8 @@ impl TableFunction {
 
     #[getter]
     fn __doc__(&self) -> String {
-        docs::of_forms(self.name, self.overloads.forms(), &|name| find(name).is_some())
+        let forms = form_along_axis(self.name).into_iter().chain(self.overloads.forms());
+        docs::of_forms(self.name, forms.collect(), &|name| find(name).is_some())
     }
 
     /// Parameters, of the first form that has names for them.
@@ -131,10 +144,10 @@ impl BoundMethod {
         let takes_several = TAKE_SEVERAL.contains(&self.function.overloads.name);
         if takes_several && args.len() > 1 && args.iter().all(is_integer) {
             let args: SmallVec<[Object<'_>; 4]> = own.chain([args.clone().into_any()]).collect();
-            return self.function.overloads.call(py, &args, named);
+            return self.function.call(py, &args, named);
         }
         let args: SmallVec<[Object<'_>; 4]> = own.chain(args.iter()).collect();
-        self.function.overloads.call(py, &args, named)
+        self.function.call(py, &args, named)
     }
 
     #[getter]

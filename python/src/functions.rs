@@ -17,6 +17,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
+use crate::forms::{self, FIRST, First, OF_ALL};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
@@ -27,7 +28,7 @@ type Object<'py> = Bound<'py, PyAny>;
 type Placed<'py> = (Option<Vec<Object<'py>>>, Option<Bound<'py, PyDict>>);
 
 /// Names that everybody else has.
-const ALIASES: [(&str, &str); 23] = [
+const ALIASES: [(&str, &str); 35] = [
     ("not_", "not"),
     ("invert", "not"),
     ("bitwise_not", "not"),
@@ -51,10 +52,19 @@ const ALIASES: [(&str, &str); 23] = [
     ("set_requires_gradient", "enable_grad"),
     ("grad_enabled", "requires_grad"),
     ("set_grad", "set_gradient"),
+    ("amax", "hmax"),
+    ("amin", "hmin"),
+    ("fmax", "max"),
+    ("fmin", "min"),
+    ("around", "round"),
+    ("rint", "round"),
+    ("reciprocal", "rcp"),
+    ("deg2rad", "deg_to_rad"),
+    ("radians", "deg_to_rad"),
+    ("rad2deg", "rad_to_deg"),
+    ("degrees", "rad_to_deg"),
+    ("conjugate", "conj"),
 ];
-
-/// With one argument these are about all lanes.
-const OF_ALL: [(&str, &str); 2] = [("min", "hmin"), ("max", "hmax")];
 
 /// All that a name means.
 #[derive(Default)]
@@ -66,6 +76,7 @@ pub(crate) struct Overloads {
     op: Option<&'static OpInfo>,
     function: Option<&'static Function>,
     nested: Vec<&'static NestedFunction>,
+    first: Option<First>,
 }
 
 static TABLE: LazyLock<BTreeMap<&'static str, Overloads>> = LazyLock::new(table);
@@ -100,6 +111,9 @@ fn table() -> BTreeMap<&'static str, Overloads> {
     {
         of(row.name, &mut |known| known.nested.push(row));
     }
+    for (name, first) in FIRST {
+        of(name, &mut |known| known.first = Some(first));
+    }
     table
 }
 
@@ -129,6 +143,12 @@ pub(crate) fn method_names() -> BTreeSet<&'static str> {
 }
 
 impl Overloads {
+    /// Where a parameter stands that rows of tensors have.
+    pub(crate) fn place_of(&self, parameter: &str) -> Option<usize> {
+        let mut rows = self.tensor_rows.iter();
+        rows.find_map(|row| row.parameters.iter().position(|(name, _)| *name == parameter))
+    }
+
     /// Whether it makes values of a type, which may be told by dtype=.
     pub(crate) fn is_maker(&self) -> bool {
         !self.makers.is_empty()
@@ -177,14 +197,25 @@ impl Overloads {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
-        self.called(py, args, named).map_err(|error| {
-            // That a form does not take something is between forms.
-            let is_unfit = error.is_instance_of::<Unfit>(py);
-            if is_unfit { PyTypeError::new_err(error.value(py).to_string()) } else { error }
-        })
+        if let Some(first) = self.first
+            && let Some(done) = first(self, py, args, named)?
+        {
+            return Ok(done);
+        }
+        let error = match self.called(py, args, named) {
+            Err(error) if error.is_instance_of::<PyTypeError>(py) => error,
+            done => return done,
+        };
+        if let Some(done) = forms::by_python(py, self.name, args, named)? {
+            return Ok(done);
+        }
+        // That a form does not take something is between forms.
+        let is_unfit = error.is_instance_of::<Unfit>(py);
+        Err(if is_unfit { PyTypeError::new_err(error.value(py).to_string()) } else { error })
     }
 
-    fn called<'py>(
+    /// Calls what core's tables have of the name.
+    pub(crate) fn called<'py>(
         &self,
         py: Python<'py>,
         args: &[Object<'py>],

@@ -483,6 +483,9 @@ pub(crate) fn member<'py>(
         }
         (Value::Tensor(tensor), "real") => Value::Tensor(tensor.part(0)),
         (Value::Tensor(tensor), "imag") if tensor.is_complex() => Value::Tensor(tensor.part(1)),
+        (Value::Array(_) | Value::Tensor(_), "imag") => {
+            return functions::by_name(py, "zeros_like", &[value.as_any()]).map(Some);
+        }
         (Value::Tensor(tensor), "array") if !tensor.is_complex() => {
             Value::Array(tensor.entries().or_raise()?.swap_remove(0))
         }

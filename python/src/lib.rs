@@ -14,6 +14,7 @@ mod derivatives;
 mod dlpack;
 mod docs;
 mod errors;
+mod forms;
 mod functions;
 mod given;
 mod home;

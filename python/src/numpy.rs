@@ -39,6 +39,7 @@ pub(crate) fn of_ufunc<'py>(
             "fmod" => return remainder_of_integers(py, &inputs),
             // Ours of integers are floats; only powers that are known to be whole are integers.
             "power" if !is_count(&inputs[1]) => return by_numpy(ufunc, all, kwargs),
+            "reciprocal" => return by_numpy(ufunc, all, kwargs),
             _ if !keeps_integers(ufunc)? => inputs = as_doubles(&inputs)?,
             _ => {}
         }
@@ -225,6 +226,8 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("nanmin", "nanmin"),
     ("nanmax", "nanmax"),
     ("count_nonzero", "count_nonzero"),
+    ("real", "real"),
+    ("imag", "imag"),
 ];
 
 /// Those that add up or multiply, integers in 64 bits.
@@ -311,7 +314,9 @@ fn of_numpy_module<'py>(
     let Some(overloads) = own.and_then(find) else { return Ok(None) };
     let Some((mut args, named)) = by_names(function, args, kwargs)? else { return Ok(None) };
     let named = Some(&named).filter(|named| !named.is_empty());
-    if extreme.is_some() && !args.first().is_some_and(is_plain_value) {
+    let is_along = |key: Object<'_>| ["axis", "keepdims"].contains(&&*key.to_string());
+    let is_all_along = named.is_none_or(|named| named.keys().iter().all(is_along));
+    if extreme.is_some() && !(is_all_along && args.first().is_some_and(is_plain_value)) {
         return Ok(None);
     }
     if is_of_rows && !args.iter().all(|arg| is_row_or_integers(arg)) {

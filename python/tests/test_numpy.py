@@ -85,6 +85,20 @@ CASES |= {
     "einsum": (lambda x: np.einsum("ij,ij->i", x, x), matrix),
     "histogram": (lambda x: np.histogram(x, 3), line),
     "convolve": (lambda x: np.convolve(x, x), line),
+    "real": (np.real, integers),
+    "imag": (np.imag, matrix),
+    "conjugate": (np.conjugate, integers),
+    "extreme from": (lambda x: np.max(x, axis=0, initial=0.5), matrix),
+    "clip below": (lambda x: np.clip(x, None, 0.5), matrix),
+    "norm of matrices": (lambda x: np.linalg.norm(x, 1, axis=(1, 2)), cube),
+    "no axis": (lambda x: np.concatenate([x, x], axis=None), matrix),
+    "sort all": (lambda x: np.sort(x, axis=None), matrix),
+    "argsort all": (lambda x: np.argsort(x, axis=None), matrix),
+    "where it is": (lambda x: x[np.nonzero(x > 0.5)], matrix),
+    "expand": (lambda x: np.expand_dims(x, (0, 2)), matrix),
+    "move": (lambda x: np.moveaxis(x, [0, 1], [2, 0]), cube),
+    "tensordot axes": (lambda x: np.tensordot(x, x, axes=([1, 0], [1, 0])), matrix),
+    "index": (lambda x: np.unique(x, return_index=True, return_inverse=True), integers),
 }
 
 
@@ -215,3 +229,71 @@ def test_types_are_compared_and_named():
         assert z.dtype == "complex64" and z.tolist() == [1, 2j]
         assert pc.zeros((2, 2), dtype=name).dtype == "complex64" and x.astype(name).tolist() == [1 + 0j]
     assert pc.asarray([1], dtype="complex128").dtype == np.complex128
+
+
+def test_an_integer_behind_is_the_axis_of_extremes():
+    t = pc.TensorXd([[1, 5, 3], [4, 2, 6]])
+    assert t.max(0).tolist() == pc.max(t, 0).tolist() == [4, 5, 6] and t.min(-1).tolist() == [1, 2]
+    assert pc.max(t, 1, keepdims=True).tolist() == [[5], [6]] and pc.max(t, None).tolist() == [6]
+    assert pc.min(pc.Float([1, 5]), 0).tolist() == [1] and pc.max(np.array([[1.0, 5]]), 0).tolist() == [1, 5]
+    # All else is the other operand.
+    assert pc.max(t, 3.0).tolist() == [[3, 5, 3], [4, 3, 6]] and pc.max(pc.Float([1, 5]), pc.Int32(3)).tolist() == [3, 5]
+    assert pc.maximum(t, 3).tolist() == pc.fmax(t, 3).tolist() == [[3, 5, 3], [4, 3, 6]] and pc.max(2, 3) == 3
+    assert np.fmax(pc.Float([1, 5]), 3).tolist() == [3, 5]
+    with pytest.raises((TypeError, ValueError, IndexError)):
+        t.max(2)
+
+
+def test_no_axis_is_all_entries_in_one_row():
+    t = pc.TensorXf([[3, 1], [2, 0]])
+    assert pc.sort(t, None).tolist() == pc.sort(t, axis=None).tolist() == t.sort(axis=None).tolist() == [0, 1, 2, 3]
+    assert pc.argsort(t, axis=None).tolist() == [3, 1, 2, 0] and pc.take(t, [0, 3], axis=None).tolist() == [3, 0]
+    assert pc.concat([t, t], None).tolist() == pc.concatenate([t, t], axis=None).tolist() == [3, 1, 2, 0] * 2
+    assert pc.sort(t).tolist() == [[1, 3], [0, 2]]
+
+
+def test_real_numbers_have_parts():
+    n, t = pc.Int8([1, -2]), pc.TensorXi64([[3]])
+    for f in [pc.real, pc.conj, np.real, np.conj]:
+        assert f(n).tolist() == [1, -2] and f(n).dtype == "int8" and f(t).dtype == "int64" and f(t).tolist() == [[3]]
+    assert pc.imag(n).tolist() == n.imag.tolist() == [0, 0] and pc.imag(n).dtype == "int8"
+    assert t.imag.tolist() == [[0]] and t.real.tolist() == [[3]] and pc.imag(2.5) == 0 and pc.conj(3) == 3
+    assert pc.imag(pc.Complex2f(1, 2)).tolist() == [2] and pc.conj(pc.TensorXc([1 + 2j])).tolist() == [1 - 2j]
+
+
+def test_powers_of_integers_are_exact():
+    n = pc.Int32([3])
+    assert pc.power(n, 19).tolist() == n.pow(19).tolist() == (n**19).tolist() == [3**19] and pc.power(n, 19).dtype == "int32"
+    assert pc.pow(3, 40) == 3**40 and pc.pow(2.0, 3) == 8 and pc.pow(pc.Float([2]), 0.5).tolist() == [pytest.approx(2**0.5)]
+    with pytest.raises(ValueError, match="negative power"):
+        pc.power(n, -1)
+
+
+def test_arguments_of_numpy():
+    t, x = pc.TensorXd([[1, 5, 3], [4, 2, 6]]), pc.Float64([3, 1, 2, 3])
+    n, m = np.asarray(t), np.asarray(x)
+    assert t.sum(dtype="float32").dtype == "float32" and pc.mean(pc.Int32([1, 2]), dtype=pc.Float64).tolist() == [1.5]
+    assert pc.sum(t, axis=1, initial=10).tolist() == [19, 22] and pc.max(t, axis=1, initial=5.5).tolist() == [5.5, 6]
+    assert pc.max(pc.Float([]), initial=5).tolist() == [5] and pc.prod(x, initial=2).tolist() == [36]
+    for low, high in [(2, None), (None, 2), (1.5, 2.5)]:
+        assert pc.clip(x, low, high).tolist() == pc.clip(x, min=low, max=high).tolist() == np.clip(m, low, high).tolist()
+    assert pc.diff(x, n=2).tolist() == np.diff(m, n=2).tolist() and pc.linspace(0, 1).size == 50
+    assert pc.linspace(0, 1, num=5, endpoint=False).tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8])
+    assert pc.zeros(3, np.int32).dtype == "int32" and pc.ones((2, 2), "float64").dtype == "float64"
+    assert pc.zeros_like(t, dtype="int8").dtype == "int8" and pc.full_like(t, 7, dtype=pc.Int32).tolist() == [[7] * 3] * 2
+    for name in ["index", "inverse", "counts"]:
+        for a, b in zip(pc.unique(x, **{f"return_{name}": True}), np.unique(m, **{f"return_{name}": True})):
+            assert a.tolist() == b.tolist()
+    assert pc.quantile(x, 0.5, method="linear").tolist() == [2.5] and [a.tolist() for a in pc.split(x, [1, 3])] == [[3], [1, 2], [3]]
+    assert [a.tolist() for a in pc.meshgrid(pc.Float([1, 2]), pc.Float([5, 6]), indexing="ij")] == [[1, 1, 2, 2], [5, 6, 5, 6]]
+    assert pc.tensordot(t, t, axes=([0, 1], [0, 1])).tolist() == [91] or float(pc.tensordot(t, t, axes=([0, 1], [0, 1]))) == 91
+    cube = pc.zeros([2, 3, 4])
+    assert pc.expand_dims(cube, (0, -1)).shape == (1, 2, 3, 4, 1) and pc.moveaxis(cube, [0, 1], [-1, -2]).shape == (4, 3, 2)
+    for order in [1, 2, np.inf, "fro", "nuc", -1]:
+        assert pc.norm(t, ord=order).tolist() == [pytest.approx(np.linalg.norm(n, order))]
+    assert pc.norm(x, ord=1).tolist() == [9] and pc.fftfreq(4, d=0.5).tolist() == [0, 0.5, -1, -0.5]
+    np.testing.assert_allclose(np.asarray(pc.fft(x, norm="ortho")), np.fft.fft(m, norm="ortho"))
+    assert round(pc.Float([0.5, 1.7])).tolist() == [0, 2] and round(pc.Float64([1.25]), 1).tolist() == [1.2]
+    for call in [lambda: pc.sum(x, wrong=1), lambda: pc.clip("a", 0, 1), lambda: pc.quantile(x, "a"), lambda: pc.split(x)]:
+        with pytest.raises(TypeError):
+            call()

@@ -37,7 +37,7 @@ def f(x: pc.Array, k: float) -> pc.Array:
 z = f(x, 2.0)
 print(z[0], x.sum(), pc.Vector3f(x, 0, 1).x, pc.TensorXf([[1]]).T, pc.PCG32(1).next_float32(), pc.explain(z).upper(), n, shape)
 made = [pc.zeros(3, dtype="f4"), pc.zeros(pc.Float, 3), pc.zeros((2, 3)), pc.arange(3), pc.arange(1, 7, 2), pc.rand(3)]
-found = [pc.sum(x, axis=0, keepdims=True), pc.max(x), pc.max(x, 2), pc.std(x, ddof=1), x.std(ddof=1), x.to("cpu")]
+found = [pc.sum(x, axis=0, keepdims=True), pc.max(x), pc.max(x, 0), pc.std(x, ddof=1), x.std(ddof=1), x.to("cpu")]
 same: bool = x.dtype == pc.Float
 pc.scatter_reduce(pc.ReduceOp.Add, x, 1.0, pc.UInt32([0]))
 print(made, found, same)

@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 22] = [
+const EXCEPTIONS: [(&str, &str); 23] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -31,6 +31,7 @@ const EXCEPTIONS: [(&str, &str); 22] = [
     ("core/src/text_kernel/preprocess.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
     ("python/src/callable.rs", "methods of NumPy that take what others have in a list"),
+    ("python/src/forms.rs", "names that mean more in Python"),
     ("python/src/functions.rs", "names that everybody else has"),
     ("python/src/numpy.rs", "names of NumPy"),
     ("script/src/assist/notes.rs", "methods of Rhai"),

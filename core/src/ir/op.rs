@@ -297,13 +297,13 @@ ops! { $
     MulHi = mulhi / 2, Int -> Same [commutative], "mul.hi.$t1";
     /// Smaller value; a NaN operand is ignored, and -0 is below +0.
     ///
-    /// >> min(FloatC([1, 5]), 3)
-    /// [1, 3]
+    /// >> min(FloatC([1, 5]), 2.5)
+    /// [1, 2.5]
     Min = min / 2, Number -> Same [commutative, associative Number], "min.$t1";
     /// Larger value; a NaN operand is ignored, and +0 is above -0.
     ///
-    /// >> max(FloatC([1, 5]), 3)
-    /// [3, 5]
+    /// >> max(FloatC([1, 5]), 2.5)
+    /// [2.5, 5]
     Max = max / 2, Number -> Same [commutative, associative Number], "max.$t1";
     /// Smaller value, NaN if either is NaN; -0 is below +0.
     ///

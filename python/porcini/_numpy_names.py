@@ -1,0 +1,370 @@
+"""Functions that NumPy has and core's tables do not: each in a few words of those that they have."""
+
+import operator
+
+import porcini as pc
+
+__all__ = """add subtract multiply divide bitwise_and bitwise_or bitwise_xor empty identity tri copy astype ndim size append insert
+delete column_stack array_split diagonal diagflat tril_indices triu_indices angle nanvar nanstd nancumsum lexsort piecewise choose
+setxor1d vecdot save load""".split()
+
+# What NumPy has as names of other things: what is written here in their place.
+ELSEWHERE = {
+    "linalg": "its functions are those of the package: pc.solve, pc.inv, pc.svd ..",
+    "fft": "a function here, the others beside it: pc.ifft, pc.rfft ..",
+    "random": "write pc.rand, pc.randn, pc.randint, pc.seed, or pc.PCG32",
+    "ndarray": "the class of all values is pc.Array, of those with axes pc.Tensor",
+    "vectorize": "operations go lane by lane; @pc.kernel compiles a function of numbers",
+    "apply_along_axis": "operations go lane by lane, reductions take axis=..",
+    "broadcast_arrays": "write pc.broadcast_to(x, shape)",
+    "nanquantile": "write pc.quantile(pc.compress(x, x == x), p)",
+    "nanpercentile": "write pc.percentile(pc.compress(x, x == x), p)",
+    "block": "write pc.vstack and pc.hstack",
+    "dstack": "write pc.stack(list, -1)",
+    "loadtxt": "write pc.asarray(np.loadtxt(..))",
+    "genfromtxt": "write pc.asarray(np.genfromtxt(..))",
+    "savez": "write pc.save for each",
+    "bool_": "write pc.Mask",
+    "half": "write pc.Float16",
+    "single": "write pc.Float",
+    "double": "write pc.Float64",
+    "bool": "write pc.Mask",
+    "float16": "write pc.Float16",
+    "float32": "write pc.Float",
+    "float64": "write pc.Float64",
+    "complex64": "write dtype='complex64', pc.Complex2f or pc.TensorXc",
+    "complex128": "write dtype='complex128', pc.Complex2d or pc.TensorXz",
+    "dtype": "types of lanes are classes, pc.Float, and texts, 'float32'",
+} | {f"{sign}int{bits}": f"write pc.{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+
+
+def _of_two(name, symbol, of, example):
+    def function(a, b):
+        return of(a if isinstance(a, pc.Array) else pc.asarray(a), b)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"a {symbol} b, under NumPy's name.\n\n{example}\n"
+    return function
+
+
+add = _of_two("add", "+", operator.add, ">>> pc.add(pc.Float([1, 2]), 3)\n[4, 5]")
+subtract = _of_two("subtract", "-", operator.sub, ">>> pc.subtract(pc.Float([1, 2]), 3)\n[-2, -1]")
+multiply = _of_two("multiply", "*", operator.mul, ">>> pc.multiply(pc.Float([1, 2]), 3)\n[3, 6]")
+divide = _of_two("divide", "/", operator.truediv, ">>> pc.divide(pc.Float([1, 2]), 4)\n[0.25, 0.5]")
+bitwise_and = _of_two("bitwise_and", "&", operator.and_, ">>> pc.bitwise_and(pc.UInt32([5, 6]), 4)\n[4, 4]")
+bitwise_or = _of_two("bitwise_or", "|", operator.or_, ">>> pc.bitwise_or(pc.UInt32([5, 6]), 1)\n[5, 7]")
+bitwise_xor = _of_two("bitwise_xor", "^", operator.xor, ">>> pc.bitwise_xor(pc.UInt32([5, 6]), 4)\n[1, 2]")
+
+
+# ---- made ----
+
+
+def empty(shape, dtype=None):
+    """Zeros: memory is made when lanes are computed, so nothing is saved by leaving them open.
+
+    >>> pc.empty(2)
+    [0, 0]
+    """
+    return pc.zeros(shape) if dtype is None else pc.zeros(shape, dtype=dtype)
+
+
+def identity(n, dtype=None):
+    """A matrix of n rows with ones on its diagonal, as eye.
+
+    >>> pc.identity(2)
+    [[1, 0],
+     [0, 1]]
+    """
+    return pc.eye(n) if dtype is None else pc.eye(n, dtype=dtype)
+
+
+def tri(n, m=None, k=0):
+    """A matrix of n rows (and m columns) with ones on a diagonal, k above that from the corner, and below it.
+
+    >>> pc.tri(2, 3)
+    [[1, 0, 0],
+     [1, 1, 0]]
+    """
+    return pc.tril(pc.ones([n, n if m is None else m]), k)
+
+
+def copy(x):
+    """An array of its own: what is written to x afterwards is not seen.
+
+    >>> pc.copy(pc.Float([1, 2]))
+    [1, 2]
+    """
+    return pc.array(x)
+
+
+def astype(x, dtype):
+    """The lanes of x converted to a type: a class such as Float64, or a name as NumPy's.
+
+    >>> pc.astype(pc.Float([1.5, 2]), "int32")
+    [1, 2]
+    """
+    return pc.asarray(x).astype(dtype)
+
+
+def ndim(x):
+    """The number of axes.
+
+    >>> pc.ndim(pc.TensorXf([[1, 2]]))
+    2
+    """
+    return pc.asarray(x).ndim
+
+
+def size(x):
+    """The number of lanes or entries.
+
+    >>> pc.size(pc.TensorXf([[1, 2]]))
+    2
+    """
+    return pc.asarray(x).size
+
+
+# ---- put together and taken apart ----
+
+
+def _flat_or(x, axis):
+    """An array or tensor and the axis that is meant: without one all entries in a row."""
+    x = pc.asarray(x)
+    return (x, axis % x.ndim) if axis is not None else (pc.ravel(x), 0)
+
+
+def append(x, values, axis=None):
+    """The entries of x, then others: along an axis, or all of them in one row.
+
+    >>> pc.append(pc.Float([1, 2]), [3, 4])
+    [1, 2, 3, 4]
+    """
+    return pc.concat([x, values], axis)
+
+
+def _cut(x, places, axis):
+    """x in pieces that begin at these places."""
+    return pc.split(x, list(places), axis)
+
+
+def insert(x, place, values, axis=None):
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries.
+
+    >>> pc.insert(pc.Float([1, 2, 3]), 1, [8, 9])
+    [1, 8, 9, 2, 3]
+    """
+    x, axis = _flat_or(x, axis)
+    n = x.shape[axis]
+    if not isinstance(place, int) or not -n <= place <= n:
+        raise IndexError(f"insert: got {place!r} as the place, expected an integer from {-n} to {n}")
+    before, behind = _cut(x, [place + n if place < 0 else place], axis)
+    values = pc.asarray(values).astype(x.dtype)
+    if values.ndim < x.ndim:
+        values = pc.expand_dims(pc.broadcast_to(values, [m for i, m in enumerate(x.shape) if i != axis]), axis)
+    return pc.concat([before, values, behind], axis)
+
+
+def delete(x, places, axis=None):
+    """x without the entries that have these numbers, one or several: along an axis, or in the row of all entries.
+
+    >>> pc.delete(pc.Float([1, 2, 3, 4]), [0, -1])
+    [2, 3]
+    """
+    x, axis = _flat_or(x, axis)
+    n = x.shape[axis]
+    places = [places] if isinstance(places, int) else pc.asarray(places).tolist()
+    if any(not -n <= place < n for place in places):
+        raise IndexError(f"delete: got the places {places}, expected integers from {-n} to {n - 1}")
+    gone = {place % n for place in places}
+    return pc.take(x, pc.Int64([place for place in range(n) if place not in gone]), axis)
+
+
+def column_stack(arrays):
+    """Arrays side by side as the columns of a matrix; what is a matrix gives all of its own.
+
+    >>> pc.column_stack([pc.Float([1, 2]), pc.Float([3, 4])])
+    [[1, 3],
+     [2, 4]]
+    """
+    columns = [pc.asarray(x) for x in arrays]
+    return pc.concat([pc.expand_dims(x, 1) if x.ndim == 1 else x for x in columns], 1)
+
+
+def array_split(x, parts, axis=0):
+    """A list of so many parts of an axis, the first of them one entry longer where they cannot be alike; or of the parts
+    between places.
+
+    >>> pc.array_split(pc.Float([1, 2, 3]), 2)
+    [[1, 2], [3]]
+    """
+    x = pc.asarray(x)
+    if isinstance(parts, int):
+        least, n_longer = divmod(x.shape[axis], parts)
+        parts = [i * least + min(i, n_longer) for i in range(1, parts)]
+    return _cut(x, parts, axis)
+
+
+# ---- diagonals and triangles ----
+
+
+def diagonal(x, k=0):
+    """The diagonal of a matrix, or k above it.
+
+    >>> pc.diagonal(pc.TensorXf([[1, 2], [3, 4]]))
+    [1, 4]
+    """
+    x = pc.asarray(x)
+    if x.ndim != 2:
+        raise TypeError(f"diagonal: got {x.ndim} axes, expected a matrix")
+    return pc.diag(x, k)
+
+
+def diagflat(x, k=0):
+    """The matrix with all entries of x on its diagonal, or k above it.
+
+    >>> pc.diagflat(pc.Float([1, 2]))
+    [[1, 0],
+     [0, 2]]
+    """
+    return pc.diag(pc.ravel(pc.asarray(x)), k)
+
+
+def tril_indices(n, k=0, m=None):
+    """The rows and the columns of the entries on and below a diagonal of a matrix: a tuple, as t[..] takes.
+
+    >>> pc.tril_indices(2)
+    ([0, 1, 1], [0, 0, 1])
+    """
+    return pc.nonzero(tri(n, m, k))
+
+
+def triu_indices(n, k=0, m=None):
+    """The rows and the columns of the entries on and above a diagonal of a matrix: a tuple, as t[..] takes.
+
+    >>> pc.triu_indices(2)
+    ([0, 0, 1], [0, 1, 1])
+    """
+    return pc.nonzero(pc.triu(pc.ones([n, n if m is None else m]), k))
+
+
+# ---- what is left ----
+
+
+def angle(z, deg=False):
+    """The angle of complex numbers, from -pi to pi, or in degrees; of real ones 0 or pi.
+
+    >>> pc.angle(pc.Complex2f(0, 1), deg=True)
+    [90]
+    """
+    z = pc.asarray(z)
+    found = pc.arg(z) if "complex" in z.dtype else pc.atan2(pc.imag(z), z)
+    return pc.rad_to_deg(found) if deg else found
+
+
+def nanvar(x, axis=None, ddof=0, keepdims=False):
+    """The variance of the entries that are not NaN, of all or along axes.
+
+    >>> pc.nanvar(pc.Float([1, pc.nan, 3]))
+    [1]
+    """
+    x = pc.asarray(x)
+    distance = x - pc.nanmean(x, axis, True)
+    n = pc.hsum(pc.select(x == x, 1.0, 0.0), axis, keepdims)
+    return pc.nansum(distance * distance, axis, keepdims) / (n - ddof)
+
+
+def nanstd(x, axis=None, ddof=0, keepdims=False):
+    """The square root of nanvar.
+
+    >>> pc.nanstd(pc.Float([1, pc.nan, 5]))
+    [2]
+    """
+    return pc.sqrt(nanvar(x, axis, ddof, keepdims))
+
+
+def nancumsum(x, axis=None):
+    """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row.
+
+    >>> pc.nancumsum(pc.Float([1, pc.nan, 3]))
+    [1, 1, 4]
+    """
+    return pc.cumsum(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), axis)
+
+
+def lexsort(keys):
+    """The numbers of the lanes in the order of the last key; where that is equal of the one before, and so on.
+
+    >>> pc.lexsort([pc.Int32([1, 0, 2]), pc.Int32([5, 5, 4])])
+    [2, 1, 0]
+    """
+    keys = [pc.asarray(key) for key in keys]
+    order = pc.argsort(keys[0])
+    for key in keys[1:]:
+        order = pc.gather(order, pc.argsort(pc.gather(key, order)))
+    return order
+
+
+def piecewise(x, conditions, values):
+    """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more
+    than conditions stands where none is.
+
+    >>> pc.piecewise(pc.Float([-1, 2]), [pc.Mask([True, False])], [0, lambda x: x * 10])
+    [0, 20]
+    """
+    x = pc.asarray(x)
+    values = [value(x) if callable(value) else value for value in values]
+    found = values.pop() if len(values) > len(conditions) else pc.zeros_like(x)
+    for condition, value in zip(conditions, values):
+        found = pc.select(condition, value, found)
+    return found + pc.zeros_like(x)
+
+
+def choose(index, choices):
+    """For each lane the lane of the array that an index says.
+
+    >>> pc.choose(pc.UInt32([1, 0]), [pc.Float([1, 2]), pc.Float([10, 20])])
+    [10, 2]
+    """
+    index, found = pc.asarray(index), choices[0]
+    for i, choice in enumerate(choices[1:], 1):
+        found = pc.select(index == i, choice, found)
+    return found
+
+
+def setxor1d(a, b):
+    """The values that occur in one of two arrays, ascending. Evaluates.
+
+    >>> pc.setxor1d(pc.Int32([1, 2]), pc.Int32([2, 3]))
+    [1, 3]
+    """
+    return pc.union1d(pc.setdiff1d(a, b), pc.setdiff1d(b, a))
+
+
+def vecdot(a, b, axis=-1):
+    """The sums of products along an axis, of complex numbers with the conjugates of the first.
+
+    >>> pc.vecdot(pc.TensorXf([[1, 2], [3, 4]]), pc.TensorXf([[1, 1], [2, 2]]))
+    [ 3, 14]
+    """
+    return pc.hsum(pc.conj(pc.asarray(a)) * pc.asarray(b), axis)
+
+
+def save(path, x):
+    """Writes an array or tensor to a file .npy, as np.save; NumPy must be there.
+
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
+    >>> pc.save(path, pc.Float([1, 2]))
+    >>> pc.load(path)
+    [1, 2]
+    """
+    import numpy
+
+    numpy.save(path, pc.asarray(x).numpy())
+
+
+def load(path):
+    """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
+    import numpy
+
+    return pc.array(numpy.load(path))

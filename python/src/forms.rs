@@ -1,0 +1,223 @@
+//! What calls of some functions mean in Python alone: before core's tables are asked, and where these do not take them.
+
+use porcini_core::value::power;
+use porcini_core::{Scalar, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
+
+use crate::convert::{Given, is_sequence, number, python_number};
+use crate::errors::OrRaise;
+use crate::functions::{Overloads, by_name, find};
+use crate::home;
+use crate::object;
+
+type Object<'py> = Bound<'py, PyAny>;
+type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
+
+/// What a call means before the tables are asked; `None` leaves it to them.
+pub(crate) type First = for<'py> fn(
+    &Overloads,
+    Python<'py>,
+    &[Object<'py>],
+    Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>>;
+
+/// Names of functions with what their calls mean first.
+pub(crate) const FIRST: [(&str, First); 13] = [
+    ("real", itself),
+    ("conj", itself),
+    ("imag", zeros),
+    ("pow", whole_power),
+    ("nonzero", as_tuple),
+    ("concat", joined),
+    ("sort", in_one_row),
+    ("sort_desc", in_one_row),
+    ("argsort", in_one_row),
+    ("argsort_desc", in_one_row),
+    ("take", in_one_row),
+    ("repeat", in_one_row),
+    ("compress", in_one_row),
+];
+
+/// Whether an object is one of Python's integers.
+fn is_integer(object: &Object<'_>) -> bool {
+    object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>()
+}
+
+// ---- the smallest and the largest ----
+
+/// With one argument these are about all lanes, with an integer behind it about those along an axis.
+pub(crate) const OF_ALL: [(&str, &str); 2] = [("min", "hmin"), ("max", "hmax")];
+
+/// The reduction that a call is: `max(x, 0)` goes along an axis, as in NumPy; an array or a float is the other operand.
+pub(crate) fn along_axis(name: &str, args: &[Object<'_>]) -> Option<&'static Overloads> {
+    let (_, reduction) = OF_ALL.iter().find(|(known, _)| *known == name)?;
+    let [first, second, ..] = args else { return None };
+    let is_number = number(first).is_ok_and(|first| first.is_some());
+    ((is_integer(second) || second.is_none()) && !is_number).then(|| find(reduction)).flatten()
+}
+
+/// What help says before all else of a function that goes along an axis in Python alone.
+pub(crate) fn form_along_axis(name: &str) -> Option<(String, String)> {
+    const ORDERS: [(&str, &str, &str); 2] = [
+        ("min", "Smallest", "\n>> min(TensorXfC([[1, 5], [4, 2]]), 0)\n[1, 2]"),
+        ("max", "Largest", "\n>> max(TensorXfC([[1, 5], [4, 2]]), 0)\n[4, 5]"),
+    ];
+    let (name, order, example) = ORDERS.iter().find(|(known, ..)| *known == name)?;
+    let what = format!(
+        "{order} entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an \
+         array or a float there is the other operand, {name}imum(a, 3) takes any.\n{example}"
+    );
+    Some(("(x, axis=None, keepdims=False)".into(), what))
+}
+
+// ---- real numbers as complex ones ----
+
+/// The only argument, if it is real.
+fn real<'py>(args: &[Object<'py>], named: Named<'_, 'py>) -> PyResult<Option<Given>> {
+    let ([x], None) = (args, named) else { return Ok(None) };
+    let given = Given::of(home::session(x.py())?, x)?;
+    Ok(given.filter(|given| match given {
+        Given::Value(Value::Array(_)) | Given::Number(_) => true,
+        Given::Value(Value::Tensor(tensor)) => !tensor.is_complex(),
+        Given::Value(Value::Nested(..)) | Given::Numbers(_) | Given::Complex(..) => false,
+    }))
+}
+
+/// What a real number is of itself: its real part, its conjugate.
+fn itself<'py>(
+    _: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    match real(args, named)? {
+        Some(Given::Value(value)) => object::of(py, value).map(Some),
+        Some(Given::Number(number)) => Ok(Some(python_number(py, number))),
+        _ => Ok(None),
+    }
+}
+
+/// The imaginary part of a real number.
+fn zeros<'py>(
+    _: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    match real(args, named)? {
+        Some(Given::Value(value)) => {
+            by_name(py, "zeros_like", &[&object::of(py, value)?]).map(Some)
+        }
+        Some(Given::Number(Scalar::Float(_))) => Ok(Some(python_number(py, Scalar::Float(0.0)))),
+        Some(Given::Number(_)) => Ok(Some(python_number(py, Scalar::Int(0)))),
+        _ => Ok(None),
+    }
+}
+
+// ---- powers ----
+
+/// `pow(x, 3)` is `x ** 3`: by repeated squaring, exact for integers.
+fn whole_power<'py>(
+    _: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    let ([base, exponent], None) = (args, named) else { return Ok(None) };
+    if !is_integer(exponent) {
+        return Ok(None);
+    }
+    if is_integer(base) && exponent.ge(0)? {
+        return base.pow(exponent, py.None()).map(Some);
+    }
+    match Given::of(home::session(py)?, base)? {
+        Some(Given::Value(base)) => {
+            object::of(py, power("pow", &base, exponent.extract()?).or_raise()?).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+// ---- axes and lists ----
+
+/// As one of Python's tuples, which `t[..]` takes as an index for each axis.
+fn as_tuple<'py>(
+    overloads: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    let found = overloads.called(py, args, named)?;
+    Ok(Some(match found.cast::<PyList>() {
+        Ok(list) => list.to_tuple().into_any(),
+        Err(_) => found,
+    }))
+}
+
+/// `concat([a, b], 0)` joins along an axis: to the tables a list in front of a number may also be a vector.
+fn joined<'py>(
+    overloads: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    if let ([list, axis], None) = (args, named)
+        && is_sequence(list)
+        && is_integer(axis)
+    {
+        let named = PyDict::new(py);
+        named.set_item("axis", axis)?;
+        return overloads.called(py, &args[..1], Some(&named)).map(Some);
+    }
+    in_one_row(overloads, py, args, named)
+}
+
+/// axis=None is about all entries in one row; to the tables it is an axis that is left out.
+fn in_one_row<'py>(
+    overloads: &Overloads,
+    py: Python<'py>,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    let place = overloads.place_of("axis").unwrap_or(usize::MAX);
+    let by_word = named.map(|named| named.get_item("axis")).transpose()?.flatten();
+    let axis = by_word.as_ref().or_else(|| args.get(place));
+    let (true, Some(first)) = (axis.is_some_and(|axis| axis.is_none()), args.first()) else {
+        return Ok(None);
+    };
+    let row = |x: &Object<'py>| match number(x)? {
+        Some(_) => Ok(x.clone()),
+        None => by_name(py, "ravel", &[x]),
+    };
+    let is_list = overloads.name == "concat" && is_sequence(first);
+    let first = if is_list {
+        let rows = first.try_iter()?.map(|x| row(&x?)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(py, rows)?.into_any()
+    } else {
+        row(first)?
+    };
+    let others = args.iter().enumerate().skip(1).filter(|(i, _)| *i != place);
+    let args: Vec<Object<'py>> =
+        std::iter::once(first).chain(others.map(|(_, arg)| arg.clone())).collect();
+    let rest = named.map(|named| named.copy()).transpose()?;
+    if let (Some(rest), true) = (&rest, by_word.is_some()) {
+        rest.del_item("axis")?;
+    }
+    overloads.called(py, &args, rest.as_ref().filter(|rest| !rest.is_empty())).map(Some)
+}
+
+// ---- what the tables do not take ----
+
+/// What `porcini/_forms.py` makes of a call that the tables do not take: sum(x, dtype=..), split(x, [2, 5]).
+pub(crate) fn by_python<'py>(
+    py: Python<'py>,
+    name: &str,
+    args: &[Object<'py>],
+    named: Named<'_, 'py>,
+) -> PyResult<Option<Object<'py>>> {
+    let named = named.cloned().unwrap_or_else(|| PyDict::new(py));
+    let args = (name, PyTuple::new(py, args)?, named);
+    let done = py.import("porcini._forms")?.call_method1("called", args)?;
+    Ok(Some(done).filter(|done| !done.is(py.NotImplemented())))
+}
