@@ -9,11 +9,14 @@ def _one_or_tuple(found):
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _chosen(argnums):
+def _chosen(op, argnums, args):
     """Places of the arguments that derivatives are asked by; None for all."""
-    if argnums is None or isinstance(argnums, int):
-        return None if argnums is None else [argnums]
-    return list(argnums)
+    if argnums is None:
+        return None
+    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
+    if not all(isinstance(i, int) and -len(args) <= i < len(args) for i in chosen):
+        raise ValueError(f"{op}: got argnums={argnums!r}, expected numbers of the {len(args)} arguments, from 0")
+    return [i % len(args) for i in chosen]
 
 
 def _picked(found, argnums):
@@ -48,7 +51,7 @@ def grad(f, *args, argnums=None, has_aux=False):
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
-        value, found = _porcini._gradients_of("grad", f, args, kwargs, _chosen(argnums), has_aux)
+        value, found = _porcini._gradients_of("grad", f, args, kwargs, _chosen("grad", argnums, args), has_aux)
         found = _picked(found, argnums)
         return (found, value[1]) if has_aux else found
 
@@ -64,7 +67,8 @@ def value_and_grad(f, *args, argnums=None, has_aux=False):
 
     @functools.wraps(f)
     def both(*args, **kwargs):
-        value, found = _porcini._gradients_of("value_and_grad", f, args, kwargs, _chosen(argnums), has_aux)
+        chosen = _chosen("value_and_grad", argnums, args)
+        value, found = _porcini._gradients_of("value_and_grad", f, args, kwargs, chosen, has_aux)
         return value, _picked(found, argnums)
 
     return both(*args) if args else both
@@ -81,7 +85,7 @@ def jacobian(f, *args, argnums=None):
 
     @functools.wraps(f)
     def matrix(*args):
-        found = _porcini._jacobians_of(f, args, _chosen(argnums))
+        found = _porcini._jacobians_of(f, args, _chosen("jacobian", argnums, args))
         if argnums is None or len(args) == 1:
             return found
         return _picked(list(found), argnums)

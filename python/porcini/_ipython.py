@@ -1,5 +1,6 @@
 """%load_ext porcini: cells in Rhai, listings with the names of variables."""
 
+from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class
 
 
@@ -15,6 +16,9 @@ class PorciniMagics(Magics):
         """
         from . import run_text
 
+        options = [word for word in line.split() if not word.isidentifier()]
+        if options:
+            raise UsageError(f"%%porcini: got {options[0]}, expected names: those behind %%porcini are all that come back")
         namespace = self.shell.user_ns
         found, value = run_text(cell, namespace, wanted=line.split() or None)
         namespace.update(found)

@@ -24,6 +24,8 @@ def kernel(text):
         from ._from_python import translated
 
         return _porcini._kernel(*translated(text))
+    if not isinstance(text, str):
+        raise TypeError(f"kernel: got {text!r}, expected a text, as 'T f(T x) {{ return x * x; }}', or a function")
     return _porcini._kernel(text, _names())
 
 

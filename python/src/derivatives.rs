@@ -7,8 +7,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::convert::is_sequence;
 use crate::custom::asking;
-use crate::errors::{OrRaise, wrong_type};
+use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
@@ -143,6 +144,13 @@ fn _gradients_of<'py>(
     let arguments = Arguments::new(op, args, chosen.as_deref())?;
     let value = called(arguments.session, f, arguments.args(py)?, kwargs)?;
     let first = if has_aux { value.get_item(0)? } else { value.clone() };
+    if is_sequence(&first) || first.is_instance_of::<PyDict>() {
+        return Err(wrong_type(format!(
+            "{op}: the function gave {}, expected an array; add them up, or with has_aux=True the first of a tuple is \
+             differentiated",
+            got(&first)
+        )));
+    }
     let outputs = losses_of(op, &first)?;
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let (session, marks) = (arguments.session, arguments.marks());

@@ -9,7 +9,6 @@ use dlpark::ffi::{
 };
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
 use porcini_core::tensor::Tensor;
-use porcini_core::value::Argument;
 use porcini_core::{DType, DeviceChoice, Lent, Session, Value};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -242,7 +241,12 @@ pub(crate) fn lent<'py>(
     let tensor = match &held {
         Value::Tensor(tensor) => Ok(tensor.clone()),
         Value::Array(array) => Tensor::new(array, &[array.size()]),
-        nested @ Value::Nested(..) => Argument::from(nested).stacked(),
+        nested @ Value::Nested(..) => {
+            entries(nested).and_then(|(parts, extents)| match &parts[..] {
+                [real, imag] => Tensor::complex(real, imag, &extents),
+                parts => Tensor::new(&parts[0], &extents),
+            })
+        }
     };
     let tensor = tensor.or_raise()?;
     let tensor = if tensor.is_complex() {

@@ -253,7 +253,30 @@ fn read(session: &Session, tensor: &Tensor, key: &Object<'_>) -> PyResult<Index>
             "[]: got a mask beside integers; take them one after the other: t[mask][:, numbers]",
         ));
     }
+    numbers_together(session, extents, &mut axes)?;
     Ok(Index::Axes(axes, masks))
+}
+
+/// As NumPy has it, a number beside integers is one of them where a slice stands between: what they find comes first.
+fn numbers_together(session: &Session, extents: &[u64], axes: &mut [AxisIndex]) -> PyResult<()> {
+    let is_several = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Numbers(_));
+    let is_number = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Number(_));
+    let mut groups = axes
+        .chunk_by(|a, b| [a, b].map(|chosen| is_several(chosen) || is_number(chosen)) == [true; 2]);
+    let together = |group: &[AxisIndex]| group.iter().any(|a| is_several(a) || is_number(a));
+    let n_groups = groups.by_ref().filter(|group| together(group)).count();
+    if n_groups < 2 || !axes.iter().any(is_several) {
+        return Ok(());
+    }
+    let mut extents = extents.iter();
+    for chosen in axes.iter_mut().filter(|chosen| !matches!(chosen, AxisIndex::New)) {
+        let n = extents.next().copied().unwrap_or_default();
+        if let AxisIndex::Number(i) = *chosen {
+            let lane = session.full(DType::I64, place(i, n).or_raise()? as i64, 1).or_raise()?;
+            *chosen = AxisIndex::Numbers(Tensor::new(&lane, &[]).or_raise()?);
+        }
+    }
+    Ok(())
 }
 
 fn array_or_tensor(value: &Value) -> PyResult<Tensor> {

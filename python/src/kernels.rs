@@ -1,5 +1,7 @@
 //! Kernels that users write as text, in a small typed subset of C (S27).
 
+use std::collections::HashSet;
+
 use porcini_core::text_kernel::{
     Captured, Over, Parts, Store, Surroundings, TextKernel, TextReduction,
 };
@@ -17,7 +19,10 @@ type Object<'py> = Bound<'py, PyAny>;
 
 /// A kernel that was written as text: it is called, lane by lane.
 #[pyclass(module = "porcini", frozen, weakref)]
-pub(crate) struct Kernel(TextKernel);
+pub(crate) struct Kernel(TextKernel, Captures);
+
+/// The numbers and kernels that a text uses by name.
+type Captures = Py<PyDict>;
 
 /// What a text may use by name.
 struct Names(Vec<(String, Captured)>);
@@ -102,6 +107,20 @@ impl Kernel {
     fn __repr__(&self) -> String {
         format!("<kernel {}>", self.0.signature())
     }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Object<'py>) -> Bound<'py, Self> {
+        slf.clone()
+    }
+
+    /// What makes it again: its text, and what that uses by name.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Object<'py>, (&str, &Captures))> {
+        let restore = py.import("porcini._porcini")?.getattr("_kernel")?;
+        Ok((restore, (self.0.source(), &self.1)))
+    }
 }
 
 impl Kernel {
@@ -183,8 +202,32 @@ fn several(py: Python<'_>, results: Vec<Value>) -> PyResult<Object<'_>> {
 }
 
 #[pyfunction]
-fn _kernel(text: &str, names: Option<&Bound<'_, PyDict>>) -> PyResult<Kernel> {
-    TextKernel::new(text, &around(names)?).map(Kernel).or_raise()
+fn _kernel<'py>(
+    py: Python<'py>,
+    text: &str,
+    names: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Kernel> {
+    let kernel = TextKernel::new(text, &around(names)?).or_raise()?;
+    Ok(Kernel(kernel, captures(py, text, names)?.unbind()))
+}
+
+/// Those of the numbers and kernels among variables that a text has words for.
+fn captures<'py>(
+    py: Python<'py>,
+    text: &str,
+    names: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let words: HashSet<&str> = text.split(|c| !is_word(c)).collect();
+    let used = PyDict::new(py);
+    for (name, object) in names.into_iter().flatten() {
+        let is_used = words.contains(&*name.to_string());
+        let is_known = object.is_instance_of::<Kernel>() || matches!(number(&object), Ok(Some(_)));
+        if is_used && is_known {
+            used.set_item(name, object)?;
+        }
+    }
+    Ok(used)
 }
 
 /// A reduction, or scan, that was written as texts.

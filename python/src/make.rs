@@ -117,6 +117,11 @@ fn of_parts(
     };
     let entries = objects.iter().map(entry).collect::<PyResult<Vec<_>>>()?;
     let entries: Vec<Argument<'_>> = entries.iter().map(Given::argument).collect();
+    if nested.form == Form::Complex && entries.iter().any(|part| part.form() == Form::Complex) {
+        return Err(PyTypeError::new_err(format!(
+            "{name}: got a complex number as a part, expected a real and an imaginary part; x + 1j * y takes any"
+        )));
+    }
     nested.of_entries(session, &entries.iter().collect::<Vec<_>>()).or_raise()
 }
 

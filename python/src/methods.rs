@@ -337,6 +337,15 @@ impl PyValue {
         one_lane(slf, "bool")?.is_truthy()
     }
 
+    #[pyo3(signature = (decimals=None))]
+    fn __round__<'py>(
+        slf: &Bound<'py, Self>,
+        decimals: Option<Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        let args = [Some(slf.as_any()), decimals.as_ref()];
+        tables::by_name(slf.py(), "round", &args.into_iter().flatten().collect::<Vec<_>>())
+    }
+
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {
         one_lane(slf, "float")?.extract()
     }

@@ -33,7 +33,7 @@ const SEED_BITS: u32 = 53;
 /// [0.789098, 0.557702, 0.474706]
 #[pyfunction]
 #[pyo3(signature = (n, rng=None))]
-fn rand<'py>(n: &Object<'py>, rng: Option<&Bound<'py, Generator>>) -> PyResult<Object<'py>> {
+fn rand<'py>(n: &Object<'py>, rng: Option<&Object<'py>>) -> PyResult<Object<'py>> {
     drawn("rand", n, rng, &|rng, n| rng.draw_lanes("rand", Draw::Float32, n))
 }
 
@@ -44,7 +44,7 @@ fn rand<'py>(n: &Object<'py>, rng: Option<&Bound<'py, Generator>>) -> PyResult<O
 /// [0.803294, 0.145145, -0.063444]
 #[pyfunction]
 #[pyo3(signature = (n, rng=None))]
-fn randn<'py>(n: &Object<'py>, rng: Option<&Bound<'py, Generator>>) -> PyResult<Object<'py>> {
+fn randn<'py>(n: &Object<'py>, rng: Option<&Object<'py>>) -> PyResult<Object<'py>> {
     drawn("randn", n, rng, &|rng, n| rng.draw_lanes("randn", Draw::Normal32, n))
 }
 
@@ -59,7 +59,7 @@ fn randint<'py>(
     low: i64,
     high: i64,
     n: &Object<'py>,
-    rng: Option<&Bound<'py, Generator>>,
+    rng: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
     drawn("randint", n, rng, &|rng, n| rng.draw_integers(low, high, n))
 }
@@ -96,7 +96,7 @@ fn seed(py: Python<'_>, k: Option<&Object<'_>>) -> PyResult<()> {
 fn drawn<'py>(
     op: &'static str,
     shape: &Object<'py>,
-    rng: Option<&Bound<'py, Generator>>,
+    rng: Option<&Object<'py>>,
     draw: &(dyn Fn(&mut Pcg32, u64) -> porcini_core::Result<Array> + Sync),
 ) -> PyResult<Object<'py>> {
     let py = shape.py();
@@ -115,7 +115,14 @@ fn drawn<'py>(
         None
     };
     let n = extents.as_ref().map_or_else(|| count(shape), |shape| Ok(shape.n_entries()))?;
-    let lanes = match rng {
+    let generator = rng.filter(|rng| !rng.is_none()).map(|rng| {
+        let what = format!(
+            "{op}: got {} as rng, expected a PCG32; the shape of a tensor is a tuple: {op}((2, 3))",
+            got(rng)
+        );
+        rng.cast::<Generator>().map_err(|_| wrong_type(what))
+    });
+    let lanes = match generator.transpose()? {
         Some(rng) => Generator::drawn(rng, |rng| draw(rng, n))?,
         // Threads take one seed after the other; a call that fails takes none.
         None => blocking(py, || {

@@ -1,5 +1,6 @@
 """Control flow, derivatives, recorded functions, kernels, scripts, listings, interrupts, threads."""
 
+import copy
 import math
 import os
 import pickle
@@ -548,3 +549,33 @@ def test_random_numbers():
     assert max(rng.next_uint32_bounded(6)) < 6 and rng.next_float32(pc.Mask([True, False, True]))[1] == 0
     assert sorted(pc.PCG32(1).shuffle(pc.Float.arange(5)).tolist()) == [0, 1, 2, 3, 4]
     assert abs(pc.mean(pc.PCG32.seeded(100_000, 1).next_float64_normal()).item()) < 0.02
+
+
+def test_what_is_no_generator_or_text_is_named():
+    with pytest.raises(TypeError, match=r"rand: got 3 as rng, expected a PCG32; .* rand\(\(2, 3\)\)"):
+        pc.rand(2, 3)
+    assert pc.rand((2, 3)).shape == (2, 3) and pc.rand(2, rng=pc.PCG32(1)).size == 2 and pc.rand(2, None).size == 2
+    with pytest.raises(TypeError, match="kernel: got 5, expected a text"):
+        pc.kernel(5)
+
+
+def test_what_is_differentiated_is_one_array():
+    x = pc.Float([1, 2])
+    for chosen in [5, (0, 2), -3]:
+        with pytest.raises(ValueError, match="argnums=.* of the 2 arguments"):
+            pc.grad(lambda x, y: x * y, argnums=chosen)(x, x)
+    assert pc.grad(lambda x, y: x * y * y, argnums=-1)(x, x).tolist() == [2, 8]
+    for several in [lambda x: (x, x), lambda x: [x, x], lambda x: {"a": x}]:
+        with pytest.raises(TypeError, match="grad: the function gave .* has_aux"):
+            pc.grad(several)(x)
+        with pytest.raises(TypeError, match="value_and_grad: the function gave"):
+            pc.value_and_grad(several)(x)
+
+
+def test_kernels_are_pickled_by_their_texts():
+    k, inner = 3, pc.kernel("T inner(T x) { return x + 1; }")
+    kernel = pc.kernel("T outer(T x) { return inner(x) * k; }")
+    k = 5
+    for made in [pickle.loads(pickle.dumps(kernel)), copy.copy(kernel), copy.deepcopy([kernel])[0]]:
+        assert made(pc.Float([1, 2])).tolist() == [6, 9]
+    assert pickle.loads(pickle.dumps(inner))(pc.Float([1])).tolist() == [2] and k == 5

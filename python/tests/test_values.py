@@ -346,3 +346,31 @@ def test_scatter_reduce():
     assert x.tolist() == [5, 3]
     with pytest.raises(TypeError, match="ReduceOp.Add"):
         pc.scatter_reduce("add", x, 1.0, pc.UInt32([0]))
+
+
+def test_a_number_beside_integers_is_one_of_them():
+    np = pytest.importorskip("numpy")
+    a = np.arange(24.0).reshape(2, 3, 4)
+    x = pc.array(a)
+    keys = [(0, slice(None), [0, 1]), (-1, slice(1, 3), [3, 0]), ([0, 1], slice(None), 2), (0, [0, 1]), (slice(None), 0, [0, 1])]
+    for key in keys + [(0, None, [0, 1]), ([1], 0, slice(None)), (1, ..., [2, 3, 0])]:
+        assert x[key].shape == a[key].shape and np.array_equal(np.asarray(x[key]), a[key])
+    x[0, :, [0, 1]], a[0, :, [0, 1]] = -1, -1
+    assert np.array_equal(np.asarray(x), a)
+    with pytest.raises(IndexError):
+        x[2, :, [0, 1]]
+
+
+def test_parts_of_complex_numbers_are_real():
+    for make in [lambda: pc.Complex2(pc.Float([1, 2]), 1j), lambda: pc.Complex2f(1j, 1j)]:
+        with pytest.raises(TypeError, match="complex number as a part"):
+            make()
+    assert pc.Complex2f(1j).tolist() == [1j] and pc.Complex2f(1, 2).tolist() == [1 + 2j]
+
+
+def test_complex_numbers_are_lent():
+    np = pytest.importorskip("numpy")
+    where = {} if pc.Float([1]).__dlpack_device__()[0] == 1 else {"device": "cpu"}
+    z = pc.Complex2f(1, pc.Float([3, 4]))
+    assert np.from_dlpack(z, **where).tolist() == [1 + 3j, 1 + 4j]
+    assert np.from_dlpack(pc.Vector3f([1, 2], 0, 5), **where).tolist() == [[1, 0, 5], [2, 0, 5]]

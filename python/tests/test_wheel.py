@@ -37,3 +37,6 @@ def test_magics():
     names = interactive.user_ns
     assert names["y"].tolist() == [2, 4] and names["z"].tolist() == [4, 8] and "other" not in names
     assert any(row["name"] == "x" for row in interactive.run_line_magic("whos_porcini", ""))
+    # What is no name is told, and nothing runs.
+    interactive.run_cell("%%porcini -o other\nother = 1;")
+    assert "other" not in names
