@@ -40,8 +40,8 @@ PCG32_DEFAULT_STREAM: int
 
 # What is said better than by looking: results, and decorators that keep the type of what they get.
 SPECIAL = {
-    "max": "def max(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any: ...",
-    "min": "def min(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any: ...",
+    "max": "def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
+    "min": "def min(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
     "function": "def function(f: _F) -> _F: ...",
     "jit": "def jit(f: _F) -> _F: ...",
     "freeze": "def freeze(f: _F) -> _F: ...",

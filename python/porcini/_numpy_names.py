@@ -155,8 +155,10 @@ def insert(x, place, values, axis=None):
     """
     x, axis = _flat_or(x, axis)
     n = x.shape[axis]
-    if not isinstance(place, int) or not -n <= place <= n:
-        raise IndexError(f"insert: got {place!r} as the place, expected an integer from {-n} to {n}")
+    if not isinstance(place, int):
+        raise TypeError(f"insert: got {place!r} as the place, expected an integer")
+    if not -n <= place <= n:
+        raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
     values = pc.asarray(values).astype(x.dtype)
     if values.ndim < x.ndim:
@@ -165,14 +167,18 @@ def insert(x, place, values, axis=None):
 
 
 def delete(x, places, axis=None):
-    """x without the entries that have these numbers, one or several: along an axis, or in the row of all entries.
+    """x without the entries that have these numbers, one or several, or where a mask is true: along an axis, or in the row of
+    all entries.
 
     >>> pc.delete(pc.Float([1, 2, 3, 4]), [0, -1])
     [2, 3]
     """
     x, axis = _flat_or(x, axis)
     n = x.shape[axis]
-    places = [places] if isinstance(places, int) else pc.asarray(places).tolist()
+    places = pc.asarray([places] if isinstance(places, int) else places)
+    if places.dtype == "bool":
+        return pc.compress(x, ~places, axis)
+    places = places.tolist()
     if any(not -n <= place < n for place in places):
         raise IndexError(f"delete: got the places {places}, expected integers from {-n} to {n - 1}")
     gone = {place % n for place in places}

@@ -115,12 +115,25 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     Err(wrong_type(format!("got {} in a list, expected numbers", got(object))))
 }
 
+/// A number of another library as one of Python's; other objects as they are.
+fn pythons_own<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let is_number = is_pythons(object) || object.is_instance_of::<PyValue>();
+    if is_number || !object.hasattr("dtype")? || !object.hasattr("item")? {
+        return Ok(object.clone());
+    }
+    object.call_method0("item")
+}
+
+fn is_pythons(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyFloat>()
+        || object.is_exact_instance_of::<PyInt>()
+        || object.is_exact_instance_of::<PyBool>()
+        || object.is_exact_instance_of::<PyComplex>()
+}
+
 /// The type of the lanes that a number of another library, or an array of one lane, says; `None` of Python's own numbers.
 fn dtype_of_item(object: &Bound<'_, PyAny>) -> Option<DType> {
-    let is_pythons = object.is_exact_instance_of::<PyFloat>()
-        || object.is_exact_instance_of::<PyInt>()
-        || object.is_exact_instance_of::<PyBool>();
-    if is_pythons { None } else { own_type(object).map(|own| own.dtype) }
+    if is_pythons(object) { None } else { own_type(object).map(|own| own.dtype) }
 }
 
 /// Numbers of lists in lists, row by row, and how many each list has.
@@ -168,22 +181,19 @@ impl Entries {
         if self.numbers.len().is_multiple_of(LOOK) {
             object.py().check_signals()?;
         }
-        let imaginary = match object.cast::<PyComplex>() {
+        let own = pythons_own(object)?;
+        let (number, imaginary) = match own.cast::<PyComplex>() {
             Ok(z) => {
                 let n = self.numbers.len();
                 self.imaginary.get_or_insert_with(|| vec![0.0; n]);
-                self.numbers.push(Scalar::Float(z.real()));
-                z.imag()
+                (Scalar::Float(z.real()), z.imag())
             }
-            Err(_) => {
-                let number = item(object)?;
-                self.numbers.push(number);
-                if !self.is_typed {
-                    self.join(dtype_of_item(object).unwrap_or_else(|| dtype_of(number)));
-                }
-                0.0
-            }
+            Err(_) => (item(&own)?, 0.0),
         };
+        self.numbers.push(number);
+        if !self.is_typed {
+            self.join(dtype_of_item(object).unwrap_or_else(|| dtype_of(number)));
+        }
         if let Some(parts) = &mut self.imaginary {
             parts.push(imaginary);
         }
@@ -258,7 +268,6 @@ pub(crate) fn of_list(
     let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
     let dtype = match dtype {
         Some(dtype) => dtype,
-        None if entries.imaginary.is_some() => DType::F32,
         None => entries.common.unwrap_or(DType::F32),
     };
     let lanes = Entries::lanes(list.py(), session, &entries.numbers, dtype)?;

@@ -256,6 +256,10 @@ const EXTREMES: [(&str, &str); 4] =
 /// Those that mean the same of arrays of one axis; of tensors NumPy's are about all entries in one row.
 const OF_ROWS: [&str; 4] = ["tile", "repeat", "take", "outer"];
 
+/// Those that the package has in Python, of the same parameters.
+const IN_PYTHON: [&str; 8] =
+    ["append", "insert", "delete", "column_stack", "array_split", "diagflat", "setxor1d", "copy"];
+
 /// Those of numpy.linalg.
 const LINALG: &[(&str, &str)] = &[
     ("solve", "solve"),
@@ -311,6 +315,10 @@ fn of_numpy_module<'py>(
         None if is_of_rows || is_fourier => Some(name),
         None => listed,
     };
+    if is_plain && IN_PYTHON.contains(&name) {
+        let own = py.import("porcini._numpy_names")?.getattr(name)?;
+        return or_numpys(py, own.call(args, Some(kwargs)));
+    }
     let Some(overloads) = own.and_then(find) else { return Ok(None) };
     let Some((mut args, named)) = by_names(function, args, kwargs)? else { return Ok(None) };
     let named = Some(&named).filter(|named| !named.is_empty());
@@ -336,12 +344,19 @@ fn of_numpy_module<'py>(
         None => overloads.call(py, &args, named),
     };
     match done {
-        Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
         Err(error) if is_linear && error.is_instance_of::<PyValueError>(py) => {
             // Who catches what NumPy raises of a singular matrix catches ours.
             let class = py.import("numpy.linalg")?.getattr("LinAlgError")?;
             Err(PyErr::from_value(class.call1((error.value(py).to_string(),))?))
         }
+        done => or_numpys(py, done),
+    }
+}
+
+/// What ours gave; None where it does not take the arguments.
+fn or_numpys<'py>(py: Python<'py>, done: PyResult<Object<'py>>) -> PyResult<Option<Object<'py>>> {
+    match done {
+        Err(error) if error.is_instance_of::<PyTypeError>(py) => Ok(None),
         done => done.map(Some),
     }
 }

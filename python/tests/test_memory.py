@@ -149,6 +149,8 @@ def test_numbers_of_numpy_keep_their_types():
     for z in [1 + 2j, np.complex128(1 + 2j), np.array(1 + 2j), np.array(1 + 2j, "c8")]:
         assert pc.array(z).tolist() == [1 + 2j]
         assert pc.array(z).dtype == getattr(z, "dtype", "complex64")
+    assert pc.array([np.complex64(1 + 2j), 3]).tolist() == [1 + 2j, 3] and pc.array([np.complex128(1j)]).dtype == "complex128"
+    assert pc.array([1, 2j]).dtype == "complex64" and pc.array([np.array(1.5), np.array(2.5)]).tolist() == [1.5, 2.5]
     # Beside arrays they are numbers, which take the type of the array.
     assert (pc.Float([1]) * np.float64(2)).dtype == "float32"
     assert pc.array([np.float64(1), 2, 3.5]).dtype == "float64" and pc.array([1, 2.5]).dtype == "float32"

@@ -98,6 +98,14 @@ CASES |= {
     "expand": (lambda x: np.expand_dims(x, (0, 2)), matrix),
     "move": (lambda x: np.moveaxis(x, [0, 1], [2, 0]), cube),
     "tensordot axes": (lambda x: np.tensordot(x, x, axes=([1, 0], [1, 0])), matrix),
+    "append": (lambda x: np.append(x, [[9, 9, 9, 9]], axis=0), matrix),
+    "insert": (lambda x: np.insert(x, 1, 9), line),
+    "insert several": (lambda x: np.insert(x, [1, 2], 9), line),
+    "delete": (lambda x: np.delete(x, [0, 2], 1), matrix),
+    "delete some": (lambda x: np.delete(x, slice(0, 2)), line),
+    "columns": (lambda x: np.column_stack([x, x]), line),
+    "parts": (lambda x: np.array_split(x, 4), line),
+    "diagflat": (lambda x: np.diagflat(x, 1), line),
     "index": (lambda x: np.unique(x, return_index=True, return_inverse=True), integers),
 }
 
@@ -297,3 +305,34 @@ def test_arguments_of_numpy():
     for call in [lambda: pc.sum(x, wrong=1), lambda: pc.clip("a", 0, 1), lambda: pc.quantile(x, "a"), lambda: pc.split(x)]:
         with pytest.raises(TypeError):
             call()
+
+
+def test_names_of_numpy():
+    t, x = pc.TensorXd([[1, 5, 3], [4, 2, 6]]), pc.Float64([3, 1, 2, 3])
+    n, m = np.asarray(t), np.asarray(x)
+    gaps = np.array([[1, np.nan, 3], [4, 2, 7]])
+    cases = [
+        (lambda l, t, x: l.add(t, 1), n + 1), (lambda l, t, x: l.divide(t, t), n / n), (lambda l, t, x: l.bitwise_xor(l.asarray([5, 6]), 4), [1, 2]),
+        (lambda l, t, x: l.append(x, [7, 8]), None), (lambda l, t, x: l.append(t, [[7, 8, 9]], 0), None), (lambda l, t, x: l.append(t, 5), None),
+        (lambda l, t, x: l.insert(x, 1, [8, 9]), None), (lambda l, t, x: l.insert(t, -1, 9, 0), None), (lambda l, t, x: l.insert(t, 1, [8, 9], 1), None),
+        (lambda l, t, x: l.delete(x, 1), None), (lambda l, t, x: l.delete(t, [0, -1], 1), None), (lambda l, t, x: l.delete(t, 4), None), (lambda l, t, x: l.delete(x, x > 2), None),
+        (lambda l, t, x: l.column_stack([x, x]), None), (lambda l, t, x: l.array_split(x, 3)[0], None), (lambda l, t, x: l.array_split(t, [1], 1)[1], None),
+        (lambda l, t, x: l.tri(2, 3, 1), None), (lambda l, t, x: l.identity(3), None), (lambda l, t, x: l.diagonal(t, 1), None), (lambda l, t, x: l.diagflat(x, -1), None),
+        (lambda l, t, x: t[l.tril_indices(2, 0, 3)], None), (lambda l, t, x: t[l.triu_indices(2, 0, 3)], None),
+        (lambda l, t, x: l.angle(x - 2), None), (lambda l, t, x: l.lexsort([x, l.flip(x)]), None), (lambda l, t, x: l.setxor1d(x, l.asarray([3, 5])), None),
+        (lambda l, t, x: l.nanvar(l.asarray(gaps), 0), None), (lambda l, t, x: l.nanstd(l.asarray(gaps), 1, ddof=1) if l is pc else np.nanstd(gaps, 1, ddof=1), None),
+        (lambda l, t, x: l.nancumsum(l.asarray(gaps), 1), None), (lambda l, t, x: l.nancumsum(l.asarray(gaps)), None), (lambda l, t, x: l.vecdot(t, t), (n * n).sum(1)),
+        (lambda l, t, x: l.piecewise(x, [x < 2, x > 2], [-1, lambda v: v * 2, 7]) if l is pc else [6, -1, 7, 6], None),
+        (lambda l, t, x: l.choose(l.asarray([0, 1, 0, 1]), [x, x * 10]), None), (lambda l, t, x: l.astype(x, "int32") if l is pc else m.astype(int), None),
+        (lambda l, t, x: [l.ndim(t), l.size(t)], None), (lambda l, t, x: l.deg2rad(x), None), (lambda l, t, x: l.degrees(x), None), (lambda l, t, x: l.rint(x / 2), None),
+        (lambda l, t, x: l.amax(t, 0), None), (lambda l, t, x: l.fmin(x, 2), None), (lambda l, t, x: l.reciprocal(x), None), (lambda l, t, x: l.around(x / 3, 1), None),
+    ]  # fmt: skip
+    for f, expected in cases:
+        expected = np.asarray(f(np, n, m) if expected is None else expected)
+        np.testing.assert_allclose(np.asarray(f(pc, t, x)).reshape(expected.shape), expected, 1e-6)
+    for name, words in [("float32", "pc.Float"), ("linalg", "pc.solve"), ("uint8", "pc.UInt8"), ("sinn", "did you mean")]:
+        with pytest.raises(AttributeError, match=words):
+            getattr(pc, name)
+    for wrong in [lambda: pc.insert(x, 9, 1), lambda: pc.delete(x, 9), lambda: pc.delete(x, [0, -5])]:
+        with pytest.raises(IndexError):
+            wrong()
