@@ -272,7 +272,8 @@ fn numbers_together(session: &Session, extents: &[u64], axes: &mut [AxisIndex]) 
     for chosen in axes.iter_mut().filter(|chosen| !matches!(chosen, AxisIndex::New)) {
         let n = extents.next().copied().unwrap_or_default();
         if let AxisIndex::Number(i) = *chosen {
-            let lane = session.full(DType::I64, place(i, n).or_raise()? as i64, 1).or_raise()?;
+            let lane =
+                session.full(DType::I64, place(i, n).or_raise()?.cast_signed(), 1).or_raise()?;
             *chosen = AxisIndex::Numbers(Tensor::new(&lane, &[]).or_raise()?);
         }
     }

@@ -44,11 +44,11 @@ impl Session {
             truths.eval()?;
             return Ok(truths);
         }
+        let device = self.gpu_device("wrap_on_gpu")?;
         if n == 0 || !address.is_multiple_of(ALIGNMENT) {
             // SAFETY: as the caller vouches.
             return unsafe { self.copy_on_gpu(dtype, address, n) };
         }
-        let device = self.gpu_device("wrap_on_gpu")?;
         let bytes = usize::try_from(n.saturating_mul(dtype.bytes() as u64)).unwrap_or(usize::MAX);
         device.backend.memory().borrow_block(address, bytes);
         let borrowed = Borrowed { backend: device.backend.clone(), _owner: owner };
