@@ -65,8 +65,8 @@ pub(crate) fn form_along_axis(name: &str) -> Option<(String, String)> {
     ];
     let (name, order, example) = ORDERS.iter().find(|(known, ..)| *known == name)?;
     let what = format!(
-        "{order} entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an \
-         array or a float there is the other operand, {name}imum(a, 3) takes any.\n{example}"
+        "{order} entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an\n\
+         array or a float there is the other operand, and {name}imum(a, 3) takes any.\n{example}"
     );
     Some(("(x, axis=None, keepdims=False)".into(), what))
 }

@@ -157,6 +157,19 @@ def test_numbers_of_numpy_keep_their_types():
     assert pc.array(range(5)).tolist() == [0, 1, 2, 3, 4] and pc.Float(range(2, 4)).tolist() == [2, 3]
 
 
+def test_numbers_of_numpy_keep_their_types_in_the_array_api():
+    import porcini.array_api as xp
+
+    for number in [np.float64(1 / 3), np.float32(1 / 3), np.int8(-3), np.complex64(1j)]:
+        for given in [np.array(number), [number, number]]:
+            assert str(xp.asarray(given).dtype) == number.dtype.name
+    assert xp.asarray(np.array(1 / 3)).shape == () and float(xp.asarray(np.array(1 / 3))) == 1 / 3
+    b = np.arange(3.0)
+    copied, shared = xp.asarray(b, copy=True), xp.from_dlpack(b, copy=True)
+    b[:] = 7
+    assert np.asarray(copied).tolist() == np.asarray(shared).tolist() == [0, 1, 2]
+
+
 def test_elements_of_unknown_types():
     jnp = pytest.importorskip("jax.numpy")
     with pytest.raises(TypeError, match="bfloat16.*astype"):
