@@ -427,6 +427,10 @@ def acosh(x: Any) -> Any:
     """Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp."""
     ...
 
+def add(a: Any, b: Any) -> Any:
+    """a + b, under NumPy's name."""
+    ...
+
 def all(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane."""
     ...
@@ -443,6 +447,18 @@ def allclose(a: Any, b: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = 
     """Whether all lanes are near: |a - b| <= atol + rtol * |b|, or equal, or with equal_nan both NaN. rtol is 1e-5, atol"""
     ...
 
+def amax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """Largest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
+    ...
+
+def amin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """Smallest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
+    ...
+
+def angle(z: Any, deg: Any = ...) -> Any:
+    """The angle of complex numbers, from -pi to pi, or in degrees; of real ones 0 or pi."""
+    ...
+
 def any(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane."""
     ...
@@ -453,6 +469,10 @@ def any_nested(mask: Any) -> Any:
 
 def any_or(default: Any, mask: Any) -> Any:
     """Whether any lane is true, if the mask is a number that is known already; else the default. Never evaluates: a"""
+    ...
+
+def append(x: Any, values: Any, axis: Any = ...) -> Any:
+    """The entries of x, then others: along an axis, or all of them in one row."""
     ...
 
 def arange(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -511,6 +531,10 @@ def argwhere(t: Any) -> Any:
     """The numbers of the entries that are not 0, or true, as rows: one for each of them, a column for each axis. Evaluates."""
     ...
 
+def around(x: Any, decimals: Any = ...) -> Any:
+    """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
+    ...
+
 def array(object: Any, dtype: Any = ...) -> Any:
     """As asarray, of memory of its own: what is written to object afterwards is not seen."""
     ...
@@ -519,8 +543,12 @@ def array_equal(a: Any, b: Any) -> Any:
     """Whether two arrays or tensors have the same shape and equal entries; NaN equals nothing. Evaluates."""
     ...
 
-def asarray(object: Any, dtype: Any = ...) -> Any:
-    """Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be."""
+def array_split(x: Any, parts: Any, axis: Any = ...) -> Any:
+    """A list of so many parts of an axis, the first of them one entry longer where they cannot be alike; or of the parts"""
+    ...
+
+def asarray(object: Any, dtype: Any = ..., *, copy: Any = ...) -> Any:
+    """Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be:"""
     ...
 
 def asin(x: Any) -> Any:
@@ -533,6 +561,10 @@ def asinh(x: Any) -> Any:
 
 def asm(*x: Any) -> str:
     """The machine code of the kernels that would compute x on this device, each instruction below the line of ir(x) that it"""
+    ...
+
+def astype(x: Any, dtype: Any) -> Any:
+    """The lanes of x converted to a type: a class such as Float64, or a name as NumPy's."""
     ...
 
 def atan(x: Any) -> Any:
@@ -559,8 +591,20 @@ def bincount(x: Any, weights: Any = ..., minlength: Any = ...) -> Any:
     """How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;"""
     ...
 
+def bitwise_and(a: Any, b: Any) -> Any:
+    """a & b, under NumPy's name."""
+    ...
+
 def bitwise_not(x: Any) -> Any:
     """Bitwise complement of integers, logical not of masks."""
+    ...
+
+def bitwise_or(a: Any, b: Any) -> Any:
+    """a | b, under NumPy's name."""
+    ...
+
+def bitwise_xor(a: Any, b: Any) -> Any:
+    """a ^ b, under NumPy's name."""
     ...
 
 def block_prefix_sum(x: Any, n: Any) -> Any:
@@ -599,6 +643,10 @@ def cholesky(a: Any) -> Any:
     """l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;"""
     ...
 
+def choose(index: Any, choices: Any) -> Any:
+    """For each lane the lane of the array that an index says."""
+    ...
+
 def clamp(a: Any, b: Any, c: Any) -> Any:
     """`min(max(x, low), high)`; a NaN x gives low."""
     ...
@@ -617,6 +665,10 @@ def coeff(m: Any, i: Any, j: Any) -> Any:
 
 def col(m: Any, j: Any) -> Any:
     """Column j of a matrix, as m[j]."""
+    ...
+
+def column_stack(arrays: Any) -> Any:
+    """Arrays side by side as the columns of a matrix; what is a matrix gives all of its own."""
     ...
 
 def comp_ellint_1(x: Any) -> Any:
@@ -651,12 +703,20 @@ def conj(*args: Any, **kwargs: Any) -> Any:
     """Complex conjugate."""
     ...
 
+def conjugate(*args: Any, **kwargs: Any) -> Any:
+    """Complex conjugate."""
+    ...
+
 def convolve(a: Any, b: Any, mode: Any = ...) -> Any:
     """Sums of products of an array and another that is turned around and moved along it: full (the default) wherever"""
     ...
 
 def coordinate_system(*args: Any, **kwargs: Any) -> Any:
     """Two unit vectors `[s, t]` that make a right-handed orthonormal basis with the unit vector `n`. Without"""
+    ...
+
+def copy(x: Any) -> Any:
+    """An array of its own: what is written to x afterwards is not seen."""
     ...
 
 def copysign(a: Any, b: Any) -> Any:
@@ -751,8 +811,20 @@ def dawson(x: Any) -> Any:
     """Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp."""
     ...
 
+def deg2rad(x: Any) -> Any:
+    """Degrees to radians: `x * (pi / 180)`."""
+    ...
+
 def deg_to_rad(x: Any) -> Any:
     """Degrees to radians: `x * (pi / 180)`."""
+    ...
+
+def degrees(x: Any) -> Any:
+    """Radians to degrees: `x * (180 / pi)`."""
+    ...
+
+def delete(x: Any, places: Any, axis: Any = ...) -> Any:
+    """x without the entries that have these numbers, one or several, or where a mask is true: along an axis, or in the row of"""
     ...
 
 def det(a: Any) -> Any:
@@ -775,6 +847,14 @@ def diag(t: Any, k: Any = ...) -> Any:
     """The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there."""
     ...
 
+def diagflat(x: Any, k: Any = ...) -> Any:
+    """The matrix with all entries of x on its diagonal, or k above it."""
+    ...
+
+def diagonal(x: Any, k: Any = ...) -> Any:
+    """The diagonal of a matrix, or k above it."""
+    ...
+
 def diff(t: Any, axis: Any = ...) -> Any:
     """Differences of neighbours along an axis (the last unless given): one entry less."""
     ...
@@ -789,6 +869,10 @@ def digitize(x: Any, bounds: Any, right: Any = ...) -> Any:
 
 def dispatch(index: Any, functions: Any, args: Any) -> Any:
     """Lane i gets what function number index[i] gives for args; zeros where there is no such function."""
+    ...
+
+def divide(a: Any, b: Any) -> Any:
+    """a / b, under NumPy's name."""
     ...
 
 def dot(a: Any, b: Any) -> Any:
@@ -827,6 +911,10 @@ def ellint_3(a: Any, b: Any, c: Any) -> Any:
 
 def elu(a: Any, b: Any) -> Any:
     """`elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. At most 2 ulp."""
+    ...
+
+def empty(shape: Any, dtype: Any = ...) -> Any:
+    """Zeros: memory is made when lanes are computed, so nothing is saved by leaving them open."""
     ...
 
 def enable_grad(x: Any) -> Any:
@@ -969,6 +1057,14 @@ def fmadd(a: Any, b: Any, c: Any) -> Any:
     """`a * b + c`, rounded once; of numbers of several parts as `fma`."""
     ...
 
+def fmax(a: Any, b: Any = ...) -> Any:
+    """Larger value; a NaN operand is ignored, and +0 is above -0."""
+    ...
+
+def fmin(a: Any, b: Any = ...) -> Any:
+    """Smaller value; a NaN operand is ignored, and -0 is below +0."""
+    ...
+
 def fmod(a: Any, b: Any) -> Any:
     """Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is"""
     ...
@@ -1003,6 +1099,10 @@ def frexp(x: Any) -> Any:
 
 def frob(*args: Any, **kwargs: Any) -> Any:
     """Sum of the squares of all entries, column by column."""
+    ...
+
+def from_dlpack(x: Any, *, copy: Any = ...) -> Any:
+    """An array or tensor of an array of another library, whose memory is shared as asarray does, by DLPack or in whichever"""
     ...
 
 def full(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -1153,6 +1253,10 @@ def i1e(x: Any) -> Any:
     """Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp."""
     ...
 
+def identity(n: Any, dtype: Any = ...) -> Any:
+    """A matrix of n rows with ones on its diagonal, as eye."""
+    ...
+
 def idiv(a: Any, b: Any) -> Any:
     """Integer quotient, truncated towards zero; by zero it is 0, and `MIN / -1` is `MIN`."""
     ...
@@ -1195,6 +1299,10 @@ def inner(a: Any, b: Any) -> Any:
 
 def inp(a: Any, b: Any) -> Any:
     """Sum of the products of entries, the second conjugated; shapes are equal."""
+    ...
+
+def insert(x: Any, place: Any, values: Any, axis: Any = ...) -> Any:
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries."""
     ...
 
 def interp(x: Any, xp: Any, fp: Any) -> Any:
@@ -1341,6 +1449,10 @@ def less_equal(a: Any, b: Any) -> Any:
     """`a <= b`, under NumPy's name."""
     ...
 
+def lexsort(keys: Any) -> Any:
+    """The numbers of the lanes in the order of the last key; where that is equal of the one before, and so on."""
+    ...
+
 def lgamma(x: Any) -> Any:
     """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of"""
     ...
@@ -1351,6 +1463,10 @@ def linear_to_srgb(x: Any) -> Any:
 
 def linspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """n numbers at equal distances, both ends exact. With endpoint false (optional) the last of n + 1 is left out."""
+    ...
+
+def load(path: Any) -> Any:
+    """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
     ...
 
 def log(x: Any) -> Any:
@@ -1453,8 +1569,8 @@ def matrix_to_quat(*args: Any, **kwargs: Any) -> Any:
     """The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion: four times"""
     ...
 
-def max(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any:
-    """Larger value; a NaN operand is ignored, and +0 is above -0."""
+def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any:
+    """Largest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an"""
     ...
 
 def maximum(a: Any, b: Any) -> Any:
@@ -1477,8 +1593,8 @@ def meshgrid(x: Any, y: Any, z: Any = ...) -> Any:
     """All pairs of a lane of x and a lane of y, as a list of two arrays; x runs fastest. Recorded, not run."""
     ...
 
-def min(a: Any, b: Any = ..., *, axis: Any = ..., keepdims: bool = ...) -> Any:
-    """Smaller value; a NaN operand is ignored, and -0 is below +0."""
+def min(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any:
+    """Smallest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an"""
     ...
 
 def minimum(a: Any, b: Any) -> Any:
@@ -1521,8 +1637,16 @@ def mulsign_neg(a: Any, b: Any) -> Any:
     """`a` times the opposite sign of `b`."""
     ...
 
+def multiply(a: Any, b: Any) -> Any:
+    """a * b, under NumPy's name."""
+    ...
+
 def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> Any:
     """x with numbers in the place of NaN (0 unless given) and of the infinities (the largest and the lowest value of the"""
+    ...
+
+def nancumsum(x: Any, axis: Any = ...) -> Any:
+    """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row."""
     ...
 
 def nanmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
@@ -1545,8 +1669,20 @@ def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> An
     """Product of the lanes that are not NaN, as hprod; 1 of nothing."""
     ...
 
+def nanstd(x: Any, axis: Any = ..., ddof: Any = ..., keepdims: Any = ...) -> Any:
+    """The square root of nanvar."""
+    ...
+
 def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Sum of the lanes that are not NaN, as hsum; 0 of nothing."""
+    ...
+
+def nanvar(x: Any, axis: Any = ..., ddof: Any = ..., keepdims: Any = ...) -> Any:
+    """The variance of the entries that are not NaN, of all or along axes."""
+    ...
+
+def ndim(x: Any) -> Any:
+    """The number of axes."""
     ...
 
 def neg(x: Any) -> Any:
@@ -1647,6 +1783,10 @@ def philox4x32(counter: Any, key: Any) -> Any:
     """Four random words a lane, Philox4x32-10: of four words of a counter and two of a key, which may be any; equal ones"""
     ...
 
+def piecewise(x: Any, conditions: Any, values: Any) -> Any:
+    """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more"""
+    ...
+
 def pinv(a: Any) -> Any:
     """The inverse of what is not 0 in a matrix of any shape (Moore's and Penrose's), by singular values, as lstsq."""
     ...
@@ -1731,8 +1871,16 @@ def quat_to_matrix(*args: Any, **kwargs: Any) -> Any:
     """Rotation by a unit quaternion as a matrix of homogeneous coordinates."""
     ...
 
+def rad2deg(x: Any) -> Any:
+    """Radians to degrees: `x * (180 / pi)`."""
+    ...
+
 def rad_to_deg(x: Any) -> Any:
     """Radians to degrees: `x * (180 / pi)`."""
+    ...
+
+def radians(x: Any) -> Any:
+    """Degrees to radians: `x * (pi / 180)`."""
     ...
 
 def rand(n: Any, rng: Any = ...) -> Any:
@@ -1761,6 +1909,10 @@ def rcp(x: Any) -> Any:
 
 def real(*args: Any, **kwargs: Any) -> Any:
     """Real part of a complex number; `z.real` names the part itself."""
+    ...
+
+def reciprocal(x: Any) -> Any:
+    """Reciprocal `1 / x`, correctly rounded; of a matrix the inverse."""
     ...
 
 def reduction(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:
@@ -1821,6 +1973,10 @@ def rfftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
 
 def right(a: Any, b: Any) -> Any:
     """The second of two arguments, in their common type and size."""
+    ...
+
+def rint(x: Any, decimals: Any = ...) -> Any:
+    """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
     ...
 
 def rol(a: Any, b: Any) -> Any:
@@ -1889,6 +2045,10 @@ def safe_sqrt(x: Any) -> Any:
 
 def sass(*x: Any) -> str:
     """The machine code of a GPU that ptx(x) becomes; needs nvdisasm, and without a GPU ptxas, of the CUDA toolkit."""
+    ...
+
+def save(path: Any, x: Any) -> Any:
+    """Writes an array or tensor to a file .npy, as np.save; NumPy must be there."""
     ...
 
 def scan(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:
@@ -2003,6 +2163,10 @@ def setdiff1d(a: Any, b: Any) -> Any:
     """The values that occur in the first and not in the second, each once, ascending. Evaluates."""
     ...
 
+def setxor1d(a: Any, b: Any) -> Any:
+    """The values that occur in one of two arrays, ascending. Evaluates."""
+    ...
+
 def sgn(x: Any) -> Any:
     """-1, 0 or 1 as `x` is below, at or above 0 (`sign` has no 0); NaN stays NaN."""
     ...
@@ -2057,6 +2221,10 @@ def sinh(x: Any) -> Any:
 
 def sinpi(x: Any) -> Any:
     """Sine of an angle in half turns, `sin(pi * x)`: exactly 0 at integers. At most 1.5 ulp."""
+    ...
+
+def size(x: Any) -> Any:
+    """The number of lanes or entries."""
     ...
 
 def slerp(*args: Any, **kwargs: Any) -> Any:
@@ -2129,6 +2297,10 @@ def stack(list: Any, axis: Any = ...) -> Any:
 
 def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
     """The square root of the variance (size 1, lazy)."""
+    ...
+
+def subtract(a: Any, b: Any) -> Any:
+    """a - b, under NumPy's name."""
     ...
 
 def sum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
@@ -2219,12 +2391,24 @@ def trapezoid(y: Any, x: Any = ..., axis: Any = ...) -> Any:
     """The integral along an axis (the last unless given) of entries at places x, an array or a tensor, or a distance apart (1"""
     ...
 
+def tri(n: Any, m: Any = ..., k: Any = ...) -> Any:
+    """A matrix of n rows (and m columns) with ones on a diagonal, k above that from the corner, and below it."""
+    ...
+
 def tril(t: Any, k: Any = ...) -> Any:
     """The entries of a matrix, or of many, up to the diagonal, or to k above it (0 unless given); the others are 0."""
     ...
 
+def tril_indices(n: Any, k: Any = ..., m: Any = ...) -> Any:
+    """The rows and the columns of the entries on and below a diagonal of a matrix: a tuple, as t[..] takes."""
+    ...
+
 def triu(t: Any, k: Any = ...) -> Any:
     """The entries of a matrix, or of many, from the diagonal on, or from k above it (0 unless given); the others are 0."""
+    ...
+
+def triu_indices(n: Any, k: Any = ..., m: Any = ...) -> Any:
+    """The rows and the columns of the entries on and above a diagonal of a matrix: a tuple, as t[..] takes."""
     ...
 
 def trunc(x: Any) -> Any:
@@ -2273,6 +2457,10 @@ def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any
 
 def vdot(a: Any, b: Any) -> Any:
     """Sum of the products of entries, the first conjugated; shapes are equal."""
+    ...
+
+def vecdot(a: Any, b: Any, axis: Any = ...) -> Any:
+    """The sums of products along an axis, of complex numbers with the conjugates of the first."""
     ...
 
 def vjp(f: Any, primals: Any, cotangents: Any) -> Any:

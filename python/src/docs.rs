@@ -68,6 +68,11 @@ fn shown<'l>(line: &'l str, example: &str) -> Cow<'l, str> {
         _ if example.ends_with(".shape") && line.starts_with('[') => {
             line.replace('[', "(").replace(']', ")").into()
         }
+        // A tuple in Python, where it is an index.
+        _ if example.starts_with("pc.nonzero(") => match line.strip_prefix('[') {
+            Some(rest) => format!("({})", rest.strip_suffix(']').unwrap_or(rest)).into(),
+            None => line.into(),
+        },
         // A number of a function of numbers with a point has one, too.
         _ if line.parse::<i64>().is_ok() && !example.contains('[') && example.contains("5,") => {
             format!("{line}.0").into()

@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 23] = [
+const EXCEPTIONS: [(&str, &str); 24] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -33,6 +33,7 @@ const EXCEPTIONS: [(&str, &str); 23] = [
     ("python/src/callable.rs", "methods of NumPy that take what others have in a list"),
     ("python/src/forms.rs", "names that mean more in Python"),
     ("python/src/functions.rs", "names that everybody else has"),
+    ("python/src/index.rs", "members of Python's arrays"),
     ("python/src/numpy.rs", "names of NumPy"),
     ("script/src/assist/notes.rs", "methods of Rhai"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),

@@ -445,7 +445,10 @@ impl Maker {
             _ if matches!(op, Op::Shl | Op::Shr) => {
                 let value = self.expr(dtype, depth - 1);
                 let count = if self.random.one_in(2) {
-                    let count = self.random.below(usize::try_from(dtype.bits()).unwrap_or(8) + 2);
+                    // A literal that shifts all of a narrow integer out to the left is an error.
+                    let is_narrow = op == Op::Shl && dtype.bytes() < 4;
+                    let bits = usize::try_from(dtype.bits()).unwrap_or(8);
+                    let count = self.random.below(if is_narrow { bits } else { bits + 2 });
                     Expr::Number(Scalar::Int(i64::try_from(count).unwrap_or(0)))
                 } else {
                     let dtype = self.random.pick(INTEGERS);
