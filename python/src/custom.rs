@@ -168,7 +168,6 @@ fn pulled(
 ) -> PyResult<Vec<Option<Array>>> {
     let called = of_call(told);
     let custom = called.function.get();
-    let v = called.value.with_one(told.place, cotangent).or_raise()?;
     let Some(backward) = &custom.backward else {
         if custom.op != "checkpoint" {
             return Err(PyTypeError::new_err(
@@ -176,13 +175,13 @@ fn pulled(
             ));
         }
         let (marks, outputs) = again(py, custom, called, args)?;
-        let factors = v.arrays().or_raise()?;
-        let pairs: Vec<_> = outputs.iter().zip(factors.iter().map(Some)).collect();
-        let lent: Vec<&Array> = marks.iter().collect();
+        let output = outputs.get(told.place).ok_or_else(|| {
+            wrong_type("checkpoint: the function gave another value when it was computed again")
+        })?;
         let session = home::session(py)?;
-        let found = asking(py, |asked| session.grad_asking(&pairs, &lent, asked))?;
-        return Ok(found.into_iter().map(Some).collect());
+        return asking(py, |asked| session.grad_by_tracked((output, cotangent), &marks, asked));
     };
+    let v = called.value.with_one(told.place, cotangent).or_raise()?;
     let mut values = called.args(py, args)?;
     values.insert(0, object::of(py, v)?);
     let found = backward.bind(py).call1(PyTuple::new(py, values)?)?;

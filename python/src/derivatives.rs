@@ -297,7 +297,7 @@ fn backward(y: &Object<'_>) -> PyResult<()> {
     if arrays.iter().any(Array::is_tracked) {
         arrays.retain(Array::is_tracked);
     }
-    asking(y.py(), |asked| arrays.iter().try_for_each(|y| y.backward_asking(asked)))
+    asking(y.py(), |asked| Array::backward_all(&arrays, asked))
 }
 
 /// The gradients of y by marked arrays, in the form of those.

@@ -29,6 +29,7 @@ mod lanes;
 mod laws;
 mod licences;
 mod limits;
+mod marks;
 mod names;
 mod neighbours;
 mod nested;

@@ -51,7 +51,7 @@ const EXCEPTIONS: [(&str, &str); 24] = [
 const LINES: usize = 8;
 const LIST: usize = 3;
 
-fn names() -> BTreeSet<&'static str> {
+pub(crate) fn names() -> BTreeSet<&'static str> {
     let operations = OPS.iter().map(|row| row.name);
     let horizontal = ReduceOp::ALL.map(ReduceOp::name).into_iter();
     let scatters = ScatterOp::ALL.map(ScatterOp::name).into_iter();

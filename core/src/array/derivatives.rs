@@ -153,11 +153,25 @@ impl Array {
     /// # Errors
     /// As [`Array::backward`]; what the front end says.
     pub fn backward_asking(&self, asked: &mut dyn Ask) -> Result<()> {
-        self.check_tracked("backward")?;
-        let id = self.id();
-        let mut held = Held::new(self.session());
-        let cotangent = held.record(|recorder| Ok(recorder.seed(id)))?;
-        held.pull_to_marks(&[(id, cotangent)], Some(id), asked)
+        Self::backward_all(std::slice::from_ref(self), asked)
+    }
+
+    /// [`Array::backward`] of several arrays at once: of parts of a value one may be a mark, or what others are made of.
+    ///
+    /// # Errors
+    /// As [`Array::backward_asking`].
+    pub fn backward_all(arrays: &[Self], asked: &mut dyn Ask) -> Result<()> {
+        arrays.iter().try_for_each(|y| y.check_tracked("backward"))?;
+        for group in arrays.chunk_by(|a, b| a.session().is(b.session())) {
+            let mut held = Held::new(group[0].session());
+            let outputs: Vec<VarId> = group.iter().map(Self::id).collect();
+            let pairs = held.record(|recorder| {
+                let seeded = outputs.iter().map(|&id| (id, recorder.seed(id)));
+                Ok(seeded.collect::<Vec<_>>())
+            })?;
+            held.pull_to_marks(&pairs, &outputs, asked)?;
+        }
+        Ok(())
     }
 
     /// Gives it the direction 1, or its gradient if that was set: [`Array::gradient`] of what is computed from it then is
@@ -326,6 +340,24 @@ impl Session {
             };
             Ok(gradients.map(or_zeros).collect::<Vec<_>>())
         })
+    }
+
+    /// The gradients of an output times its cotangent by those inputs that are tracked, for a front end whose function it is
+    /// the value of.
+    ///
+    /// # Errors
+    /// As [`Session::grad_asking`].
+    pub fn grad_by_tracked(
+        &self,
+        output: (&Array, &Array),
+        inputs: &[Array],
+        asked: &mut dyn Ask,
+    ) -> Result<Vec<Option<Array>>> {
+        let tracked: Vec<&Array> = inputs.iter().filter(|input| input.is_tracked()).collect();
+        let mut found =
+            self.grad_asking(&[(output.0, Some(output.1))], &tracked, asked)?.into_iter();
+        let of = |input: &Array| if input.is_tracked() { found.next() } else { None };
+        Ok(inputs.iter().map(of).collect())
     }
 
     /// The derivatives of the outputs in the direction of the inputs' tangents (or 1 in every lane); zeros where an output

@@ -40,17 +40,17 @@ impl<'s> Held<'s> {
         self.ids.extend(ids);
     }
 
-    /// Goes back from variables, each with its cotangent, to all marks, and adds to their gradients. That of an output which
-    /// is a mark itself was its cotangent.
+    /// Goes back from variables, each with its cotangent, to all marks, and adds to their gradients. Those of outputs
+    /// that are marks themselves were their cotangents.
     pub(super) fn pull_to_marks(
         &mut self,
         pairs: &[(VarId, VarId)],
-        output: Option<VarId>,
+        outputs: &[VarId],
         asked: &mut dyn Ask,
     ) -> Result<()> {
         let (mut way, marks) = self.record(|recorder| {
-            let outputs: Vec<VarId> = pairs.iter().map(|&(id, _)| id).collect();
-            let cone = recorder.cone(Way::Back, &outputs, None)?;
+            let ends: Vec<VarId> = pairs.iter().map(|&(id, _)| id).collect();
+            let cone = recorder.cone(Way::Back, &ends, None)?;
             let marks = recorder.marks_of(&cone);
             Ok((recorder.begin_pull(cone, pairs, &marks)?, marks))
         })?;
@@ -60,7 +60,7 @@ impl<'s> Held<'s> {
                 let gradients = recorder.end_pull(&way, &marks)?;
                 let parts = marks.iter().zip(gradients).filter_map(|(&m, part)| Some((m, part?)));
                 for (mark, part) in parts {
-                    recorder.add_to_gradient(mark, part, output)?;
+                    recorder.add_to_gradient(mark, part, outputs)?;
                 }
                 Ok(())
             })

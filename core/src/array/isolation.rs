@@ -40,7 +40,7 @@ impl Isolation<'_> {
     pub fn end_asking(mut self, asked: &mut dyn Ask) -> Result<()> {
         let mut held = Held::new(self.session);
         let pairs = self.leave(&mut held);
-        if pairs.is_empty() { Ok(()) } else { held.pull_to_marks(&pairs, None, asked) }
+        if pairs.is_empty() { Ok(()) } else { held.pull_to_marks(&pairs, &[], asked) }
     }
 
     /// Ends it; what had cotangents, and those, by serial.

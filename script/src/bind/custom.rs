@@ -234,18 +234,17 @@ impl Closures<'_, '_> {
     fn pulled(&self, told: &Told, args: &[Array], cotangent: &Array) -> Result<Vec<Option<Array>>> {
         let called = of_call(told);
         let custom = self.custom(called);
-        let v = called.value.with_one(told.place, cotangent).or_fault()?;
-        let v = ArrayRef::from(v);
         let Some(backward) = &custom.backward else {
             if custom.op == "checkpoint" {
-                return self.pulled_again(&custom, called, args, &v);
+                return self.pulled_again(&custom, told, args, cotangent);
             }
             return Err(fault(
                 "custom: the function has no backward, which grad and backward need",
             ));
         };
+        let v = called.value.with_one(told.place, cotangent).or_fault()?;
         let mut values = called.arguments(&custom, args)?;
-        values.insert(0, Dynamic::from(v));
+        values.insert(0, Dynamic::from(ArrayRef::from(v)));
         let found = backward.call_within_context::<Dynamic>(self.call, values)?;
         called.parts(custom.op, found)
     }
@@ -299,19 +298,15 @@ impl Closures<'_, '_> {
     fn pulled_again(
         &self,
         custom: &Custom,
-        called: &Called,
+        told: &Told,
         args: &[Array],
-        v: &ArrayRef,
+        cotangent: &Array,
     ) -> Result<Vec<Option<Array>>> {
-        let (marks, outputs) = self.again(custom, called, args)?;
-        let factors = v.to_value().arrays().or_fault()?;
-        let pairs: Vec<(&Array, Option<&Array>)> =
-            outputs.iter().zip(&factors).map(|(output, v)| (output, Some(v))).collect();
-        let inputs: Vec<&Array> = marks.iter().collect();
-        let found = asking(self.context, self.call, |asked| {
-            self.context.session.grad_asking(&pairs, &inputs, asked)
-        })?;
-        Ok(found.into_iter().map(Some).collect())
+        let (marks, outputs) = self.again(custom, of_call(told), args)?;
+        let Some(output) = outputs.get(told.place) else { return Err(other_value(custom.op)) };
+        asking(self.context, self.call, |asked| {
+            self.context.session.grad_by_tracked((output, cotangent), &marks, asked)
+        })
     }
 
     fn pushed_again(
@@ -343,6 +338,13 @@ impl Ask for Closures<'_, '_> {
         let found = self.pushed(told, args, t);
         self.keep(found)
     }
+}
+
+/// A function that is computed again gave fewer arrays than before.
+#[cold]
+fn other_value(op: &str) -> Box<EvalAltResult> {
+    let message = format!("{op}: the function gave another value when it was computed again");
+    fault_with_hint(message, "it must give the same for the same arguments")
 }
 
 fn of_call(told: &Told) -> &Called {

@@ -171,7 +171,7 @@ fn gradients(registry: &mut Registry<'_>) {
         if arrays.iter().any(Array::is_tracked) {
             arrays.retain(Array::is_tracked);
         }
-        asking(context, call, |asked| arrays.iter().try_for_each(|y| y.backward_asking(asked)))
+        asking(context, call, |asked| Array::backward_all(&arrays, asked))
     });
     registry.on_array("grad", 2, |context, call, y, rest| {
         context.at(call);

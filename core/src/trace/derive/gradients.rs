@@ -16,8 +16,8 @@ impl Recorder<'_> {
         !self.var(id).made_of().iter().any(|&operand| self.var(operand).tracked)
     }
 
-    /// Adds to the gradient of a mark that is not the output itself, whose gradient was its cotangent; or to what is before
-    /// an isolated part.
+    /// Adds to the gradient of a mark that is none of the outputs, whose gradients were their cotangents; or to what is
+    /// before an isolated part.
     ///
     /// # Errors
     /// None at present.
@@ -25,7 +25,7 @@ impl Recorder<'_> {
         &mut self,
         mark: VarId,
         part: VarId,
-        output: Option<VarId>,
+        outputs: &[VarId],
     ) -> Result<()> {
         let is_mark = self.is_mark(mark);
         // Nobody could ask for it.
@@ -34,7 +34,7 @@ impl Recorder<'_> {
         }
         let before = if is_mark { self.gradient_of(mark) } else { self.table.border(mark) };
         let sum = match before {
-            Some(before) if !is_mark || Some(mark) != output => {
+            Some(before) if !is_mark || !outputs.contains(&mark) => {
                 self.same(Op::Add, &[before, part])?
             }
             _ => part,

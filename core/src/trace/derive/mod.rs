@@ -91,6 +91,9 @@ struct Visit {
 impl Recorder<'_> {
     /// What lies between `inputs` (or, if there are none, all marks, and what is before an isolated part) and `outputs`.
     ///
+    /// What stands for calls and regions is tracked, whatever this is inside of: derivatives go through it. (Gradients are
+    /// added to marks where nothing is tracked, and functions and loops on the way have cones of their own.)
+    ///
     /// # Errors
     /// `Interrupted`; `Argument` for what has no derivative.
     pub(crate) fn cone(
@@ -99,6 +102,10 @@ impl Recorder<'_> {
         outputs: &[VarId],
         inputs: Option<&[VarId]>,
     ) -> Result<Cone> {
+        self.followed(|recorder| recorder.searched(way, outputs, inputs))
+    }
+
+    fn searched(&mut self, way: Way, outputs: &[VarId], inputs: Option<&[VarId]>) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
         let isolated =
             self.table.recording.isolated.as_ref().filter(|_| inputs.is_none() && way == Way::Back);

@@ -100,11 +100,8 @@ impl Recorder<'_> {
             }
             let there = outside.iter().filter_map(|&id| Some((id, *tangents.get(&id)?)));
             inputs.extend(there);
-            let running = recorder.copied_condition(&mut copy, LOOP, running, active)?;
-            let ends = recorder.followed(|recorder| {
-                let end = |&(_, end): &(VarId, VarId)| recorder.copied(&mut copy, end);
-                values.iter().map(end).collect::<Result<Vec<_>>>()
-            })?;
+            let (running, ends) = recorder
+                .followed(|recorder| recorder.copied_turn(&mut copy, running, active, &values))?;
             let known: Vec<VarId> = inputs.iter().map(|&(input, _)| input).collect();
             let cone = recorder.cone(Way::Forward, &ends, Some(&known))?;
             let mut way = recorder.begin_push(cone, &inputs)?;
@@ -127,6 +124,19 @@ impl Recorder<'_> {
             };
             Ok(moves.iter().map(result).collect())
         })
+    }
+
+    /// The condition of a loop and its states at the end of a turn, which both may be made of the same.
+    fn copied_turn(
+        &mut self,
+        copy: &mut Copy,
+        running: VarId,
+        active: VarId,
+        values: &[(VarId, VarId)],
+    ) -> Result<(VarId, Vec<VarId>)> {
+        let running = self.copied_condition(copy, LOOP, running, active)?;
+        let ends = values.iter().map(|&(_, end)| self.copied(copy, end));
+        Ok((running, ends.collect::<Result<_>>()?))
     }
 
     /// Records what is tracked.

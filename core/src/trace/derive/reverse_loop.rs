@@ -261,9 +261,9 @@ impl Recorder<'_> {
         writers: Option<VarId>,
         place: VarId,
     ) -> Result<Option<(VarId, VarId)>> {
-        let (Some(value), [Some(index), active]) =
-            (self.var(end).operands[1], self.copied_access(copy, end)?)
-        else {
+        // What says where may be a part of the value.
+        let access = self.followed(|recorder| recorder.copied_access(copy, end))?;
+        let (Some(value), [Some(index), active]) = (self.var(end).operands[1], access) else {
             return Ok(None);
         };
         let value = self.followed(|recorder| recorder.copied(copy, value))?;
