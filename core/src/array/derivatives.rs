@@ -226,8 +226,8 @@ impl Array {
             let Some(mut way) = way else {
                 if session.with_table(|table| table.is_derived(id)) {
                     let what = "got what is computed from a marked array, or was written to; gradients are those \
-                                of marked arrays, which enable_grad(x) makes of those that were written to, or of what is \
-                                computed behind forward(x)";
+                                of marked arrays: begin anew, as a training loop does: \
+                                w = detach(w) - 0.1 * gradient(w); enable_grad(w)";
                     return Err(Error::Argument { op: "gradient", what: what.into() });
                 }
                 return session.record(|recorder| Ok(recorder.zeros_like(id)));

@@ -17,6 +17,7 @@ use crate::language::words::is_name;
 use crate::show::wrap::{narrowed, wrap};
 use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::text_kernel::KernelRef;
+use crate::world::modules::library_text;
 
 /// How `help()` begins.
 const OVERVIEW: &str = "\
@@ -113,6 +114,9 @@ fn lookup(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<St
     let width = line_width(window);
     if query.is_empty() {
         return Ok(overview(docs, width));
+    }
+    if let Some(text) = library_text(query) {
+        return Ok(text.trim_end().into());
     }
     let is_meant = |doc: &&FunctionDoc| {
         doc.name == query || doc.name.rsplit_once("::").is_some_and(|(_, last)| last == query)

@@ -98,7 +98,8 @@ fn type_with_mark(registry: &mut Registry<'_>, name: &str, arities: &[usize]) ->
         &marked,
         "(value)",
         &format!(
-            "{name}(value), marked: what is computed from it keeps how, for derivatives; see enable_grad.\n\n\
+            "{name}(value), marked: what is computed from it keeps how, for derivatives; see enable_grad. What is computed from \
+             a mark stays that: {marked}(detach(y)) begins anew.\n\n\
              >> type_of({marked}(1) * 2)\n{marked}"
         ),
     );

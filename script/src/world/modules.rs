@@ -27,6 +27,12 @@ pub(crate) fn library() -> impl Iterator<Item = &'static str> {
     LIBRARY.iter().map(|(name, _)| *name)
 }
 
+/// The text of one, by the name of its file.
+pub(crate) fn library_text(file: &str) -> Option<&'static str> {
+    let name = file.strip_suffix(".rhai")?;
+    LIBRARY.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
 /// Path and text of modules, by the path that errors in their functions name and by the name that imports them.
 pub(crate) type Texts = Rc<RefCell<HashMap<String, (Rc<str>, Rc<str>)>>>;
 

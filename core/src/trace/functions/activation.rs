@@ -57,7 +57,7 @@ macro_rules! activation_rows {
             /// >> elu(FloatC([-1, 2]), 0.5)
             /// [-0.31606, 2]
             elu / 2, Float = |x| math::elu(x[0], x[1]), partials = [
-                |v, x, y| x[0].gt(x[0].constant(0)).select(v, v * (y + x[1])),
+                |v, x, _| x[0].gt(x[0].constant(0)).select(v, v * (x[1] * x[0].call("exp", &[]))),
                 |v, x, _| partials::above_zero(-x[0], v * x[0].call("expm1", &[])),
             ];
             /// `leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays.
