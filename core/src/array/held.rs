@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Array;
 use super::rules::{Ask, Rule};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::composite::Composite;
 use crate::ir::var::VarId;
 use crate::session::Session;
@@ -87,7 +87,9 @@ impl<'s> Held<'s> {
             };
             let parts = match asking.rule() {
                 Rule::Own(rule) => rule.pull(asking.args(), &asking.value, cotangent)?,
-                Rule::Told(told) => asked.pull(told, asking.args(), cotangent)?,
+                Rule::Told(told) => {
+                    asking.fitting(asked.pull(told, asking.args(), cotangent)?)?
+                }
             };
             let ids: Vec<Option<VarId>> =
                 parts.iter().map(|part| part.as_ref().map(Array::id)).collect();
@@ -104,9 +106,21 @@ impl<'s> Held<'s> {
         }
         let arrays = ids.iter().map(|&id| self.session.record(|_| Ok(id)));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        self.session.eval(&arrays.iter().collect::<Vec<_>>())?;
+        self.session
+            .eval(&arrays.iter().collect::<Vec<_>>())
+            .map_err(|error| self.uncounted(error))?;
         let number = |array: &Array| array.to_vec::<u32>().map(|lanes| lanes.into_iter().next());
         arrays.iter().map(|array| number(array).map(|n| n.map_or(0, u64::from))).collect()
+    }
+
+    /// What it means that numbers of turns cannot be read.
+    fn uncounted(&self, error: Error) -> Error {
+        let Error::StandIn { .. } = error else { return error };
+        let what = "a loop that goes backwards is counted before, and in a function that is recorded once no value has \
+                    lanes: #{max_iterations: n} says how many turns there are at most";
+        let error = Error::Argument { op: "jit", what: what.into() };
+        self.session.fail_recording(error.clone());
+        error
     }
 
     /// Goes forward to the outputs.
@@ -166,6 +180,21 @@ impl Asking {
 
     fn args(&self) -> &[Array] {
         &self.operands[..self.operands.len() - 1]
+    }
+
+    /// The gradients that somebody said, if they are of the sizes of the arguments.
+    fn fitting(&self, parts: Vec<Option<Array>>) -> Result<Vec<Option<Array>>> {
+        for (arg, part) in self.args().iter().zip(&parts) {
+            let n = part.as_ref().map_or(1, Array::size);
+            if n != 1 && arg.size() != 1 && n != arg.size() {
+                let what = format!(
+                    "backward gave a gradient of {n} lanes for an argument of {}; it has as many, or one",
+                    arg.size()
+                );
+                return Err(Error::Argument { op: self.composite.name, what });
+            }
+        }
+        Ok(parts)
     }
 }
 

@@ -91,9 +91,7 @@ table! {
     ///
     /// >> std(TensorXfC([[1, 2], [3, 6]]), 1)
     /// [0.5, 1.5]
-    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| {
-        apply(Op::Sqrt, &[&(&variance(c)?).into()])
-    };
+    std(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| deviation(c);
     /// Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way; -inf of nothing.
     ///
     /// >> logsumexp(TensorXfC([[1, 1000], [0, 1000]]), 1)
@@ -264,6 +262,18 @@ fn extremes(c: &Call<'_, '_>, of: fn(&Tensor, i64) -> Result<Tensor>) -> Result<
 fn variance(c: &Call<'_, '_>) -> Result<Value> {
     let (axes, keeps, ddof) = (c.axes(1)?, c.truth(2)?, c.number(3, 0.0)?);
     number_or_tensor(c.tensor(0)?.variance(axes.as_deref(), keeps, ddof)?)
+}
+
+/// The slope where all entries are equal is 0, as that of a norm of 0 is.
+fn deviation(c: &Call<'_, '_>) -> Result<Value> {
+    let variance = variance(c)?;
+    let (of, zero) = (Argument::from(&variance), Argument::from(0));
+    let root = apply(Op::Sqrt, &[&of])?;
+    if !variance.is_tracked() {
+        return Ok(root);
+    }
+    let are_equal = apply(Op::Eq, &[&of, &zero])?;
+    apply(Op::Select, &[&(&are_equal).into(), &zero, &(&root).into()])
 }
 
 /// Shares along an axis, of an array an array.

@@ -63,7 +63,11 @@ impl Recorder<'_> {
         let (dtype, own) = (self.dtype(x), self.dtype(x).quotient());
         let x = self.cast(x, dtype.distances())?;
         let variance = self.variance(x)?;
-        let deviation = self.same(Op::Sqrt, &[variance])?;
+        let root = self.same(Op::Sqrt, &[variance])?;
+        // The slope where all are equal is 0, as that of a norm of 0 is.
+        let zero = self.constant(self.dtype(variance), 0);
+        let are_equal = self.same(Op::Eq, &[variance, zero])?;
+        let deviation = self.select(are_equal, zero, root)?;
         self.cast(deviation, own)
     }
 

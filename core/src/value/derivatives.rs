@@ -205,18 +205,18 @@ impl Marked {
     /// # Errors
     /// `Forms` for other values with components and complex ones; as [`Session::grad`](crate::Session::grad).
     pub fn jacobian(&self, op: &'static str, y: &Value, asked: &mut dyn Ask) -> Result<Value> {
-        let [of_result, of_value] = [y, &self.value].map(axes);
+        let unreal = || {
+            let got = [y.type_name(), self.value.type_name()].join(" by ");
+            Error::forms(format!("{op}: got {got}, expected real arrays, vectors or tensors"))
+        };
+        let [of_result, of_value] = [y, &self.value].map(|value| axes(value).ok_or_else(unreal));
+        let (mut of_result, of_value) = (of_result?, of_value?);
         let outputs = match y {
             Value::Nested(..) => Value::Tensor(Argument::from(y).stacked()?).arrays()?,
             _ => y.arrays()?,
         };
+        let [output] = &outputs[..] else { return Err(unreal()) };
         let is_vector = matches!(self.value, Value::Nested(..));
-        let (Some(mut of_result), Some(of_value), [output]) = (of_result, of_value, &outputs[..])
-        else {
-            let got = [y.type_name(), self.value.type_name()].join(" by ");
-            let what = format!("{op}: got {got}, expected real arrays, vectors or tensors");
-            return Err(Error::forms(what));
-        };
         if matches!(y, Value::Array(array) if array.size() == 1) {
             of_result.clear();
         }

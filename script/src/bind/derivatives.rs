@@ -166,14 +166,12 @@ fn gradients(registry: &mut Registry<'_>) {
         });
     }
     registry.on_array("backward", 1, |context, call, y, _| {
-        context.at(call);
-        let mut arrays = y.to_value().arrays().or_fault()?;
-        // Of a vector the parts that nothing marked went into have nothing to say, unless that is all of them.
-        if arrays.iter().any(Array::is_tracked) {
-            arrays.retain(Array::is_tracked);
-        }
-        asking(context, call, |asked| Array::backward_all(&arrays, asked))
+        backward(context, call, y.to_value().arrays().or_fault()?)
     });
+    registry.typed("backward", TypeId::of::<rhai::Array>(), 1, |context, call, args| {
+        backward(context, call, outputs_of("backward", args[0])?)
+    });
+    without_marks(registry);
     registry.on_array("grad", 2, |context, call, y, rest| {
         context.at(call);
         let list = rest[0].read_lock::<rhai::Array>().map(|list| list.clone());
@@ -195,6 +193,36 @@ fn gradients(registry: &mut Registry<'_>) {
         let mut found = found.into_iter();
         inputs.iter().map(|x| of_form(x, &mut found)).collect::<Result<rhai::Array>>()
     });
+}
+
+/// Goes back from the arrays of a value.
+fn backward(context: &Context, call: &NativeCallContext<'_>, mut arrays: Vec<Array>) -> Result<()> {
+    context.at(call);
+    // Of a vector the parts that nothing marked went into have nothing to say, unless that is all of them.
+    if arrays.iter().any(Array::is_tracked) {
+        arrays.retain(Array::is_tracked);
+    }
+    asking(context, call, |asked| Array::backward_all(&arrays, asked))
+}
+
+/// What to write where marks are asked of what has none.
+fn without_marks(registry: &mut Registry<'_>) {
+    let of_number = "a number is no array: FloatC(1.5) is one of a lane";
+    let of_list = "mark each array of a list: for x in list { enable_grad(x) }; of numbers make one first: FloatC([1, 2])";
+    let [integer, float] = [TypeId::of::<rhai::INT>(), TypeId::of::<rhai::FLOAT>()];
+    let list = TypeId::of::<rhai::Array>();
+    for (name, types) in [
+        ("backward", &[(integer, of_number), (float, of_number)][..]),
+        ("gradient", &[(integer, of_number), (float, of_number)]),
+        ("enable_grad", &[(integer, of_number), (float, of_number), (list, of_list)]),
+    ] {
+        for &(first, hint) in types {
+            registry.typed(name, first, 1, move |_, _, args| -> Result<()> {
+                let got = type_name(args[0]);
+                Err(fault_with_hint(format!("{name}: got {got}, expected an array"), hint))
+            });
+        }
+    }
 }
 
 /// `jvp` and `vjp`.
