@@ -214,7 +214,7 @@ pub(crate) fn behind_arguments(mut error: Box<EvalAltResult>, n: usize) -> Box<E
     error
 }
 
-const OUT_OF_MEMORY: &str = "out of memory: lists and texts take too much";
+const OUT_OF_MEMORY: &str = "out of memory: lists, texts and recorded operations take too much";
 
 /// Why a script was stopped for good; scripts cannot catch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,7 +282,7 @@ pub(crate) fn out_of_memory() -> Box<EvalAltResult> {
             "{OUT_OF_MEMORY}: {whose} leaves {}, and copies of it must find room",
             Bytes(bytes)
         ),
-        "del x frees a list or array, %reset all; arrays take less than lists",
+        "del x frees a list or array, %reset all; arrays take less than lists; eval(x) in a long loop lets go of what x was made of",
     )
 }
 

@@ -304,6 +304,9 @@ impl Diagnosis<'_> {
             } else if let Some(row) = MAKERS.iter().find(|row| is_tensor && row.name == function) {
                 let call = format!("FloatC::{function}{}", row.signature());
                 self.hints.push(format!("write TensorC({call}, shape), or another type of array"));
+            } else if self.around.text.is_empty() {
+                // Of an error that was caught the module's text is not known.
+                return format!("no function `{name}` that takes ({})", friendly_types(&arguments));
             }
             return format!("no function `{name}`");
         }

@@ -323,7 +323,7 @@ fn guard_memory(
     let (whose, room, taken) = (left.whose, Bytes(room), Bytes(taken));
     turn.stop_with(format!(
         "out of memory: the script took {taken} of {room}, 95 % of what {whose} had left; del x frees a list or array, \
-         %reset all; arrays take less than lists"
+         %reset all; eval(x) in a long loop lets go of what was recorded; arrays take less than lists"
     ));
 }
 
