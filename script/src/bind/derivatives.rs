@@ -332,7 +332,10 @@ fn matrices(registry: &mut Registry<'_>) {
     of_functions(registry, "hessian", "call_hessian", |context, call, f, args| {
         derivatives("hessian", context, call, args, |mut args| {
             let args: Vec<&mut Dynamic> = args.iter_mut().collect();
-            Ok(gradient_of(context, call, "hessian", f, &args)?.1)
+            // Inside of no_grad, too.
+            let gradient =
+                context.session.with_grad(|| gradient_of(context, call, "hessian", f, &args));
+            Ok(gradient?.1)
         })
     });
 }
