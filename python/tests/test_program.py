@@ -170,6 +170,14 @@ class TestDerivatives:
         close(pc.grad(pc.checkpoint(lambda x: pc.sin(x) * x))(pc.Float([0, 1])).tolist(), [0, 1.38177])
         with pytest.raises(ZeroDivisionError):
             pc.grad(pc.custom(lambda x: x, backward=lambda v, x: 1 / 0))(pc.Float(1))
+        with pytest.raises(ValueError, match="3 lanes for an argument of 2"):
+            pc.grad(pc.custom(lambda x: x, backward=lambda v, x: pc.Float([1, 2, 3])))(pc.Float([1, 2]))
+
+    def test_marks_through_checkpoints(self):
+        x = pc.Float([1, 2])
+        pc.enable_grad(x)
+        pc.backward(pc.checkpoint(lambda x, w: pc.sqr(x) * w)(x, pc.Float(3)))
+        assert pc.gradient(x).tolist() == [6, 12]
 
     def test_loops(self):
         def f(x):
@@ -185,6 +193,7 @@ class TestDerivatives:
         pc.enable_grad(w)
         with pc.no_grad():
             assert pc.grad(lambda x: x * x)(x).tolist() == [2, 4]
+            assert pc.grad(lambda x: pc.sqr(x))(x).tolist() == [2, 4]
             assert pc.jacobian(lambda x: x * x)(x).tolist() == [[2, 0], [0, 4]]
             assert pc.vjp(lambda x: x * x, (x,), pc.Float([1, 10]))[1].tolist() == [2, 40]
             assert pc.jvp(lambda x: x * x, (x,), (pc.Float([1, 10]),))[1].tolist() == [2, 40]
