@@ -188,10 +188,11 @@ impl Asking {
             let n = part.as_ref().map_or(1, Array::size);
             if n != 1 && arg.size() != 1 && n != arg.size() {
                 let what = format!(
-                    "backward gave a gradient of {n} lanes for an argument of {}; it has as many, or one",
+                    "that of {} gave a gradient of {n} lanes for an argument of {}; it has as many, or one",
+                    self.composite.name,
                     arg.size()
                 );
-                return Err(Error::Argument { op: self.composite.name, what });
+                return Err(Error::Argument { op: "backward", what });
             }
         }
         Ok(parts)

@@ -198,6 +198,9 @@ fn gradients(registry: &mut Registry<'_>) {
 /// Goes back from the arrays of a value.
 fn backward(context: &Context, call: &NativeCallContext<'_>, mut arrays: Vec<Array>) -> Result<()> {
     context.at(call);
+    if arrays.is_empty() {
+        return Err(fault_with_hint("backward: got an empty list", "backward([a, b])"));
+    }
     // Of a vector the parts that nothing marked went into have nothing to say, unless that is all of them.
     if arrays.iter().any(Array::is_tracked) {
         arrays.retain(Array::is_tracked);
