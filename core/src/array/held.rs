@@ -74,7 +74,7 @@ impl<'s> Held<'s> {
                 Turn::Done => return Ok(()),
                 Turn::Asks { id, moves } => (id, moves),
                 Turn::Counts { region, turns } => {
-                    let turns = self.numbers(&turns)?;
+                    let turns = self.numbers(&turns).map_err(|error| self.uncounted(error))?;
                     let memory = self.session.memory_info();
                     let room = memory.limit.saturating_sub(memory.used);
                     self.record(|recorder| recorder.pull_loop(way, region, &turns, room))?;
@@ -106,9 +106,7 @@ impl<'s> Held<'s> {
         }
         let arrays = ids.iter().map(|&id| self.session.record(|_| Ok(id)));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        self.session
-            .eval(&arrays.iter().collect::<Vec<_>>())
-            .map_err(|error| self.uncounted(error))?;
+        self.session.eval(&arrays.iter().collect::<Vec<_>>())?;
         let number = |array: &Array| array.to_vec::<u32>().map(|lanes| lanes.into_iter().next());
         arrays.iter().map(|array| number(array).map(|n| n.map_or(0, u64::from))).collect()
     }
