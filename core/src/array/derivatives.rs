@@ -288,9 +288,9 @@ impl Array {
         if self.is_tracked() {
             return Ok(());
         }
-        let what =
-            "got what is computed from no marked array; enable_grad(x) marks x before".into();
-        Err(Error::Argument { op, what })
+        let what = "got what is computed from no marked array; enable_grad(x) marks x before, and \
+                    again what no_grad computed";
+        Err(Error::Argument { op, what: what.into() })
     }
 }
 
