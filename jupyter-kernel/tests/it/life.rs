@@ -120,6 +120,37 @@ fn a_kernel_does_not_outlive_its_parent() {
     }
 }
 
+/// However the kernel ends.
+#[test]
+fn what_cells_started_ends_with_the_kernel() {
+    for way in ["shutdown", "signal", "kill"] {
+        let (mut kernel, client) = Kernel::start();
+        client.send(&client.shell, "execute_request", &cell("%%sh\nsleep 600 & echo $!; wait"));
+        let started = loop {
+            let message = client.shown_next().expect("nothing is printed");
+            if message.kind == "stream" {
+                break message.content["text"].as_str().unwrap().trim().to_string();
+            }
+        };
+        let pid = Pid::from_raw(kernel.process.id().cast_signed()).unwrap();
+        match way {
+            "shutdown" => {
+                client.command("shutdown_request", &json!({"restart": false}));
+            }
+            "signal" => kill_process(pid, Signal::TERM).unwrap(),
+            _ => kill_process(pid, Signal::KILL).unwrap(),
+        }
+        kernel.wait();
+        // Who has ended may be listed until somebody looks.
+        let state = || std::fs::read_to_string(format!("/proc/{started}/stat"));
+        let end = Instant::now() + Duration::from_secs(60);
+        while state().is_ok_and(|state| !state.contains(") Z ")) {
+            assert!(Instant::now() < end, "{way}: the program outlives the kernel");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
 #[test]
 fn what_cannot_start_says_why() {
     let run = |file: &std::path::Path| {

@@ -9,5 +9,7 @@ pub(crate) mod jail;
 pub(crate) mod loop_prints;
 pub(crate) mod modules;
 pub(crate) mod nesting;
+#[cfg(unix)]
+mod process_group;
 pub mod programs;
 pub(crate) mod sandbox;

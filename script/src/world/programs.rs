@@ -7,9 +7,14 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use porcini_core::interrupt;
 
 use crate::world::folders::what_has_come;
+#[cfg(unix)]
+use crate::world::process_group::ProcessGroup;
 
 /// Bytes of a line that is still going on, after which it is shown as it is.
 const LONGEST_LINE: usize = 64 << 10;
+/// What is said of programs that a command leaves behind.
+const GOES_ON: &str = ".. something goes on in the background, until this session ends; what it writes is not shown: let it \
+                       write to a file ..";
 
 /// A line as the system's shell runs it.
 pub fn shell(line: &str) -> Command {
@@ -20,23 +25,34 @@ pub fn shell(line: &str) -> Command {
 }
 
 /// Runs a program that has no terminal: what it writes goes to `print`, line by line as it comes. Ctrl-C ends it, and what
-/// it has started.
+/// it has started; the end of this process does, too.
 ///
 /// # Errors
 /// It does not start; `Interrupted`.
 pub fn captured(mut command: Command, print: impl Fn(&str)) -> io::Result<ExitStatus> {
     let (reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let group = ProcessGroup::new()?;
+    group.take_in(&mut command);
     let mut child = command.spawn()?;
     // The pipe ends with the child, whose ends of it this still holds.
     drop(command);
-    let mut output = as_file(reader);
+    let told = tell(&mut child, as_file(reader), &print);
+    if told.is_err() {
+        group.end();
+        drop(child.kill());
+        drop(child.wait());
+    } else if group.leave() {
+        print(GOES_ON);
+    }
+    told
+}
+
+/// Tells what a program writes until it ends.
+fn tell(child: &mut Child, mut output: File, print: &impl Fn(&str)) -> io::Result<ExitStatus> {
     let mut bytes = Vec::new();
     loop {
         if interrupt::is_requested() {
-            end(&mut child);
             return Err(io::ErrorKind::Interrupted.into());
         }
         // What it has left behind in the background may hold the pipe for long.
@@ -65,15 +81,23 @@ fn as_file(reader: io::PipeReader) -> File {
     File::from(std::os::windows::io::OwnedHandle::from(reader))
 }
 
-/// Ends a program with all that is in its group; whatever happens, it is gone then.
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended by itself.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+/// Where there are no groups of processes.
+#[cfg(not(unix))]
+struct ProcessGroup;
+
+#[cfg(not(unix))]
+impl ProcessGroup {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
     }
-    drop(child.kill());
-    drop(child.wait());
+
+    fn take_in(&self, _: &mut Command) {}
+
+    fn end(self) {}
+
+    fn leave(self) -> bool {
+        false
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -95,6 +119,25 @@ mod tests {
         assert_eq!(*lines.borrow(), ["\u{fffd}"]);
         // Who stays behind is not waited for.
         assert!(run("sleep 60 & echo a").success());
-        assert_eq!(*lines.borrow(), ["a"]);
+        assert_eq!(*lines.borrow(), ["a", GOES_ON]);
+    }
+
+    #[test]
+    fn who_drops_a_group_ends_it() {
+        let group = ProcessGroup::new().unwrap();
+        let mut command = shell("sleep 600");
+        group.take_in(&mut command);
+        let mut child = command.spawn().unwrap();
+        drop(group);
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn a_group_without_members_is_left() {
+        let group = ProcessGroup::new().unwrap();
+        let mut command = shell("true");
+        group.take_in(&mut command);
+        assert!(command.status().unwrap().success());
+        assert!(!group.leave());
     }
 }
