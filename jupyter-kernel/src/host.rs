@@ -68,7 +68,7 @@ fn display(publisher: &Publisher, shown: Shown, place: DisplayTarget<'_>) {
         DisplayTarget::Instead(name) => ("update_display_data", json!({"display_id": name})),
     };
     let data = mime_bundle(shown);
-    publisher.show(kind, &json!({"data": data, "metadata": {}, "transient": transient}));
+    publisher.show(kind, json!({"data": data, "metadata": {}, "transient": transient}));
 }
 
 impl Notebook {
@@ -154,7 +154,7 @@ impl Host for Notebook {
     }
 
     fn clear_output(&self, wait: bool) {
-        self.publisher.show("clear_output", &json!({"wait": wait}));
+        self.publisher.show("clear_output", json!({"wait": wait}));
     }
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {

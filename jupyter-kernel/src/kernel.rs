@@ -150,7 +150,7 @@ impl Kernel {
             }
             let data = mime_bundle(Shown { text, forms: outcome.forms });
             let result = json!({"execution_count": self.count, "data": data, "metadata": {}});
-            self.publisher.show("execute_result", &result);
+            self.publisher.show("execute_result", result);
         }
         let next = outcome.next_input.into_iter();
         let next =

@@ -4,6 +4,7 @@ mod bundle;
 mod cli;
 mod connection_file;
 mod doctor;
+mod frames;
 mod graph;
 mod history;
 mod host;

@@ -1,5 +1,6 @@
-//! What a cell prints: a page shows its beginning, a file keeps all of it.
+//! What a cell prints: a page shows its beginning and its end, a file keeps all of it.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, remove_file};
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -8,8 +9,11 @@ use std::{env, mem, process};
 
 /// Bytes that a page shows: more makes browsers slow.
 const MOST: usize = 1 << 20;
-/// Bytes that the file keeps.
+/// Bytes of the end that it shows.
+const MOST_END: usize = 16 << 10;
+/// Bytes that a file keeps, and files of the last cells that printed so much.
 const MOST_KEPT: usize = 64 << 20;
+const MOST_FILES: usize = 10;
 
 /// What a cell has printed so far, or what it has logged.
 pub(crate) struct Printed {
@@ -19,21 +23,42 @@ pub(crate) struct Printed {
     keeps: bool,
     /// What the page shows, while that is all.
     shown: String,
-    /// Lines that it does not show, and whether that was told.
+    /// Lines that it does not show, the last of them, and whether that was told.
     n_left: usize,
+    end: String,
     is_told: bool,
-    file: Option<Kept>,
+    /// Those of this cell and of cells before, the last one at the end; and how many there were.
+    files: VecDeque<Kept>,
+    n_files: usize,
+}
+
+/// What is told where a page does not show all.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Rest {
+    pub(crate) told: String,
+    /// The last lines.
+    pub(crate) end: String,
 }
 
 impl Printed {
     pub(crate) fn new(done: &'static str, keeps: bool) -> Self {
-        let shown = String::new();
-        Self { done, keeps, shown, n_left: 0, is_told: false, file: None }
+        Self {
+            done,
+            keeps,
+            shown: String::new(),
+            n_left: 0,
+            end: String::new(),
+            is_told: false,
+            files: VecDeque::new(),
+            n_files: 0,
+        }
     }
 
-    /// Another cell begins. The file stays until one prints as much.
+    /// Another cell begins. Files of earlier ones stay until many have printed as much.
     pub(crate) fn begin(&mut self) {
-        *self = Self { file: self.file.take(), ..Self::new(self.done, self.keeps) };
+        self.shown.clear();
+        self.end.clear();
+        (self.n_left, self.is_told) = (0, false);
     }
 
     /// Takes a text that ends a line; how many of its bytes the page shows.
@@ -46,29 +71,67 @@ impl Printed {
         let mut fits = 0;
         if is_first {
             fits = fitting(text, MOST - self.shown.len(), self.shown.is_empty());
-            // The one of an earlier cell goes first.
-            self.file = None;
-            self.file = self.keeps.then(|| Kept::new(self.done)).flatten();
+            self.open();
             let shown = mem::take(&mut self.shown);
             self.keep(&shown);
         }
-        self.n_left += text[fits..].lines().count();
+        let left = &text[fits..];
+        self.n_left += left.lines().count();
+        self.end.push_str(&left[behind(left, MOST_END)..]);
+        if self.end.len() > 2 * MOST_END {
+            self.end.drain(..behind(&self.end, MOST_END));
+        }
         self.keep(text);
         fits
     }
 
+    /// Begins a file, if there may be one.
+    fn open(&mut self) {
+        if !self.keeps {
+            return;
+        }
+        self.n_files += 1;
+        if self.files.len() == MOST_FILES {
+            self.files.pop_front();
+        }
+        self.files.extend(Kept::new(self.done, self.n_files));
+    }
+
+    /// The file of this cell, once the page does not show all; the system may have had no place for it.
+    fn file(&mut self) -> Option<&mut Kept> {
+        let number = self.n_files;
+        self.files.back_mut().filter(|file| file.number == number)
+    }
+
     fn keep(&mut self, text: &str) {
-        self.file.iter_mut().for_each(|file| file.add(text));
+        if let Some(file) = self.file() {
+            file.add(text);
+        }
     }
 
     /// Says once what the page does not show.
-    pub(crate) fn rest(&mut self) -> Option<String> {
+    pub(crate) fn rest(&mut self) -> Option<Rest> {
         if self.n_left == 0 || mem::replace(&mut self.is_told, true) {
             return None;
         }
-        let place = self.file.as_mut().map_or_else(|| "nothing keeps them".into(), Kept::place);
-        Some(format!("\n.. {} more lines were {}: {place} ..\n", self.n_left, self.done))
+        let place = self.file().map_or_else(|| "nothing keeps them".into(), Kept::place);
+        let mut end = mem::take(&mut self.end);
+        if end.lines().count() < self.n_left {
+            let last = &end[behind(&end, MOST_END)..];
+            end = last.split_once('\n').map_or("", |(_, whole)| whole).into();
+        }
+        let told = match self.n_left - end.lines().count() {
+            0 => String::new(),
+            n => format!("\n.. {n} more lines were {}: {place} ..\n", self.done),
+        };
+        Some(Rest { told, end })
     }
+}
+
+/// Where the last so many bytes of a text begin.
+fn behind(text: &str, most: usize) -> usize {
+    let least = text.len().saturating_sub(most);
+    (least..text.len()).find(|&place| text.is_char_boundary(place)).unwrap_or(text.len())
 }
 
 /// The bytes of a text that fit: whole lines; of the very first so many characters.
@@ -80,6 +143,7 @@ fn fitting(text: &str, most: usize, is_first: bool) -> usize {
 
 /// A file of this process, which goes with it.
 struct Kept {
+    number: usize,
     path: PathBuf,
     file: BufWriter<File>,
     n: usize,
@@ -89,12 +153,12 @@ struct Kept {
 
 impl Kept {
     /// `None` if the system has no place for it.
-    fn new(done: &str) -> Option<Self> {
-        let path = env::temp_dir().join(format!("porcini-{done}-{}.txt", process::id()));
+    fn new(done: &str, number: usize) -> Option<Self> {
+        let path = env::temp_dir().join(format!("porcini-{done}-{}-{number}.txt", process::id()));
         // That of a process of the same number, which was killed.
         drop(remove_file(&path));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        Some(Self { path, file: BufWriter::new(file), n: 0, is_full: false })
+        Some(Self { number, path, file: BufWriter::new(file), n: 0, is_full: false })
     }
 
     fn add(&mut self, text: &str) {
@@ -109,7 +173,7 @@ impl Kept {
     fn place(&mut self) -> String {
         self.is_full |= self.file.flush().is_err();
         let part = if self.is_full { "the first lines" } else { "all lines" };
-        format!("{part} are in {}", self.path.display())
+        format!("{part} are in {} until the kernel ends", self.path.display())
     }
 }
 
@@ -140,10 +204,47 @@ mod tests {
         let long = "x\n".repeat(MOST / 2);
         assert_eq!(printed.take(&long), MOST - 2);
         assert_eq!(printed.take("b\nc\n"), 0);
-        let told = "\n.. 3 more lines were printed: nothing keeps them ..\n";
-        assert_eq!(printed.rest().as_deref(), Some(told));
+        // They are few enough to be shown.
+        let rest = printed.rest().unwrap();
+        assert_eq!((&*rest.told, &*rest.end), ("", "x\nb\nc\n"));
         assert_eq!(printed.rest(), None);
         printed.begin();
         assert_eq!((printed.take("a\n"), printed.rest()), (2, None));
+    }
+
+    #[test]
+    fn the_end_is_shown() {
+        let mut printed = Printed::new("printed", false);
+        printed.take(&"x\n".repeat(MOST / 2));
+        printed.take(&"y\n".repeat(MOST));
+        assert_eq!(printed.take("z\n"), 0);
+        let rest = printed.rest().unwrap();
+        let n = MOST_END / 2 - 1;
+        let left = MOST + 1 - n;
+        let told = format!("\n.. {left} more lines were printed: nothing keeps them ..\n");
+        assert_eq!(rest.told, told);
+        assert_eq!(rest.end, format!("{}z\n", "y\n".repeat(n - 1)));
+        // Of one line without end there is nothing whole.
+        printed.begin();
+        printed.take(&"x".repeat(3 * MOST));
+        let rest = printed.rest().unwrap();
+        assert!(rest.told.contains(" 1 more lines") && rest.end.is_empty());
+    }
+
+    #[test]
+    fn each_cell_has_its_file() {
+        let mut printed = Printed::new("tested", true);
+        let path = |printed: &mut Printed| {
+            printed.begin();
+            printed.take(&"x\n".repeat(MOST));
+            let told = printed.rest().unwrap().told;
+            let (_, path) = told.split_once("all lines are in ").unwrap();
+            PathBuf::from(path.split(" until the kernel ends").next().unwrap())
+        };
+        let paths: Vec<PathBuf> = (0..=MOST_FILES).map(|_| path(&mut printed)).collect();
+        let kept = paths.iter().filter(|path| path.exists()).count();
+        assert_eq!((kept, paths[0].exists()), (MOST_FILES, false));
+        drop(printed);
+        assert!(paths.iter().all(|path| !path.exists()));
     }
 }

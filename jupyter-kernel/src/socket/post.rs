@@ -138,7 +138,7 @@ impl Post {
             self.receive(&self.stdin, "stdin", &self.answers);
             if flush_at.is_some_and(|time| time <= Instant::now()) {
                 flush_at = None;
-                self.publisher.flush();
+                self.publisher.flush_due();
             }
             for order in self.deliveries.take() {
                 match order {

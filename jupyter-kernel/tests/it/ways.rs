@@ -84,3 +84,33 @@ fn displays_are_counted() {
     let answer = client.run("display(0, \"a\"); for i in 0..5000 { update_display(i, \"a\") }");
     assert_eq!(answer.stream("stderr"), "");
 }
+
+/// What was cleared or replaced is no more, and the last frame always comes.
+#[test]
+fn live_pictures_come_to_their_end() {
+    let (_kernel, client) = Kernel::start();
+    let start = "let s = \"x\"; s.pad(1000000, 'x');";
+    for (code, kind) in [
+        ("for i in 0..200 { clear_output(true); display_html(s + i) }", "display_data"),
+        (
+            "display(0, \"a\"); for i in 0..200 { update_display(s + i, \"a\") }",
+            "update_display_data",
+        ),
+        ("for i in 0..200 { clear_output(true); print(s + i) }", "stream"),
+    ] {
+        let answer = client.run(&format!("{start} {code}"));
+        assert_eq!(answer.stream("stderr"), "", "{code}");
+        let frames = answer.all(kind);
+        let last = frames.last().unwrap().to_string();
+        assert!(frames.len() < 200 && last.contains("199"), "{code}: {}", frames.len());
+    }
+}
+
+#[test]
+fn what_alone_is_too_much_says_so() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("let s = \"x\"; s.pad(70000000, 'x'); display_html(s); 7");
+    let told = answer.stream("stderr");
+    assert!(told.contains("a value takes 67 MiB as it is shown here"), "{told}");
+    assert_eq!(answer.result(), "7");
+}
