@@ -166,13 +166,17 @@ impl Context {
     /// A value in all forms that the front end shows.
     pub(crate) fn shown(&self, value: &Dynamic) -> Result<Shown> {
         let wanted = self.host.shows_forms();
-        // A page is not there to be read to its end.
-        let text = match wanted && caught::error_of(value).is_none() {
-            true => display::ends(value, &self.print.borrow())?,
-            false => self.fitted(value)?,
-        };
-        let forms = if wanted { forms::forms(value, &self.print.borrow())? } else { Vec::new() };
-        Ok(Shown { text, forms })
+        if !wanted || caught::error_of(value).is_some() {
+            let text = self.fitted(value)?;
+            let forms =
+                if wanted { forms::forms(value, &self.print.borrow())? } else { Vec::new() };
+            return Ok(Shown { text, forms });
+        }
+        // A page is not there to be read to its end; truth values are words in all forms.
+        let mut print = self.print.borrow().clone();
+        print.arrays.words = true;
+        let text = display::ends(value, &print)?;
+        Ok(Shown { text, forms: forms::forms(value, &print)? })
     }
 
     /// Shows a value outside of the cell's result.

@@ -414,3 +414,30 @@ fn every_request_has_its_busy_and_idle() {
     let info = Client::receive(&client.control).unwrap().content;
     assert_eq!(info["language_info"]["file_extension"], ".rhai");
 }
+
+#[test]
+fn truth_values_are_words_in_all_forms() {
+    let (_kernel, client) = Kernel::start();
+    let answer = client.run("FloatC([1, 2]) > 1");
+    assert_eq!(answer.result(), "[false, true]");
+    let html = &answer.all("execute_result")[0]["data"]["text/html"];
+    assert!(html.as_str().unwrap().contains("[false, true]"), "{html}");
+}
+
+#[test]
+fn pictures_come_in_the_forms_that_a_page_needs() {
+    let (_kernel, client) = Kernel::start();
+    let kinds = |code: &str| {
+        let answer = client.run(code);
+        let data = answer.all("execute_result")[0]["data"].as_object().unwrap().clone();
+        data.keys().cloned().collect::<Vec<String>>()
+    };
+    let small = ["image/png", "text/html", "text/plain"];
+    assert_eq!(kinds("x = FloatC::linspace(0, 6, 100); plot(x, sin(x))"), small);
+    assert_eq!(kinds("image(rand(4000000), 2000, 2000)"), ["image/png", "text/plain"]);
+    assert_eq!(kinds("scatter_plot(rand(100000), rand(100000))"), ["image/png", "text/plain"]);
+    let pair = "[plot(x), plot(x, cos(x))]";
+    assert_eq!(kinds(pair), ["text/html", "text/plain"]);
+    let html = &client.run(pair).all("execute_result")[0]["data"]["text/html"].to_string();
+    assert_eq!(html.matches("<img ").count(), 2);
+}

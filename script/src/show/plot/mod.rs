@@ -33,6 +33,8 @@ use crate::fault::Result;
 
 /// Pixels of a PNG file for one of a page: windows are finer than they say.
 const FINER: u32 = 2;
+/// Pixels of a side of an image that a page shows: as many as a chart has.
+const MOST_SIDE: usize = (page::SIZE.0 * FINER) as usize;
 /// Fewest columns that a chart needs, and most that it takes.
 const COLUMNS: std::ops::RangeInclusive<usize> = 24..=100;
 
@@ -100,6 +102,18 @@ impl Picture {
         }
     }
 
+    /// As a page shows it: of a large image the means of neighbours.
+    pub(crate) fn for_page(&self) -> Result<Self> {
+        let Content::Image(raster) = &*self.content else { return Ok(self.clone()) };
+        let side = raster.width.max(raster.height);
+        if side <= MOST_SIDE {
+            return Ok(self.clone());
+        }
+        let less = |n: usize| (n * MOST_SIDE / side).max(1);
+        let raster = raster.resized(less(raster.width), less(raster.height))?;
+        Ok(Self::image(raster, self.columns))
+    }
+
     /// As an SVG document.
     pub(crate) fn svg(&self) -> Result<String> {
         match &*self.content {
@@ -122,6 +136,11 @@ impl Picture {
     /// As a PNG file: an image has its own size, a chart 1440 x 880 pixels.
     pub(crate) fn png(&self) -> Result<Vec<u8>> {
         self.raster(FINER)?.png()
+    }
+
+    /// The same as large as a page shows it.
+    pub(crate) fn png_for_page(&self) -> Result<Vec<u8>> {
+        self.raster(1)?.png()
     }
 
     fn raster(&self, times: u32) -> Result<Raster> {

@@ -11,6 +11,8 @@ const MOST_POINTS: usize = 4000;
 /// Points that are all kept where they stand by themselves, and places in a picture where one of more is kept.
 const MOST_SCATTERED: u64 = 10_000;
 const PLACES: (usize, usize) = (240, 146);
+/// What is no number among greys: both black and white are numbers there.
+const NO_GREY: [u8; 3] = [0xff, 0x80, 0x80];
 /// Lanes read at once.
 const PIECE: u64 = 1 << 16;
 
@@ -246,11 +248,10 @@ pub(crate) fn pixels(leaves: &[Array], n: u64, colours: Map) -> Result<Vec<[u8; 
             }
         })?;
     }
-    let level = |x: f64| {
-        // A number that is none is black.
-        (part(x, &(low..high)).clamp(0.0, 1.0) * 255.0).round() as u8
-    };
+    // A part of a colour that is no number is 0.
+    let level = |x: f64| (part(x, &(low..high)).clamp(0.0, 1.0) * 255.0).round() as u8;
     let colour = |x: f64| match colours {
+        Map::Grey if x.is_nan() => NO_GREY,
         Map::Grey => [level(x); 3],
         colours => colours.colour(part(x, &(low..high))),
     };
