@@ -213,7 +213,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
                 starts: if rust { Starts::Rust { core } } else { Starts::Us { settings } },
             };
             let folder = install::install(&place.destination(), &spec)?;
-            Ok(format!("installed {} in {}\n", spec.name, folder.display()))
+            let package = if rust { String::new() } else { doctor::package() };
+            Ok(format!("installed {} in {}\n{package}", spec.name, folder.display()))
         }
         Command::Uninstall { place } => {
             let name = place.name.as_deref().unwrap_or(NAME);

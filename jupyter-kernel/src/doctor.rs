@@ -1,18 +1,18 @@
 //! What `porcini-jupyter doctor` finds.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::install::{CONTROL_FILE, EVCXR, argument, home, is_ours, search_path};
 
+/// A module of the package porcini-notebooks.
+const MODULE: &str = "porcini_pygments";
+
 /// What is installed and whether it starts, and how many of them do not.
 pub(crate) fn report() -> (String, usize) {
     let mut text = format!("porcini-jupyter {}\n", env!("CARGO_PKG_VERSION"));
-    // The one beside this program, if its environment has one.
-    let beside = home().map(|home| home.join("bin").join("jupyter")).filter(|path| path.is_file());
-    let jupyter =
-        Command::new(beside.unwrap_or_else(|| "jupyter".into())).arg("--version").output();
+    let jupyter = Command::new(beside("jupyter")).arg("--version").output();
     let found = match &jupyter {
         Ok(output) if output.status.success() => {
             let lines = String::from_utf8_lossy(&output.stdout);
@@ -22,6 +22,7 @@ pub(crate) fn report() -> (String, usize) {
         _ => "none on the search path: pip install jupyterlab".into(),
     };
     let _ = writeln!(text, "Jupyter: {found}");
+    text.push_str(&package());
     let (mut n_found, mut n_sick) = (0, 0);
     for kernels in search_path() {
         let Ok(entries) = std::fs::read_dir(&kernels) else { continue };
@@ -41,6 +42,31 @@ pub(crate) fn report() -> (String, usize) {
         text.push_str("no kernel is installed: run porcini-jupyter install\n");
     }
     (text, n_sick)
+}
+
+/// A program of the environment that this one lives in, if it has it; else what the search path has.
+fn beside(name: &str) -> PathBuf {
+    let own = home().map(|home| home.join("bin").join(name)).filter(|path| path.is_file());
+    own.unwrap_or_else(|| name.into())
+}
+
+/// A line about the Python package that nbconvert and papermill ask; nothing where there is no Python.
+pub(crate) fn package() -> String {
+    let python = beside("python3");
+    let look = format!(
+        "import importlib.util, sys; sys.exit(3 * (not importlib.util.find_spec({MODULE:?})))"
+    );
+    let Ok(output) = Command::new(&python).args(["-c", &look]).output() else {
+        return String::new();
+    };
+    let found = match output.status.code() {
+        Some(0) => "installed",
+        _ => "not installed; pip install ./jupyter-kernel/python in Porcini's sources",
+    };
+    let python = python.display();
+    format!(
+        "porcini-notebooks of {python} (colours for nbconvert, parameters for papermill): {found}\n"
+    )
 }
 
 /// What a kernelspec starts, or why it does not.

@@ -376,7 +376,9 @@ fn tasks() {
     assert!(code <= 1 && out.contains("device") && out.contains("cuda"), "{out}");
     assert!(run(&["help", "gather"]).1.starts_with("gather(source, index, active)"));
     assert!(run(&["help"]).1.contains("recorded"));
-    for topic in ["sandbox", "settings", "environment", "modules", "plots", "gpu", "keys"] {
+    for topic in
+        ["sandbox", "settings", "environment", "modules", "plots", "gpu", "keys", "papermill"]
+    {
         let (code, out, _) = run(&["help", topic]);
         assert_eq!(code, 0, "{topic}");
         assert!(out.lines().count() > 5, "{out}");

@@ -134,6 +134,18 @@ pub const TOPICS: &[Topic] = &[
         names: &["batch", "scripts", "script", "command line", "exit codes", "json"],
         page: include_str!("topics/batch.txt"),
     },
+    Topic {
+        names: &[
+            "notebooks",
+            "notebook",
+            "jupyter",
+            "jupyterlab",
+            "nbconvert",
+            "papermill",
+            "restart",
+        ],
+        page: include_str!("topics/notebooks.txt"),
+    },
     Topic { names: &["modules", "module", "import"], page: include_str!("topics/modules.txt") },
     Topic {
         names: &["sandbox", "bounds", "limits", "untrusted"],
