@@ -35,6 +35,7 @@ fn names_of_the_session_and_the_language() {
         assert_eq!(names(interpreter, "float6"), ["Float64C", "Float64D"]);
         assert_eq!(names(interpreter, "whi"), ["while", "while_loop"]);
         assert_eq!(names(interpreter, "cuda_wh"), ["cuda_whos"]);
+        assert_eq!(names(interpreter, "%%ti"), ["time", "timeit"]);
         assert_eq!(names(interpreter, "f("), ["alpha"]);
         assert!(names(interpreter, "nothing_like_it").is_empty());
         assert!(names(interpreter, "12").is_empty());
@@ -57,6 +58,8 @@ fn members_follow_the_value() {
         assert_eq!(of("v.x.norm_c"), ["norm_cdf"]);
         assert_eq!(of("m.ra"), ["radius"]);
         assert_eq!(of("m.parts.n"), ["n"]);
+        assert_eq!(of("m[\"ra"), ["radius"]);
+        assert_eq!(of("m.parts[\""), ["n"]);
         assert!(of("l.").contains(&"push".into()) && !of("l.").contains(&"sin".into()));
         assert!(of("t.").contains(&"to_upper".into()));
         assert!(of("z.").contains(&"imag".into()));

@@ -238,6 +238,8 @@ fn commands_run() {
                 .contains("the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N")
         );
         assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
+        let other = prompt.type_in("%%html\n<b>no script</b>");
+        assert_eq!(other, "error: no command %html [] display_html(text) shows HTML");
         assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");
         assert!(prompt.type_in("a").starts_with("error: `a` is not defined"));
         assert!(prompt.type_in("%device cpu").starts_with("cpu ("));
@@ -252,6 +254,7 @@ fn files_are_run_loaded_and_saved() {
         prompt.type_in("a = 1");
         prompt.type_in("%who");
         prompt.type_in("print(a + ARGS.len())");
+        prompt.type_in("nothing + 1");
         assert_eq!(prompt.type_in("%save s.rhai"), "2 cells written to s.rhai");
         assert_eq!(prompt.type_in("%run s.rhai one two"), "3");
         assert_eq!(prompt.type_in("%run s.rhai one \"two words\""), "3");

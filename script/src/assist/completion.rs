@@ -8,7 +8,7 @@ use porcini_core::catalogue::MAKERS;
 use porcini_core::ir::op::{Class, OPS};
 use porcini_core::text_kernel::{self, Word};
 use porcini_core::trace::functions;
-use rhai::{Dynamic, Map};
+use rhai::{Dynamic, Identifier, Map};
 
 use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
@@ -90,6 +90,8 @@ enum Cursor<'t> {
     Static { owner: &'t str, typed: &'t str },
     /// Behind `owner.`; `None` if the owner is no name.
     Member { owner: Option<&'t str>, typed: &'t str },
+    /// In a key of `owner[".."]`.
+    Key { owner: &'t str, typed: &'t str },
     /// In the name of a command.
     Command { typed: &'t str },
     /// In a path that is no text.
@@ -117,6 +119,7 @@ impl<'t> Cursor<'t> {
             return Some(Self::Help { typed: last_word(line) });
         }
         let rest = line.strip_prefix('%')?;
+        let rest = rest.strip_prefix('%').unwrap_or(rest);
         let Some((name, argument)) = rest.split_once(' ') else {
             return Some(Self::Command { typed: rest });
         };
@@ -146,6 +149,10 @@ impl<'t> Cursor<'t> {
         if let Some((start, quote)) = open {
             // The first argument only; back quotes hold prose.
             let ahead = before[..start - 1].trim_end();
+            let typed = &before[start..];
+            if let Some(owner) = ahead.strip_suffix('[').filter(|_| quote == '"') {
+                return Self::Key { owner: path(owner), typed };
+            }
             let function = match ahead.strip_suffix('(') {
                 Some(call) => last_word(call.trim_end()),
                 None if last_word(ahead) == IMPORT => IMPORT,
@@ -155,7 +162,7 @@ impl<'t> Cursor<'t> {
                 '"' | '`' if READERS_OF_KERNELS.contains(&function) => {
                     Self::in_kernel(&before[start..])
                 }
-                '"' => Self::Text { function, typed: &before[start..] },
+                '"' => Self::Text { function, typed },
                 _ => Self::Nowhere,
             };
         }
@@ -187,6 +194,7 @@ impl<'t> Cursor<'t> {
             | Self::File { typed }
             | Self::Flag { typed }
             | Self::Help { typed }
+            | Self::Key { typed, .. }
             | Self::Kernel { typed, .. }
             | Self::Name { typed } => typed,
             Self::Nowhere => "",
@@ -238,6 +246,7 @@ impl Interpreter {
             }
             Cursor::Static { owner, .. } => self.statics(owner),
             Cursor::Member { owner: Some(owner), .. } => self.members(owner),
+            Cursor::Key { owner, .. } => self.keys(owner),
             Cursor::Member { owner: None, .. } => self.methods(|_| true),
             Cursor::Name { .. } => self.names(),
             Cursor::Nowhere => Vec::new(),
@@ -395,6 +404,17 @@ impl Interpreter {
         };
         found.extend(self.methods(|parameter| owners.contains(&parameter)));
         found
+    }
+
+    /// What stands in `owner[".."]` of a map.
+    fn keys(&self, owner: &str) -> Vec<Candidate> {
+        let Some(value) = self.value_at(owner) else { return Vec::new() };
+        let Some(map) = value.read_lock::<Map>() else { return Vec::new() };
+        let key = |(key, value): (&Identifier, &Dynamic)| {
+            let (name, kind) = (String::from(&**key), CandidateKind::Member);
+            Candidate { name, kind, detail: describe(value), doc: String::new() }
+        };
+        map.iter().map(key).collect()
     }
 
     /// Functions whose first parameter is fitting, as what stands behind the dot.
@@ -595,6 +615,7 @@ mod tests {
         check("f(x, \"da", Cursor::Text { function: "", typed: "da" });
         check("\"done\" + na", Cursor::Name { typed: "na" });
         check("`back", Cursor::Nowhere);
+        check("t[\"a b", Cursor::Key { owner: "t", typed: "a b" });
         check("a // comm", Cursor::Nowhere);
     }
 }

@@ -1,6 +1,6 @@
 //! Files: `.npy` and `.npz` of NumPy. All go through the host (S20).
 
-use std::io::{Cursor, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::ops::Deref;
 
 use porcini_core::memory::caching_allocator::Bytes;
@@ -283,7 +283,15 @@ impl Drop for Contents {
 
 pub(super) fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
     let bytes = context.host.read_file(path);
-    bytes.map(Contents).map_err(|error| outside_fault(&format!("{op}: {path}"), &error))
+    bytes.map(Contents).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            let folder =
+                context.host.folder().map_or_else(|_| String::new(), |at| format!(", {at}"));
+            let hint = format!("paths start at the working folder{folder}");
+            fault_with_hint(format!("{op}: {path}: {error}"), hint)
+        }
+        _ => outside_fault(&format!("{op}: {path}"), &error),
+    })
 }
 
 pub(super) fn store(context: &Context, op: &str, path: &str, bytes: &[u8]) -> Result<()> {

@@ -605,6 +605,10 @@ impl Diagnosis<'_> {
 
     fn member(&mut self, text: &str) -> String {
         match text.split('\'').nth(1) {
+            Some(name) if text.ends_with(" '()'") => {
+                self.hints.push(OF_NOTHING.into());
+                format!("nothing, (), has no member `{}`", typed(name))
+            }
             Some(name) => {
                 let word = python::word(name).map(|word| format!("write {word}"));
                 self.hints.extend(word);

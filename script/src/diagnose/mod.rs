@@ -4,6 +4,7 @@ pub(crate) mod caught;
 pub(crate) mod diagnosis;
 pub(crate) mod error;
 mod imported;
+mod letters;
 pub(crate) mod location;
 pub(crate) mod matrices;
 pub(crate) mod python;

@@ -45,7 +45,7 @@ const WORDS: [(&str, &str); 182] = [
     ("to_parquet", "write_parquet(\"x.parquet\", columns)"),
     ("to_csv", "write_csv(\"x.csv\", columns)"),
     ("time", "%time x at a prompt, or timeit(|| x)"),
-    ("ls", "%ls at a prompt; %sh runs any command of the system"),
+    ("ls", "%ls at a prompt or in a notebook; %sh runs any command of the system"),
     ("dtype", "x.dtype, or type_of(x)"),
     ("T", "transpose(m), and t.T of tensors: arrays have one dimension"),
     ("ndim", "len(shape(x)), and t.ndim of tensors"),
@@ -326,7 +326,7 @@ fn hint(line: &str) -> Option<&'static str> {
     } else if code.contains(['÷', '×', '≤', '≥', '≠', '√']) {
         "operators are written / * <= >= != and sqrt(x)"
     } else if starts("!") {
-        "%sh runs a command of the system at a prompt: %sh ls -l"
+        "%sh runs a command of the system, at a prompt or in a notebook: %sh ls -l"
     } else if starts("?") || trimmed.ends_with('?') {
         "?sin is for the prompt of the shell: write help(\"sin\")"
     } else if starts("@") {
@@ -377,11 +377,13 @@ fn hint(line: &str) -> Option<&'static str> {
         "functions and operators work on every lane: sin(x), x * 2, x ** 2"
     } else if has_bare_point(code) {
         "digits stand on both sides of the point: 0.5, 5.0"
-    } else if has("++") || has("--") {
+    } else if has("++") {
         "write x += 1"
-    } else if is_transposed(code) {
+    } else if has("--") {
+        "write x -= 1"
+    } else if is_transposed(&outside_texts) {
         TRANSPOSED
-    } else if has("'") {
+    } else if outside_texts.contains('\'') {
         "text stands in double quotes"
     } else if is_chained_assignment(trimmed) {
         "one assignment a statement: y = 3; x = y"
@@ -621,6 +623,7 @@ mod tests {
         assert_eq!(hint_at("", 1), None);
         assert_eq!(hint("b = (a * b)' * c[0]'"), Some(TRANSPOSED));
         assert_eq!(hint("print('x')"), Some("text stands in double quotes"));
+        assert_eq!((hint("\"it's"), hint("x--")), (None, Some("write x -= 1")));
         let comprehension = "there are no comprehensions: write range(3).map(|i| ..)";
         assert_ne!(hint("    for i in [1, 2]:"), Some(comprehension));
         assert_eq!(hint("v = [f() for _ in range(3)]"), Some(comprehension));

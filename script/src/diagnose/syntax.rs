@@ -4,8 +4,8 @@ use rhai::ParseErrorType;
 
 use crate::diagnose::diagnosis::Diagnosis;
 use crate::diagnose::wording::lowercase;
-use crate::diagnose::{matrices, python};
-use crate::language::words::last_word;
+use crate::diagnose::{letters, matrices, python};
+use crate::language::words::{first_word, last_word};
 
 /// What to do instead of giving a parameter a value.
 const NO_DEFAULTS: &str =
@@ -52,6 +52,10 @@ impl Diagnosis<'_> {
                     self.hints = vec![ESCAPES.into()];
                     lowercase(&lex.to_string())
                 }
+                rhai::LexError::UnexpectedInput(_) => match self.pasted() {
+                    Some(message) => message,
+                    None => lowercase(&lex.to_string()),
+                },
                 lex => lowercase(&lex.to_string()),
             },
             ParseErrorType::MissingToken(_, why)
@@ -93,6 +97,10 @@ impl Diagnosis<'_> {
                 "expressions, blocks or `else if` nest too deep".into()
             }
             ParseErrorType::UnexpectedEOF => "the text ends too early".into(),
+            ParseErrorType::LoopBreak => {
+                self.hints = vec!["return ends a function".into()];
+                format!("`{}` stands in no loop", first_word(self.halves().1))
+            }
             ParseErrorType::MissingToken(token, _) if token == ";" => {
                 if let Some(bracket) = self.under_caret().filter(|c| ")]}".contains(*c)) {
                     return format!("`{bracket}` closes no bracket");
@@ -127,6 +135,14 @@ impl Diagnosis<'_> {
                 text
             }
         }
+    }
+
+    /// The message of a letter that looks like one of the language.
+    fn pasted(&mut self) -> Option<String> {
+        let letter = self.under_caret()?;
+        let (name, instead) = letters::pasted(letter)?;
+        self.hints = vec![instead.into()];
+        Some(format!("unexpected '{letter}', {name} (U+{:04X})", u32::from(letter)))
     }
 
     /// What to write for `sin x`, at the `x`.

@@ -2,7 +2,7 @@
 
 mod setup;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -63,6 +63,8 @@ pub struct Interpreter {
     pub(crate) imports: HashMap<String, String>,
     /// Number and text of the cells that were typed.
     pub(crate) inputs: Vec<(usize, String)>,
+    /// Numbers of those that failed.
+    pub(crate) failed: BTreeSet<usize>,
     /// Bytes besides values that the system did not take back when they were offered.
     kept: u64,
     /// Where `%cd -` leads.

@@ -1,7 +1,7 @@
 //! How an interpreter is put together: session, engine, functions, help, sandbox.
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use porcini_core::{DeviceChoice, Session};
@@ -80,6 +80,7 @@ impl Interpreter {
             modules,
             imports: HashMap::new(),
             inputs: Vec::new(),
+            failed: BTreeSet::new(),
             kept: 0,
             last_folder: None,
             watch,
@@ -95,9 +96,9 @@ impl Interpreter {
         let level = self.context.session.log_level();
         let options =
             Options { device, log_level: level, runtime: None, session: None, ..options.clone() };
-        let inputs = self.inputs.clone();
+        let (inputs, failed) = (self.inputs.clone(), self.failed.clone());
         let anew = Self::within(self.watch.clone(), host.clone(), &options)?;
-        *self = Self { inputs, ..anew };
+        *self = Self { inputs, failed, ..anew };
         Ok(())
     }
 }

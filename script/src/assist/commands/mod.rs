@@ -113,7 +113,7 @@ pub const COMMANDS: &[Command] = &[
     Command {
         name: "save",
         parameters: "FILE",
-        doc: "writes the cells of this session to a file",
+        doc: "writes the cells of this session to a file, but for those that failed",
         takes: Takes::File,
         run: session::save,
     },
@@ -224,6 +224,20 @@ pub const COMMANDS: &[Command] = &[
     },
 ];
 
+/// Commands of other notebooks, and what stands for them.
+const ELSEWHERE: [(&str, &str); 10] = [
+    ("html", "display_html(text) shows HTML"),
+    ("HTML", "display_html(text) shows HTML"),
+    ("markdown", "display_markdown(text) shows Markdown"),
+    ("latex", "display_markdown(\"$x^2$\") shows formulas"),
+    ("bash", "%%sh runs all lines below it"),
+    ("script", "%%sh runs all lines below it"),
+    ("writefile", "write_text(\"x.txt\", text) writes a file; `..` holds several lines"),
+    ("pip", "there are no packages; %sh runs a command of the system"),
+    ("matplotlib", "pictures need no command: plot(x, y)"),
+    ("cat", "%sh cat x.txt, or print(read_text(\"x.txt\"))"),
+];
+
 impl Cell {
     /// What a person typed: commands and script.
     pub fn typed(text: &str) -> Self {
@@ -238,7 +252,11 @@ impl Interpreter {
     /// As [`Interpreter::run`].
     pub fn run_cell(&mut self, cell: &Cell, number: usize) -> Result<Outcome, Box<Error>> {
         self.inputs.push((number, cell.text().into()));
-        self.bounded(|interpreter| interpreter.run_pieces(cell, number))
+        let result = self.bounded(|interpreter| interpreter.run_pieces(cell, number));
+        if result.is_err() {
+            self.failed.insert(number);
+        }
+        result
     }
 
     fn run_pieces(&mut self, cell: &Cell, number: usize) -> Result<Outcome, Box<Error>> {
@@ -347,6 +365,8 @@ fn head(line: &str, is_first: bool) -> Option<Head> {
                 _ => Head::Line,
             })
         }
+        // The lines of another system's cell are no script.
+        None if is_first && typed.starts_with("%%") => Some(Head::AllText),
         None => {
             (is_first && typed.starts_with('%') && !typed.starts_with("% ")).then_some(Head::Line)
         }
@@ -391,6 +411,9 @@ fn question(line: &str) -> Option<&str> {
 
 fn unknown(typed: &str) -> Box<Error> {
     let name = typed.split_whitespace().next().unwrap_or(typed).trim_start_matches('%');
+    if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
+        return failed(format!("no command %{name}"), *instead);
+    }
     let similar = similar(name, COMMANDS.iter().map(|command| command.name));
     let hint = match similar.first() {
         Some(known) => format!("did you mean %{known}?"),
@@ -421,6 +444,7 @@ mod tests {
         assert!(is_open_text("%%sh\nls") && !is_open_text("%sh ls") && !is_open_text("%%time a"));
         assert!(command("%timee a").is_none() && command("a % b").is_none());
         assert!(head("%nosuch", true).is_some() && head("%nosuch", false).is_none());
+        assert!(matches!(head("%%html", true), Some(Head::AllText)));
         assert!(head("% b", true).is_none() && head("a + b", true).is_none());
         for (line, name) in [
             ("?sin", "sin"),

@@ -70,7 +70,8 @@ pub(super) fn save(interpreter: &mut Interpreter, argument: &Argument<'_>) -> Re
     if path.is_empty() {
         return Err(failed("%save: expected a file", "write %save session.rhai"));
     }
-    let cells = interpreter.inputs.iter().map(|(_, text)| text.trim_end());
+    let went_well = |(number, _): &&(usize, String)| !interpreter.failed.contains(number);
+    let cells = interpreter.inputs.iter().filter(went_well).map(|(_, text)| text.trim_end());
     let is_program = |text: &&str| {
         !text.starts_with(['%', '?']) && Cell::script(text).compile(&interpreter.engine).is_ok()
     };
