@@ -95,7 +95,7 @@ pub enum Error {
         size: u64,
         /// The lowest offending lane.
         lane: u64,
-        /// Script line that recorded the access, 0 if none.
+        /// Script line that recorded the access, 0 if none: a [`ScriptLine::code`].
         line: u32,
     },
     /// Values whose forms do not fit each other or an operation, such as a matrix and a vector of another length.
@@ -297,8 +297,49 @@ fn extent(size: u64, axis: Option<u8>) -> String {
     axis.map_or_else(|| format!("size {size}"), |axis| format!("axis {axis} of extent {size}"))
 }
 
-fn line_suffix(line: u32) -> String {
-    if line == 0 { String::new() } else { format!(", line {line}") }
+/// A line of a script, and of which cell of a notebook or a prompt it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScriptLine {
+    /// Number of the cell, 0 if that is not known.
+    pub cell: u32,
+    /// The line, 0 if it is not known.
+    pub line: u32,
+}
+
+impl ScriptLine {
+    /// Bits of the line in a [`ScriptLine::code`], below those of the cell.
+    const BITS: u32 = 20;
+
+    /// Both in the number that variables and errors carry: the line itself where no cell is known. What finds no room is
+    /// not known.
+    pub fn code(self) -> u32 {
+        let Self { cell, line } = self;
+        let has_cell = cell < 1 << (u32::BITS - Self::BITS);
+        match line < 1 << Self::BITS {
+            true if line > 0 && has_cell => cell << Self::BITS | line,
+            true => line,
+            false => 0,
+        }
+    }
+
+    /// What a [`ScriptLine::code`] stands for.
+    pub fn of(code: u32) -> Self {
+        Self { cell: code >> Self::BITS, line: code & ((1 << Self::BITS) - 1) }
+    }
+}
+
+impl From<u32> for ScriptLine {
+    fn from(line: u32) -> Self {
+        Self { cell: 0, line }
+    }
+}
+
+fn line_suffix(code: u32) -> String {
+    match ScriptLine::of(code) {
+        ScriptLine { line: 0, .. } => String::new(),
+        ScriptLine { cell: 0, line } => format!(", line {line}"),
+        ScriptLine { cell, line } => format!(", line {line} of cell {cell}"),
+    }
 }
 
 fn lost_suffix(lost: bool) -> &'static str {
@@ -317,5 +358,22 @@ fn conversion(number: Scalar, dtype: DType) -> String {
             format!("for what is not 0 write {number} != 0; of a < b < c write (a < b) & (b < c)")
         }
         _ => format!("to truncate write {}(FloatC({number}))", dtype.script_name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_cells() {
+        for (cell, line) in [(0, 7), (3, 1), (4095, (1 << 20) - 1)] {
+            let place = ScriptLine { cell, line };
+            assert_eq!(ScriptLine::of(place.code()), place);
+        }
+        let code = |cell, line| ScriptLine { cell, line }.code();
+        assert_eq!([code(0, 7), code(4096, 7), code(3, 1 << 20), code(3, 0)], [7, 7, 0, 0]);
+        assert_eq!(line_suffix(code(3, 7)), ", line 7 of cell 3");
+        assert_eq!((line_suffix(7), line_suffix(0)), (", line 7".into(), String::new()));
     }
 }

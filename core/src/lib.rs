@@ -115,7 +115,7 @@ pub use array::rules::{Ask, Told};
 pub use array::{Array, Operand};
 pub use backend::DeviceChoice;
 pub use dtype::{DType, Element, Scalar};
-pub use error::{Error, Result};
+pub use error::{Error, Result, ScriptLine};
 pub use half::F16;
 pub use interop::gpu_memory::Lent;
 pub use interop::view::View;

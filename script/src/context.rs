@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use porcini_core::cuda_module::ModuleKernel;
 use porcini_core::random::SplitMix64;
-use porcini_core::{Array, Session};
+use porcini_core::{Array, ScriptLine, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
 use crate::diagnose::{caught, diagnosis};
@@ -79,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) functions: RefCell<Signatures>,
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
+    /// Number of the cell that runs; 0 where there is none, or what runs is not its own text.
+    pub(crate) cell: Cell<u32>,
     /// Kernels that were written as text.
     pub(crate) kernels: RefCell<Recent<KernelRef>>,
     /// Kernels of CUDA modules.
@@ -119,6 +121,7 @@ impl Context {
             print: print.into(),
             prints: Prints::default(),
             lines: Cell::default(),
+            cell: Cell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
             definitions: Cell::new(0),
@@ -187,7 +190,10 @@ impl Context {
 
     /// Tells the session which script line records, so that errors that come later can name it.
     pub(crate) fn at(&self, call: &NativeCallContext<'_>) {
-        self.session.set_line(self.line(call.call_position()));
+        let line = self.line(call.call_position());
+        // A function may be one of another cell, or of a module.
+        let cell = if call.call_level() == 0 { self.cell.get() } else { 0 };
+        self.session.set_script_line(ScriptLine { cell, line });
     }
 
     /// The line of the text at a place of the program; 0 if it is unknown.

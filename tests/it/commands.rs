@@ -277,6 +277,17 @@ fn files_are_run_loaded_and_saved() {
     });
 }
 
+/// What goes wrong only when it is read names the cell that recorded it.
+#[test]
+fn late_errors_name_their_cell() {
+    at_a_prompt(|prompt| {
+        prompt.type_in("a = 1;\nb = 2;\nx = gather(FloatC([1, 2]), UInt32C([5]));");
+        let error = prompt.type_in("// other\nx");
+        let told = "error: gather: index 5 out of bounds for size 2 (lane 0, line 3 of cell 1)";
+        assert!(error.starts_with(&format!("{told} [<in:1>:3:1]")), "{error}");
+    });
+}
+
 /// What only a system has is refused elsewhere, with what to do.
 #[test]
 fn hosts_need_no_system() {

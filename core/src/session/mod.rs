@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Parts};
 use crate::backend::GpuBackend;
 use crate::dtype::{DType, Scalar};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScriptLine};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::launches::{Keep, Plan};
@@ -545,7 +545,12 @@ impl Session {
 
     /// Tells which script line records from now on; 0 for none. Errors that come later name it.
     pub fn set_line(&self, line: u32) {
-        self.0.common.line.store(line, Ordering::Relaxed);
+        self.set_script_line(line.into());
+    }
+
+    /// The same of a cell of a notebook or a prompt.
+    pub fn set_script_line(&self, line: ScriptLine) {
+        self.0.common.line.store(line.code(), Ordering::Relaxed);
     }
 
     /// The last launches, oldest first. Waits for those under way.

@@ -8,13 +8,13 @@ use porcini_core::ir::op::ReduceOp;
 use rhai::{Dynamic, EvalAltResult};
 
 use crate::diagnose::caught;
-use crate::diagnose::error::{Error, ErrorKind};
+use crate::diagnose::error::{Error, ErrorKind, stopped};
 use crate::diagnose::location::{
     Location, argument_of, late_location, line_of, location, method_in_use, used_location,
 };
 use crate::diagnose::wording::{ARRAY, array_type, friendly_types, plain_text};
 use crate::diagnose::{imported, matrices, python};
-use crate::fault::{Fault, Stop};
+use crate::fault::Fault;
 use crate::language::tokens::{as_typed, typed};
 use crate::language::words::{first_word, last_word, words};
 use crate::show::writer::cut;
@@ -66,6 +66,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
     pub(crate) cell_of: &'a dyn Fn(&str) -> Option<Cell>,
+    /// Name and text of a cell by its number.
+    pub(crate) typed: &'a dyn Fn(u32) -> Option<Cell>,
     /// Path and text of an imported module, by its path or name.
     pub(crate) module: &'a dyn Fn(&str) -> Option<Cell>,
     /// Variables in scope.
@@ -128,7 +130,7 @@ impl Error {
         }
         calls.reverse();
         let location = location(place.unwrap_or(innermost.position()), &cell.0, &cell.1)
-            .or_else(|| late_location(innermost, &cell.0, &cell.1))
+            .or_else(|| late_location(innermost, around.typed, (&cell.0, &cell.1)))
             .or_else(|| used_location(innermost, &cell.0, &cell.1))
             .or_else(|| call.and_then(|(at, cell)| location(at, &cell.0, &cell.1)));
         let location = location.map(|location| match argument_of(innermost) {
@@ -153,6 +155,7 @@ pub(crate) fn without_text(error: &EvalAltResult, functions: &[(String, String)]
         text: "",
         source: "",
         cell_of: &|_| None,
+        typed: &|_| None,
         module: &|_| None,
         variables: Vec::new(),
         functions: functions.to_vec(),
@@ -628,14 +631,4 @@ impl Diagnosis<'_> {
             self.hints.push(format!("did you mean `{}`?", similar.join("`, `")));
         }
     }
-}
-
-fn stopped(token: &Dynamic) -> (ErrorKind, String) {
-    let stop = token.clone().try_cast().unwrap_or(Stop::Interrupt);
-    let kind = match stop {
-        Stop::Interrupt => ErrorKind::Interrupted,
-        Stop::Exit(code) => ErrorKind::Exit(code),
-        Stop::TooDeep | Stop::OutOfMemory => ErrorKind::Runtime,
-    };
-    (kind, stop.to_string())
 }

@@ -5,8 +5,10 @@ use std::fmt;
 
 use annotate_snippets::renderer::DEFAULT_TERM_WIDTH;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use rhai::Dynamic;
 
 use crate::diagnose::location::Location;
+use crate::fault::Stop;
 use crate::show::wrap::fitted;
 
 /// Functions that call each other in a ring, whose calls are shown once.
@@ -27,6 +29,17 @@ pub enum ErrorKind {
     Exit(u8),
     /// A mistake of ours.
     Internal,
+}
+
+/// Why a script stopped for good, from what Rhai says of it.
+pub(super) fn stopped(token: &Dynamic) -> (ErrorKind, String) {
+    let stop = token.clone().try_cast().unwrap_or(Stop::Interrupt);
+    let kind = match stop {
+        Stop::Interrupt => ErrorKind::Interrupted,
+        Stop::Exit(code) => ErrorKind::Exit(code),
+        Stop::TooDeep | Stop::OutOfMemory => ErrorKind::Runtime,
+    };
+    (kind, stop.to_string())
 }
 
 /// A failed script, ready to be shown.

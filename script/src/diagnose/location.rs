@@ -1,7 +1,9 @@
 //! Places in scripts that errors point at.
 
 use std::ops::Range;
+use std::rc::Rc;
 
+use porcini_core::ScriptLine;
 use rhai::{EvalAltResult, Position};
 
 use crate::fault::Fault;
@@ -46,11 +48,18 @@ pub(crate) fn location(position: Position, source: &str, text: &str) -> Option<L
     })
 }
 
-/// The line that an error names whose cause ran earlier.
-pub(crate) fn late_location(error: &EvalAltResult, source: &str, text: &str) -> Option<Location> {
+/// The line that an error names whose cause ran earlier: of a cell that was typed, else of what runs.
+pub(crate) fn late_location(
+    error: &EvalAltResult,
+    typed: impl Fn(u32) -> Option<(Rc<str>, Rc<str>)>,
+    (source, text): (&str, &str),
+) -> Option<Location> {
     let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
-    let line = usize::try_from(value.read_lock::<Fault>()?.line?).ok()?;
-    let content = text.lines().nth(line - 1)?;
+    let ScriptLine { cell, line } = ScriptLine::of(value.read_lock::<Fault>()?.line?);
+    let cell = if cell > 0 { Some(typed(cell)?) } else { None };
+    let (source, text) = cell.as_ref().map_or((source, text), |(source, text)| (source, text));
+    let line = usize::try_from(line).ok()?;
+    let content = text.lines().nth(line.checked_sub(1)?)?;
     let column = content.chars().take_while(|c| c.is_whitespace()).count() + 1;
     Some(Location { source: source.into(), line, column, text: content.into() })
 }

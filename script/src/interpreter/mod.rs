@@ -406,7 +406,7 @@ impl Interpreter {
         }
         self.show(value).map_err(|mut error| {
             // What fails only when it is shown was computed by the last statement, unless it knows better.
-            if late_location(&error, name, cell.text()).is_none()
+            if late_location(&error, |number| self.typed(number), (name, cell.text())).is_none()
                 && error.position().is_none()
                 && let Some(place) = self.place_of_last(cell, piece)
             {
@@ -463,8 +463,16 @@ impl Interpreter {
 
     // ---- errors ----
 
+    /// Name and text of the last cell of a number.
+    fn typed(&self, number: u32) -> Option<(Rc<str>, Rc<str>)> {
+        let number = usize::try_from(number).ok()?;
+        let (_, text) = self.inputs.iter().rev().find(|(known, _)| *known == number)?;
+        Some((self.context.host.cell_name(number).into(), text.as_str().into()))
+    }
+
     pub(crate) fn diagnose(&self, error: &EvalAltResult, cell: &Cell, name: &str) -> Error {
         let cell_of = |function: &str| self.cells.get(function).cloned();
+        let typed = |number: u32| self.typed(number);
         let module = |name: &str| self.modules.borrow().get(name).cloned();
         let size_of = |variable: &str| {
             let value = self.scope.get(variable)?.read_lock::<ArrayRef>()?.clone();
@@ -484,6 +492,7 @@ impl Interpreter {
             text: cell.text(),
             source: name,
             cell_of: &cell_of,
+            typed: &typed,
             module: &module,
             variables: self.variables(),
             functions: Vec::clone(&self.context.functions.borrow()),

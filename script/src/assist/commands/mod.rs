@@ -266,7 +266,10 @@ impl Interpreter {
             result = if piece.is_command {
                 self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))
             } else {
-                self.run(cell, piece, &name)
+                self.context.cell.set(u32::try_from(number).unwrap_or(0));
+                let result = self.run(cell, piece, &name);
+                self.context.cell.set(0);
+                result
             };
             if result.is_err() {
                 break;
