@@ -23,8 +23,9 @@ pub(crate) struct Printed {
     keeps: bool,
     /// What the page shows, while that is all.
     shown: String,
-    /// Lines that it does not show, the last of them, and whether that was told.
+    /// Lines that it does not show and their bytes, the last of them, and whether that was told.
     n_left: usize,
+    bytes_left: usize,
     end: String,
     is_told: bool,
     /// Those of this cell and of cells before, the last one at the end; and how many there were.
@@ -47,6 +48,7 @@ impl Printed {
             keeps,
             shown: String::new(),
             n_left: 0,
+            bytes_left: 0,
             end: String::new(),
             is_told: false,
             files: VecDeque::new(),
@@ -58,7 +60,7 @@ impl Printed {
     pub(crate) fn begin(&mut self) {
         self.shown.clear();
         self.end.clear();
-        (self.n_left, self.is_told) = (0, false);
+        (self.n_left, self.bytes_left, self.is_told) = (0, 0, false);
     }
 
     /// Takes a text that ends a line; how many of its bytes the page shows.
@@ -77,6 +79,7 @@ impl Printed {
         }
         let left = &text[fits..];
         self.n_left += left.lines().count();
+        self.bytes_left += left.len();
         self.end.push_str(&left[behind(left, MOST_END)..]);
         if self.end.len() > 2 * MOST_END {
             self.end.drain(..behind(&self.end, MOST_END));
@@ -116,7 +119,7 @@ impl Printed {
         }
         let place = self.file().map_or_else(|| "nothing keeps them".into(), Kept::place);
         let mut end = mem::take(&mut self.end);
-        if end.lines().count() < self.n_left {
+        if end.len() < self.bytes_left {
             let last = &end[behind(&end, MOST_END)..];
             end = last.split_once('\n').map_or("", |(_, whole)| whole).into();
         }
