@@ -59,6 +59,8 @@ fn members_follow_the_value() {
         assert_eq!(of("m.ra"), ["radius"]);
         assert_eq!(of("m.parts.n"), ["n"]);
         assert_eq!(of("m[\"ra"), ["radius"]);
+        assert_eq!(of("plot(l, #{ti"), ["title"]);
+        assert_eq!(of("scatter_plot(l, l, #{title: \"a\", xl"), ["xlabel", "xlim"]);
         assert_eq!(of("m.parts[\""), ["n"]);
         assert!(of("l.").contains(&"push".into()) && !of("l.").contains(&"sin".into()));
         assert!(of("t.").contains(&"to_upper".into()));

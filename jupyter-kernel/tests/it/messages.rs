@@ -430,7 +430,9 @@ fn pictures_come_in_the_forms_that_a_page_needs() {
     let kinds = |code: &str| {
         let answer = client.run(code);
         let data = answer.all("execute_result")[0]["data"].as_object().unwrap().clone();
-        data.keys().cloned().collect::<Vec<String>>()
+        let mut kinds: Vec<String> = data.keys().cloned().collect();
+        kinds.sort();
+        kinds
     };
     let small = ["image/png", "text/html", "text/plain"];
     assert_eq!(kinds("x = FloatC::linspace(0, 6, 100); plot(x, sin(x))"), small);

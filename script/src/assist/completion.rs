@@ -12,6 +12,7 @@ use rhai::{Dynamic, Identifier, Map};
 
 use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
+use crate::assist::options::{self, options_of};
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
 use crate::bind::tensor_members::{MEMBERS as MEMBERS_OF_TENSORS, OF_ARRAYS};
@@ -90,6 +91,8 @@ enum Cursor<'t> {
     Static { owner: &'t str, typed: &'t str },
     /// Behind `owner.`; `None` if the owner is no name.
     Member { owner: Option<&'t str>, typed: &'t str },
+    /// In the name of an option of a function.
+    Option { function: &'t str, typed: &'t str },
     /// In a key of `owner[".."]`.
     Key { owner: &'t str, typed: &'t str },
     /// In the name of a command.
@@ -181,7 +184,10 @@ impl<'t> Cursor<'t> {
         let names_something_new = NEW.contains(&last_word(behind.trim_end()));
         match typed.starts_with(|c: char| c.is_ascii_digit()) || names_something_new {
             true => Self::Nowhere,
-            false => Self::Name { typed },
+            false => match options::function_at(behind) {
+                Some(function) => Self::Option { function, typed },
+                None => Self::Name { typed },
+            },
         }
     }
 
@@ -195,6 +201,7 @@ impl<'t> Cursor<'t> {
             | Self::Flag { typed }
             | Self::Help { typed }
             | Self::Key { typed, .. }
+            | Self::Option { typed, .. }
             | Self::Kernel { typed, .. }
             | Self::Name { typed } => typed,
             Self::Nowhere => "",
@@ -248,6 +255,11 @@ impl Interpreter {
             Cursor::Member { owner: Some(owner), .. } => self.members(owner),
             Cursor::Key { owner, .. } => self.keys(owner),
             Cursor::Member { owner: None, .. } => self.methods(|_| true),
+            Cursor::Option { function, .. } => {
+                let options = options_of(self.functions(), function);
+                let option = |name: &String| candidate(name, CandidateKind::Member, "option");
+                options.iter().map(option).collect()
+            }
             Cursor::Name { .. } => self.names(),
             Cursor::Nowhere => Vec::new(),
         };
@@ -615,6 +627,7 @@ mod tests {
         check("f(x, \"da", Cursor::Text { function: "", typed: "da" });
         check("\"done\" + na", Cursor::Name { typed: "na" });
         check("`back", Cursor::Nowhere);
+        check("plot(x, #{ti", Cursor::Option { function: "plot", typed: "ti" });
         check("t[\"a b", Cursor::Key { owner: "t", typed: "a b" });
         check("a // comm", Cursor::Nowhere);
     }

@@ -9,5 +9,6 @@ pub(crate) mod inspection;
 mod mistakes;
 mod nodes;
 pub(crate) mod notes;
+mod options;
 mod shifts;
 pub(crate) mod topics;
