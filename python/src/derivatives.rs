@@ -319,7 +319,7 @@ fn _gradients_by<'py>(y: &Object<'py>, inputs: &Object<'py>) -> PyResult<Object<
 pub(crate) fn stored_gradient<'py>(x: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = x.py();
     let value = x.get().value().clone();
-    let found = asking(py, |asked| value.each_array(&mut |x| x.gradient_asking(asked)))?;
+    let found = asking(py, |asked| value.gradient_asking(asked))?;
     object::of(py, found)
 }
 

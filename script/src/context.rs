@@ -192,7 +192,8 @@ impl Context {
     pub(crate) fn at(&self, call: &NativeCallContext<'_>) {
         let line = self.line(call.call_position());
         // A function may be one of another cell, or of a module.
-        let cell = if call.call_level() == 0 { self.cell.get() } else { 0 };
+        let is_of_cell = call.call_level() <= 1 && call.call_source().is_none();
+        let cell = if is_of_cell { self.cell.get() } else { 0 };
         self.session.set_script_line(ScriptLine { cell, line });
     }
 

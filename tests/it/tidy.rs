@@ -127,6 +127,7 @@ const SHELL: Layers = &[
 const KERNEL: Layers = &[
     &["warn", "wire", "connection_file", "graph", "printed", "kernel_info"],
     &["bundle"],
+    &["frames"],
     &["socket", "publisher"],
     &["history", "host", "traceback", "parent"],
     &["kernel", "install"],

@@ -178,6 +178,19 @@ impl Value {
         Ok(Marked { value, marks })
     }
 
+    /// Its gradient, for a front end that has derivatives of functions: zeros for arrays of it that no marked array has to
+    /// do with, if others have.
+    ///
+    /// # Errors
+    /// As [`Array::gradient_asking`].
+    pub fn gradient_asking(&self, asked: &mut dyn Ask) -> Result<Self> {
+        let has_tracked = self.is_tracked();
+        self.each_array(&mut |array| match has_tracked && !array.is_tracked() {
+            true => array.session().record(|recorder| Ok(recorder.zeros_like(array.id()))),
+            false => array.gradient_asking(asked),
+        })
+    }
+
     /// Whether an array inside is tracked.
     pub fn is_tracked(&self) -> bool {
         Argument::from(self).leaves().into_iter().any(Array::is_tracked)

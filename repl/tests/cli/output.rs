@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::porcini;
+use super::{finished, porcini};
 
 #[test]
 fn both_streams_keep_their_order() {
@@ -34,4 +34,12 @@ fn lines_come_before_what_takes_long() {
     child.wait().expect("it ends");
     assert_eq!(lines, ["1", "2", "3"]);
     assert!(start.elapsed() < Duration::from_secs(60));
+}
+
+#[test]
+fn a_broken_pipe_is_quiet() {
+    let mut child = porcini(&["-e", "for i in range(100000) { print(i) }"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let (_, _, err) = finished(&child.wait_with_output().unwrap());
+    assert_eq!(err, "");
 }

@@ -160,9 +160,7 @@ fn gradients(registry: &mut Registry<'_>) {
         registry.on_array(name, 1, |context, call, x, _| {
             context.at(call);
             let value = x.to_value();
-            let gradient =
-                asking(context, call, |asked| value.each_array(&mut |x| x.gradient_asking(asked)));
-            gradient.map(ArrayRef::from)
+            asking(context, call, |asked| value.gradient_asking(asked)).map(ArrayRef::from)
         });
     }
     registry.on_array("backward", 1, |context, call, y, _| {
