@@ -98,6 +98,33 @@ def norm_cdf(x):
     return erfc(-x / mp.sqrt(2)) / 2
 
 
+def trigamma(x):
+    """By the series of DLMF 5.15.8, far out, where it has all digits: mpmath's takes long."""
+    if x <= 0 and x == mp.floor(x):
+        return mp.inf
+    if x < 0.5:
+        return (mp.pi / mp.sinpi(x)) ** 2 - trigamma(1 - x)
+    total = mpf(0)
+    while x < 60:
+        total += 1 / x**2
+        x += 1
+    return total + 1 / x + 1 / (2 * x**2) + sum(mp.bernoulli(2 * k) / x ** (2 * k + 1) for k in range(1, 40))
+
+
+def logit(x):
+    return mp.log(x / (1 - x)) if x != 1 else mp.inf
+
+
+def xlogy(x, y):
+    return x * mp.log(y) if x else mpf(0)
+
+
+def entr(x):
+    if x < 0:
+        return -mp.inf
+    return -x * mp.log(x) if x else mpf(0)
+
+
 def lgamma(x):
     if x <= 0 and x == mp.floor(x):
         return mp.inf
@@ -294,6 +321,9 @@ FUNCTIONS = {
     "digamma": Row(
         digamma, 8, [[(-6, 6), (0.2, 3), (-200, 200), 0, 1.4616321449683623, 0.5, 1.25, 2.25, -1, -2]], digamma_size, slowness=4
     ),
+    "trigamma": Row(trigamma, 10, [[(-6, 6), (0.2, 3), (-200, 200), 0, 0.5, 16, -1, -2]], slowness=4),
+    "xlogy": Row(xlogy, 2.5, [REAL, LOGARITHM]),
+    "entr": Row(entr, 2.5, [LOGARITHM + [(0, 1)]]),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
@@ -315,6 +345,7 @@ FUNCTIONS = {
     # Activations.
     "sigmoid": Row(sigmoid, 2.5, [TAILS]),
     "log_sigmoid": Row(lambda x: -softrelu(-x), 2, [TAILS]),
+    "logit": Row(logit, 2.5, [PROBABILITY + [(0.2, 0.8), 0.5]]),
     "softrelu": Row(softrelu, 2, [TAILS]),
     "silu": Row(lambda x: x * sigmoid(x) if x > -(10**6) else mpf(0), 3, [TAILS]),
     "mish": Row(mish, 4, [TAILS]),

@@ -22,6 +22,12 @@ macro_rules! activation_rows {
             /// [-100, -0.693147, -2.06115e-09]
             log_sigmoid / 1, Float = |x| math::log_sigmoid(x[0]),
                 partials = [|v, x, _| v * (-x[0]).call("sigmoid", &[])];
+            /// Logarithm of the odds `x / (1 - x)`, the inverse of `sigmoid`; -inf at 0, inf at 1, NaN beyond. At most 2.5 ulp.
+            ///
+            /// >> logit(FloatC([0, 0.25, 0.5, 1]))
+            /// [-inf, -1.09861, 0, inf]
+            logit / 1, Float = |x| math::logit(x[0]),
+                partials = [|v, x, _| v / (x[0] * (x[0].constant(1) - x[0]))];
             /// Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp.
             ///
             /// >> softrelu(FloatC([-20, 0, 100]))

@@ -2,8 +2,6 @@
 //!
 //! They are made of operations and calls of functions, so that they have derivatives themselves.
 
-use std::f64::consts::FRAC_1_PI;
-
 use crate::trace::expr::Expr;
 
 /// `2 / sqrt(pi)`.
@@ -171,27 +169,17 @@ pub(super) fn normal(x: Expr<'_>) -> Expr<'_> {
     (x * x * x.constant(-0.5)).call("exp", &[]) * x.constant(NORMAL)
 }
 
-/// The derivative of the digamma function: by recurrence to where the series of DLMF 5.15.8 holds, below 1/2 by
-/// reflection (5.15.6).
-pub(super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
-    /// Bernoulli numbers `B_2k`.
-    const BERNOULLI: [f64; 8] =
-        [1. / 6., -1. / 30., 1. / 42., -1. / 30., 5. / 66., -691. / 2730., 7. / 6., -3617. / 510.];
-    let one = x.constant(1);
-    let reflected = x.lt(x.constant(0.5));
-    let mut z = reflected.select(one - x, x);
-    let mut sum = x.constant(0);
-    for _ in 0..10 {
-        sum = sum + one / (z * z);
-        z = z + one;
-    }
-    let (inverse, square) = (one / z, one / (z * z));
-    let series =
-        BERNOULLI.iter().rev().fold(x.constant(0), |sum, &b| sum.fma(square, x.constant(b)));
-    let tail = inverse + square * x.constant(0.5) + series * square * inverse;
-    let sine = reflected.select(x, x.constant(0.5)).call("sinpi", &[]) * x.constant(FRAC_1_PI);
-    let there = sum + tail;
-    reflected.select(one / (sine * sine) - there, there)
+/// `log y`, and 0 where `x log y` is 0 whatever y is: at x = 0, where that has no number.
+pub(super) fn logarithm<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let zero = x[0].constant(0);
+    let is_flat = x[0].eq(zero) & x[1].le(zero);
+    is_flat.select(x[0].constant(1), x[1]).call("log", &[])
+}
+
+/// `x / y`, and 0 for x = 0.
+pub(super) fn over<'r>(x: &[Expr<'r>]) -> Expr<'r> {
+    let is_zero = x[0].eq(x[0].constant(0));
+    x[0] / is_zero.select(x[0].constant(1), x[1])
 }
 
 /// `sqrt(1 − k² sin² φ)`.

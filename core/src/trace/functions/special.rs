@@ -60,7 +60,27 @@ macro_rules! special_rows {
             /// >> digamma(FloatC([0.5, 1, 10, -1]))
             /// [-1.96351, -0.577216, 2.25175, nan]
             digamma / 1, Float = |x| recipes::digamma(x[0]),
-                partials = [|v, x, _| v * partials::trigamma(x[0])];
+                partials = [|v, x, _| v * x[0].call("trigamma", &[])];
+            /// Trigamma function, the derivative of `digamma`; inf at 0 and negative integers, NaN at -inf. At most 10 ulp.
+            ///
+            /// >> trigamma(FloatC([0.5, 1, 10, -1]))
+            /// [4.9348, 1.64493, 0.105166, inf]
+            trigamma / 1, Float = |x| recipes::trigamma(x[0]),
+                partials = [|v, x, _| v * recipes::trigamma_slope(x[0])];
+            /// `x * log(y)`, but 0 where x is 0, unless y is NaN. At most 2.5 ulp.
+            ///
+            /// >> xlogy(FloatC([2, 0, 0]), FloatC([3, 0, inf]))
+            /// [2.19722, 0, 0]
+            xlogy / 2, Float = |x| recipes::xlogy(x[0], x[1]), partials = [
+                |v, x, _| v * partials::logarithm(x),
+                |v, x, _| v * partials::over(x),
+            ];
+            /// Entropy `-x * log(x)` of a share: 0 at 0, -inf below. At most 2.5 ulp.
+            ///
+            /// >> entr(FloatC([0, 0.25, 1, -1]))
+            /// [0, 0.346574, 0, -inf]
+            entr / 1, Float = |x| recipes::entr(x[0]),
+                partials = [|v, x, _| -(v * (x[0].call("log", &[]) + x[0].constant(1)))];
             /// Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp.
             ///
             /// >> i0e(FloatC([0, 1, 100]))

@@ -1,7 +1,7 @@
 //! Functions of the logistic family, from the exponential function of `−|x|`, which neither overflows nor loses digits.
 
 use super::exponential::{EXP_DOUBLE, EXP_SINGLE, exp, split};
-use super::logarithm::log1p;
+use super::logarithm::{log, log1p};
 use super::{pick, scale};
 use crate::trace::expr::Expr;
 
@@ -30,6 +30,19 @@ pub(in crate::trace) fn log_sigmoid(x: Expr<'_>) -> Expr<'_> {
 /// softrelu(∞) = ∞, softrelu(−∞) = +0, softrelu(NaN) = NaN.
 pub(in crate::trace) fn softrelu(x: Expr<'_>) -> Expr<'_> {
     x.maximum(x.constant(0)) + excess(x.abs())
+}
+
+/// `log(x / (1 − x))`, the inverse of [`sigmoid`]: ±log(1 + t), t the distance from 1 − x over the smaller of both, which has
+/// all its digits at 1/2 too.
+///
+/// logit(±0) = −∞, logit(1/2) = +0, logit(1) = ∞, NaN beyond and for NaN.
+pub(in crate::trace) fn logit(x: Expr<'_>) -> Expr<'_> {
+    let (half, rest) = (x.constant(0.5), x.constant(1) - x);
+    let t = (x + x - x.constant(1)).abs() / x.minimum(rest);
+    let y = log1p(t);
+    // Over the least numbers the quotient would be infinite.
+    let is_least = x.lt(x.constant(1e-30));
+    is_least.select(log(x), x.lt(half).select(-y, y))
 }
 
 /// `log(e^a + e^b)`.

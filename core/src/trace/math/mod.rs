@@ -21,7 +21,8 @@ mod power;
 mod reduction;
 
 pub(super) use activation::{
-    elu, hard_sigmoid, log_sigmoid, logaddexp, mish, sigmoid, silu, smooth_l1, softrelu, softsign,
+    elu, hard_sigmoid, log_sigmoid, logaddexp, logit, mish, sigmoid, silu, smooth_l1, softrelu,
+    softsign,
 };
 pub(super) use circular::{cos, cospi, cot, csc, sec, sin, sinc, sinpi, tan};
 pub(super) use exponential::{exp, exp2, exp10, expm1};

@@ -1,4 +1,6 @@
-//! The digamma function.
+//! The digamma function, and its derivative.
+
+use std::f64::consts::FRAC_1_PI;
 
 use super::super::expr::Expr;
 use super::super::math;
@@ -124,4 +126,50 @@ fn cotangent(x: Expr<'_>) -> Expr<'_> {
     let value = (one - twice) * (one + twice) * fit / (r * ((one - r) * (one + r)));
     let pole = r.eq(zero) & x.neq(zero);
     pole.select(x.constant(f64::NAN), value)
+}
+
+/// Bernoulli numbers `B_2k`, of the series of the derivatives below.
+const BERNOULLI: [f64; 8] =
+    [1. / 6., -1. / 30., 1. / 42., -1. / 30., 5. / 66., -691. / 2730., 7. / 6., -3617. / 510.];
+
+/// `ψ′(x)`, by recurrence to where the series of DLMF 5.15.8 holds, below 1/2 by reflection (5.15.6).
+///
+/// trigamma(±0) = ∞, trigamma(∞) = 0, trigamma(−n) = ∞, trigamma(−∞) = NaN.
+pub(in super::super) fn trigamma(x: Expr<'_>) -> Expr<'_> {
+    let one = x.constant(1);
+    let reflected = x.lt(x.constant(0.5));
+    let (z, sum) = far_from(reflected.select(one - x, x), |z| one / (z * z));
+    let (inverse, square) = (one / z, one / (z * z));
+    let series = super::horner(square, &BERNOULLI, Expr::constant);
+    let there = sum + (inverse + square * x.constant(0.5) + series * square * inverse);
+    let sine = math::sinpi(reflected.select(x, x.constant(0.5))) * x.constant(FRAC_1_PI);
+    reflected.select(one / (sine * sine) - there, there)
+}
+
+/// `ψ″(x)`, likewise; its functions are calls, which have derivatives.
+pub(in super::super) fn trigamma_slope(x: Expr<'_>) -> Expr<'_> {
+    let (one, two) = (x.constant(1), x.constant(2));
+    let reflected = x.lt(x.constant(0.5));
+    let (z, sum) = far_from(reflected.select(one - x, x), |z| two / (z * z * z));
+    let (inverse, square) = (one / z, one / (z * z));
+    let factors: Vec<f64> =
+        BERNOULLI.iter().zip([3, 5, 7, 9, 11, 13, 15, 17]).map(|(b, n)| b * f64::from(n)).collect();
+    let series = super::horner(square, &factors, Expr::constant);
+    let there = sum + (square + square * inverse + series * square * square);
+    let angle = reflected.select(x, x.constant(0.5));
+    let sine = angle.call("sinpi", &[]) * x.constant(FRAC_1_PI);
+    let mirrored = two * angle.call("cospi", &[]) / (sine * sine * sine);
+    reflected.select(-(mirrored + there), -there)
+}
+
+/// A number ten further than one from 1/2 up, where the series hold, and the sum of what `term` is of those on the way. What
+/// is far stays: beside large numbers 1 would be lost.
+fn far_from<'r>(x: Expr<'r>, term: impl Fn(Expr<'r>) -> Expr<'r>) -> (Expr<'r>, Expr<'r>) {
+    let is_far = x.ge(x.constant(16));
+    let (mut z, mut sum) = (x, x.constant(0));
+    for _ in 0..10 {
+        sum = sum + term(z);
+        z = z + x.constant(1);
+    }
+    (is_far.select(x, z), is_far.select(x.constant(0), sum))
 }

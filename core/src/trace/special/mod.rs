@@ -10,6 +10,7 @@ mod dawson;
 mod digamma;
 mod dual;
 mod elliptic;
+mod entropy;
 mod error;
 mod gamma;
 mod inverse_error;
@@ -17,11 +18,12 @@ mod inverse_error;
 pub(super) use bessel::{i0e, i0e_slope, i1e, i1e_slope};
 pub(super) use colour::{linear_to_srgb, srgb_to_linear};
 pub(super) use dawson::{dawson, dawson_slope};
-pub(super) use digamma::digamma;
+pub(super) use digamma::{digamma, trigamma, trigamma_slope};
 pub(super) use elliptic::{
     comp_ellint_1, comp_ellint_2, comp_ellint_3, ellint_1, ellint_2, ellint_3, slopes_of_third,
     squares_of_sine,
 };
+pub(super) use entropy::{entr, xlogy};
 pub(super) use error::{erf, erfc, gelu_erf, norm_cdf};
 pub(super) use gamma::{lgamma, tgamma};
 pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
