@@ -42,7 +42,7 @@ def _form(*names):
     return register
 
 
-@_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean")
+@_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
 def _of_type(reduce, x, *args, dtype=None, initial=None, **named):
     if dtype is None and initial is None:
         return NotImplemented
@@ -117,7 +117,7 @@ def _unique(unique, x, return_index=False, return_inverse=False, return_counts=F
     return tuple(found) if found[1:] else values
 
 
-@_form("quantile", "percentile")
+@_form("quantile", "percentile", "nanquantile", "nanpercentile")
 def _linear(quantile, x, q, *args, method="linear", **named):
     if method != "linear":
         raise TypeError(f"{quantile.__name__}: got the method {method!r}, expected 'linear'")
@@ -219,3 +219,13 @@ def _transform(transform, x, n=None, axis=-1, norm="backward"):
 @_form("fftfreq", "rfftfreq")
 def _frequencies(made, n, d=1.0):
     return made(n, d)
+
+
+@_form("hanning", "hamming", "blackman", "bartlett", "kaiser")
+def _window(made, M, *beta, **named):
+    return made(M, *beta, **named)
+
+
+@_form("vander")
+def _vander(vander, x, N=None, increasing=False):
+    return vander(x, N, increasing)

@@ -5,8 +5,8 @@ import operator
 import porcini as pc
 
 __all__ = """add subtract multiply divide bitwise_and bitwise_or bitwise_xor empty identity tri copy astype ndim size append insert
-delete column_stack array_split diagonal diagflat tril_indices triu_indices angle nanvar nanstd nancumsum lexsort piecewise choose
-setxor1d vecdot save load""".split()
+delete column_stack array_split diagonal diagflat tril_indices triu_indices angle nancumsum piecewise choose setxor1d
+vecdot save load""".split()
 
 # What NumPy has as names of other things: what is written here in their place.
 ELSEWHERE = {
@@ -17,8 +17,6 @@ ELSEWHERE = {
     "vectorize": "operations go lane by lane; @pc.kernel compiles a function of numbers",
     "apply_along_axis": "operations go lane by lane, reductions take axis=..",
     "broadcast_arrays": "write pc.broadcast_to(x, shape)",
-    "nanquantile": "write pc.quantile(pc.compress(x, x == x), p)",
-    "nanpercentile": "write pc.percentile(pc.compress(x, x == x), p)",
     "block": "write pc.vstack and pc.hstack",
     "dstack": "write pc.stack(list, -1)",
     "loadtxt": "write pc.asarray(np.loadtxt(..))",
@@ -267,27 +265,6 @@ def angle(z, deg=False):
     return pc.rad_to_deg(found) if deg else found
 
 
-def nanvar(x, axis=None, ddof=0, keepdims=False):
-    """The variance of the entries that are not NaN, of all or along axes.
-
-    >>> pc.nanvar(pc.Float([1, pc.nan, 3]))
-    [1]
-    """
-    x = pc.asarray(x)
-    distance = x - pc.nanmean(x, axis, True)
-    n = pc.hsum(pc.select(x == x, 1.0, 0.0), axis, keepdims)
-    return pc.nansum(distance * distance, axis, keepdims) / (n - ddof)
-
-
-def nanstd(x, axis=None, ddof=0, keepdims=False):
-    """The square root of nanvar.
-
-    >>> pc.nanstd(pc.Float([1, pc.nan, 5]))
-    [2]
-    """
-    return pc.sqrt(nanvar(x, axis, ddof, keepdims))
-
-
 def nancumsum(x, axis=None):
     """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row.
 
@@ -295,19 +272,6 @@ def nancumsum(x, axis=None):
     [1, 1, 4]
     """
     return pc.cumsum(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), axis)
-
-
-def lexsort(keys):
-    """The numbers of the lanes in the order of the last key; where that is equal of the one before, and so on.
-
-    >>> pc.lexsort([pc.Int32([1, 0, 2]), pc.Int32([5, 5, 4])])
-    [2, 1, 0]
-    """
-    keys = [pc.asarray(key) for key in keys]
-    order = pc.argsort(keys[0])
-    for key in keys[1:]:
-        order = pc.gather(order, pc.argsort(pc.gather(key, order)))
-    return order
 
 
 def piecewise(x, conditions, values):

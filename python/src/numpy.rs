@@ -225,6 +225,11 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("nanmean", "nanmean"),
     ("nanmin", "nanmin"),
     ("nanmax", "nanmax"),
+    ("nanmedian", "nanmedian"),
+    ("nanvar", "nanvar"),
+    ("nanstd", "nanstd"),
+    ("nanquantile", "nanquantile"),
+    ("nanpercentile", "nanpercentile"),
     ("count_nonzero", "count_nonzero"),
     ("real", "real"),
     ("imag", "imag"),
@@ -234,7 +239,7 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
 const WIDE: [&str; 5] = ["sum", "prod", "cumsum", "cumprod", "nansum"];
 
 /// Those that are floats also of integers: doubles.
-const DOUBLES: [&str; 12] = [
+const DOUBLES: [&str; 17] = [
     "mean",
     "average",
     "median",
@@ -247,6 +252,11 @@ const DOUBLES: [&str; 12] = [
     "corrcoef",
     "trapezoid",
     "nanmean",
+    "nanmedian",
+    "nanvar",
+    "nanstd",
+    "nanquantile",
+    "nanpercentile",
 ];
 
 /// Those that ours go past NaN in, which NumPy's do not.

@@ -17,7 +17,7 @@ positive = square @ square.T + np.eye(3, dtype="f4")
 edges, others = np.array([-1.5, 0, np.nan, 2.5, -0.0, np.inf], "f4"), np.array([2, 1, 1, np.nan, -3, 2], "f4")
 
 ALONG = """sum prod mean amin amax min max cumsum cumprod sort argsort argmin argmax median var std any all diff flip nansum
-nanmean nanmin nanmax average count_nonzero""".split()
+nanmean nanmin nanmax nanmedian nanvar nanstd average count_nonzero""".split()
 WHOLE = """ravel squeeze unique nonzero transpose rot90 nan_to_num zeros_like ones_like cov corrcoef trapezoid ptp shape ndim size
 copy real""".split()
 PAIRS = "dot vdot inner outer kron tensordot cross".split()
@@ -48,6 +48,8 @@ for q in (0.3, [0.1, 0.9]):
     CASES[f"quantile {q}"] = (lambda x, q=q: np.quantile(x, q, axis=0), matrix)
 CASES |= {
     "isclose": (lambda x: np.isclose(x, 0, atol=0.5, equal_nan=True), matrix_with_nan),
+    "nanquantile": (lambda x: np.nanquantile(x, 0.3, axis=0), matrix_with_nan),
+    "nanpercentile": (lambda x: np.nanpercentile(x, [20, 50]), with_nan),
     "weights": (lambda x: np.average(x, axis=0, weights=[1, 0, 2]), matrix),
     "keepdims": (lambda x: np.sum(x, axis=1, keepdims=True), matrix),
     "ddof": (lambda x: np.var(x, ddof=1), matrix),
@@ -336,3 +338,31 @@ def test_names_of_numpy():
     for wrong in [lambda: pc.insert(x, 9, 1), lambda: pc.delete(x, 9), lambda: pc.delete(x, [0, -5])]:
         with pytest.raises(IndexError):
             wrong()
+
+
+@pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett", "kaiser"])
+def test_windows(name):
+    more = [(0,), (5.5,)] if name == "kaiser" else [()]
+    for n in (0, 1, 2, 7, 12):
+        for beta in more:
+            found = np.asarray(getattr(pc, name)(n, *beta, dtype=pc.Float64))
+            np.testing.assert_allclose(found, getattr(np, name)(n, *beta), 1e-13, 1e-15)
+    assert getattr(pc, name)(M=4, **({"beta": 2} if name == "kaiser" else {})).dtype == "float32"
+
+
+def test_names_of_scipy():
+    scipy = pytest.importorskip("scipy")
+    import scipy.linalg, scipy.special, scipy.stats
+
+    m, p, n = rng.random((3, 7)), rng.random(9), rng.random(9) * 20 - 8
+    cases = [
+        (pc.skew(pc.TensorXd(m), 1), scipy.stats.skew(m, 1)), (pc.kurtosis(pc.TensorXd(m), axis=0), scipy.stats.kurtosis(m)),
+        (pc.toeplitz(pc.Float64(p), pc.Float64(n[:4])), scipy.linalg.toeplitz(p, n[:4])), (pc.toeplitz(pc.Float64(p)), scipy.linalg.toeplitz(p)),
+        (pc.logit(pc.Float64(p)), scipy.special.logit(p)), (pc.entr(pc.Float64(p)), scipy.special.entr(p)),
+        (pc.xlogy(pc.Float64(n), pc.Float64(p)), scipy.special.xlogy(n, p)), (pc.trigamma(pc.Float64(abs(n))), scipy.special.polygamma(1, abs(n))),
+        (pc.vander(pc.Float64(p)), np.vander(p)), (pc.vander(pc.Float64(p), N=3, increasing=True), np.vander(p, 3, True)),
+        (pc.lexsort(pc.TensorXi([[2, 1, 1], [0, 1, 0]])), np.lexsort([[2, 1, 1], [0, 1, 0]])),
+        (pc.one_hot(pc.UInt32([2, 0]), 3, dtype=pc.Int32), np.eye(3)[[2, 0]]),
+    ]  # fmt: skip
+    for found, expected in cases:
+        np.testing.assert_allclose(np.asarray(found), expected, 1e-11)

@@ -51,9 +51,12 @@ ONE = {
     "lgamma": (special.gammaln, ABOVE),
     "tgamma": (lambda x: jnp.exp(special.gammaln(x)), ABOVE[1:5]),
     "digamma": (special.digamma, ABOVE[1:]),
+    "trigamma": (lambda x: special.polygamma(1, x), ABOVE[1:]),
+    "entr": (special.entr, ABOVE),
     "i0e": (special.i0e, ANY + [0.0]),
     "sigmoid": (jax.nn.sigmoid, ANY + [0.0]),
     "log_sigmoid": (jax.nn.log_sigmoid, ANY + [0.0]),
+    "logit": (special.logit, [1e-6, 0.3, 0.5, 0.9]),
     "softrelu": (jax.nn.softplus, ANY + [0.0]),
     "softsign": (jax.nn.soft_sign, ANY),
     "silu": (jax.nn.silu, ANY + [0.0]),
@@ -73,6 +76,7 @@ TWO = {
     "max": (jnp.maximum, [-2.0, 0.3, 1.0], [-1.5, 0.3, 3.0]),
     "min": (jnp.minimum, [-2.0, 0.3, 1.0], [-1.5, 0.3, 3.0]),
     "logaddexp": (jnp.logaddexp, [-2.0, 0.3, 1.0], [-1.5, 0.3, 30.0]),
+    "xlogy": (special.xlogy, [-2.0, 0.3, 1.0], [0.2, 1.0, 30.0]),
     "copysign": (jnp.copysign, [-2.0, 0.3, 1.0], [-1.5, 0.2, 3.0]),
 }
 SQUARE = [[2.0, 0.3, -0.4], [0.1, 1.5, 0.2], [0.5, -0.2, 1.1]]
@@ -99,6 +103,10 @@ SQUARES = {
     "std(a, 1)": lambda a: jnp.std(a, axis=1),
     "norm(a)": jnp.linalg.norm,
     "softmax(a, 1)": lambda a: jax.nn.softmax(a, axis=1),
+    "nanstd(a, 1)": lambda a: jnp.nanstd(a, axis=1),
+    "nanquantile(a, 0.3, 1)": lambda a: jnp.nanquantile(a, 0.3, axis=1),
+    "vander(a[0], 4)": lambda a: jnp.vander(a[0], 4),
+    "toeplitz(a[0], a[1])": lambda a: jax.scipy.linalg.toeplitz(a[0], a[1]),
     "logsumexp(a, 1)": lambda a: jax.nn.logsumexp(a, axis=1),
 }
 TALLS = {

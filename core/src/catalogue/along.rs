@@ -171,19 +171,15 @@ table! {
     /// [2.5,   7]
     /// >> quantile(FloatC([1, 2, 3]), [0.25, 0.75])
     /// [1.5, 2.5]
-    quantile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| quantiles(c, Ok);
+    quantile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        quantiles(c, Tensor::quantile, Ok)
+    };
     /// The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100).
     ///
     /// >> percentile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 75, 1)
     /// [2.5,   7]
     percentile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        quantiles(c, |percent| match percent {
-            0.0..=100.0 => Ok(percent / 100.0),
-            _ => {
-                let what = format!("got {percent} of a hundred, expected 0 to 100");
-                Err(Error::Argument { op: c.op, what })
-            }
-        })
+        quantiles(c, Tensor::quantile, |percent| of_hundred(c, percent))
     };
     /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
     ///
@@ -294,9 +290,13 @@ pub(super) fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> 
 }
 
 /// The quantiles of the parts that numbers mean, in the shape that these have, in front of the axes that remain.
-fn quantiles(c: &Call<'_, '_>, part: impl Fn(f64) -> Result<f64>) -> Result<Value> {
+pub(super) fn quantiles(
+    c: &Call<'_, '_>,
+    of: fn(&Tensor, f64, Option<&[i64]>, bool) -> Result<Tensor>,
+    part: impl Fn(f64) -> Result<f64>,
+) -> Result<Value> {
     let (tensor, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);
-    let quantile = |number: f64| tensor.quantile(part(number)?, axes.as_deref(), keeps);
+    let quantile = |number: f64| of(&tensor, part(number)?, axes.as_deref(), keeps);
     let (numbers, shape) = match c.args[1] {
         Argument::Number(number) => return number_or_tensor(quantile(number.to_f64())?),
         arg => c.numbers_of(arg)?,
@@ -311,6 +311,17 @@ fn quantiles(c: &Call<'_, '_>, part: impl Fn(f64) -> Result<f64>) -> Result<Valu
     let all = all.reshape(&extents.map(|extent| extent.cast_signed()).collect::<Vec<_>>())?;
     let is_array = matches!(c.args[0], Argument::Array(_)) && all.shape().rank() == 1;
     if is_array { all.lanes() } else { number_or_tensor(all) }
+}
+
+/// The part that so many of a hundred are.
+pub(super) fn of_hundred(c: &Call<'_, '_>, percent: f64) -> Result<f64> {
+    match percent {
+        0.0..=100.0 => Ok(percent / 100.0),
+        _ => {
+            let what = format!("got {percent} of a hundred, expected 0 to 100");
+            Err(Error::Argument { op: c.op, what })
+        }
+    }
 }
 
 /// Of all entries a number, along axes a tensor.

@@ -1,5 +1,6 @@
 //! Functions of the types, which make arrays: `FloatC::arange(n)`.
 
+use super::windows::{bartlett, blackman, kaiser, one_hot, raised_cosine, window};
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
@@ -184,6 +185,40 @@ table! {
     /// >> rfftfreq(4)
     /// [0, 0.25, 0.5]
     rfftfreq(n: Count("a size"); distance: Number("as a distance")) = |c| frequencies(c, true);
+    /// Hann's window of n numbers, as NumPy calls it: half a cosine's wave above 0, which it is at both ends.
+    ///
+    /// >> hanning(5)
+    /// [0, 0.5, 1, 0.5, 0]
+    hanning(n: Count("a size")) = |c| window(c, |x| raised_cosine(x, 0.5, 0.5));
+    /// Hamming's window of n numbers, 0.08 at both ends.
+    ///
+    /// >> hamming(5)
+    /// [0.08, 0.54, 1, 0.54, 0.08]
+    hamming(n: Count("a size")) = |c| window(c, |x| raised_cosine(x, 0.46, 0.54));
+    /// Blackman's window of n numbers, of two cosines; 0 at both ends.
+    ///
+    /// >> blackman(5)
+    /// [0, 0.34, 1, 0.34, 0]
+    blackman(n: Count("a size")) = |c| window(c, blackman);
+    /// Bartlett's window of n numbers, a triangle: 0 at both ends.
+    ///
+    /// >> bartlett(5)
+    /// [0, 0.5, 1, 0.5, 0]
+    bartlett(n: Count("a size")) = |c| window(c, bartlett);
+    /// Kaiser's window of n numbers: 1 everywhere for beta 0, the narrower the larger beta is.
+    ///
+    /// >> kaiser(5, 2)
+    /// [0.438676, 0.834761, 1, 0.834761, 0.438676]
+    kaiser(n: Count("a size"), beta: Number("as beta")) = |c| {
+        let beta = c.number(1, 0.0)?.abs();
+        window(c, |x| kaiser(x, beta))
+    };
+    /// Of each index, integers, n numbers along a new last axis: 1 at its place, 0 beside; of one that is no place all are 0.
+    ///
+    /// >> one_hot(UInt32C([0, 2]), 3)
+    /// [[1, 0, 0],
+    ///  [0, 0, 1]]
+    one_hot(index: Tensor, n: Count("a number of places")) = |c| one_hot(c);
     /// A matrix of n rows (and m columns) with ones on a diagonal, and zeros beside: where row and column are the same, or k
     /// above it, below it for a negative k.
     ///

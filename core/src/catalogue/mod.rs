@@ -28,12 +28,15 @@ mod filled;
 mod linear;
 mod makers;
 mod memory;
+mod moments;
 mod neighbours;
+mod patterns;
 mod rearrange;
 mod statistics;
 mod tensors;
 mod two_results;
 mod vectors;
+mod windows;
 
 pub use across_lanes::ACROSS_LANES;
 pub use along::TENSOR_AXES;
@@ -44,6 +47,8 @@ pub use filled::FILLED;
 pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
+pub use moments::TENSOR_MOMENTS;
+pub use patterns::TENSOR_PATTERNS;
 pub use rearrange::REARRANGE;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
 pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE, TENSOR_SHAPES};
@@ -201,6 +206,8 @@ pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
         TENSOR_AXES,
         TENSOR_CHOICES,
         TENSOR_STATISTICS,
+        TENSOR_MOMENTS,
+        TENSOR_PATTERNS,
         LINEAR,
         FOURIER,
     ];

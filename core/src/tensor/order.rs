@@ -179,12 +179,7 @@ impl Tensor {
     /// As [`Tensor::sort`]; `Argument` if the part is not from 0 to 1.
     pub fn quantile(&self, part: f64, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let op = "quantile";
-        if !(0.0..=1.0).contains(&part) {
-            return Err(Error::Argument {
-                op,
-                what: format!("got the part {part}, expected 0 to 1"),
-            });
-        }
+        as_part(op, part)?;
         self.among_sorted(op, axes, keeps, &|at, n| {
             #[expect(
                 clippy::cast_precision_loss,
@@ -200,6 +195,44 @@ impl Tensor {
             let step = at(lower + 1)?.try_sub(&value)?;
             step.apply(Op::Fma, &[Scalar::Float(place.fract()).into(), (&value).into()])
         })
+    }
+
+    /// As [`Tensor::quantile`], of the entries that are not NaN; NaN where there are none.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantile`].
+    pub fn nanquantile(&self, part: f64, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
+        let op = "nanquantile";
+        if !self.real(op)?.dtype().is_float() || self.shape().n_entries() == 0 {
+            return self.quantile(part, axes, keeps);
+        }
+        as_part(op, part)?;
+        let along = |x: &Self, axis: usize| x.quantile_of_known(part, axis);
+        self.over(op, axes, keeps, &|all| along(all, 0), &along)
+    }
+
+    fn quantile_of_known(&self, part: f64, axis: usize) -> Result<Self> {
+        // NaN comes last: where there is nothing else, the first one is it.
+        let sorted = self.sort(Order::Ascending, exactly(axis))?;
+        let known = self.each(|x| x.apply(Op::Eq, &[x.into()]))?;
+        let count = known.reduce(ReduceOp::Count, Some(&[exactly(axis)]), true)?;
+        let own = self.dtype();
+        let last = count.each(|count| count.apply(Op::Max, &[1.into()])?.try_sub(1))?;
+        let place = last.each(|last| last.cast(DType::F64)?.try_mul(part))?;
+        let at = |op: Op| {
+            let number = place.each(|place| place.apply(op, &[])?.cast(count.dtype()))?;
+            let entries = sorted.take_along(&number, exactly(axis))?.entries()?;
+            entries[0].cast(own.widened())
+        };
+        let (lower, upper) = (at(Op::Floor)?, at(Op::Ceil)?);
+        let place = &place.entries()?[0];
+        let rest = place.try_sub(&place.apply(Op::Floor, &[])?)?;
+        let step = upper.try_sub(&lower)?;
+        let between =
+            step.apply(Op::Fma, &[(&rest.cast(own.widened())?).into(), (&lower).into()])?;
+        // The difference of infinities is no number.
+        let value = rest.eq(0)?.apply(Op::Select, &[(&lower).into(), (&between).into()])?;
+        Self::of([value.cast(own)?], count.shape().clone())
     }
 
     /// What is made of entries in order by their places along axes; NaN where there is one, or no entry.
@@ -270,6 +303,13 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
+}
+
+/// Refuses what is no part of a whole.
+fn as_part(op: &'static str, part: f64) -> Result<()> {
+    let what = || format!("got the part {part}, expected 0 to 1");
+    let is_part = (0.0..=1.0).contains(&part);
+    if is_part { Ok(()) } else { Err(Error::Argument { op, what: what() }) }
 }
 
 /// The middle one of entries in order, of two their mean.

@@ -60,6 +60,9 @@ class Along(Lines):
             dtype = quotient_type(x.dtype)
             mean, size = (np.divide(f(cast(rest, dtype)).sum(axis), n) for f in (wide, size_of))
             self.near(mean, f"nanmean({a}, {axis})", size, dtype)
+            known = np.where(there, wide(cast(rest, dtype)), np.nan)
+            square = np.divide((4 * size_of(cast(rest, dtype)) ** 2).sum(axis), n)
+            self.near(np.nanvar(known, axis), f"nanvar({a}, {axis})", square, dtype)
             largest, least = (extreme(x, (axis % x.ndim,), False, of_largest) for of_largest in (True, False))
             self.add(largest - least, f"ptp({a}, {axis})")
 
@@ -152,6 +155,7 @@ class Along(Lines):
             (f"median({a}{text})", lambda: np.median(x, axis)),
             (f"quantile({a}, {part}{text})", lambda: np.quantile(x, part, axis)),
             (f"percentile({a}, {100 * part}{text})", lambda: np.percentile(x, 100 * part, axis)),
+            (f"nanquantile({a}, {part}{text})", lambda: np.nanquantile(x, part, axis)),
         ]:
             value = np.full(shape, np.nan) if is_empty else of().reshape(shape)
             self.near(value, code, np.full(shape, size), dtype, 3)
