@@ -1,7 +1,7 @@
 //! Fourier transforms of rows on the host, through rustfft: each row by one thread with one plan, so that its bits depend
 //! on the machine alone.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::slice::ChunksExact;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 use crate::in_pieces;
 
 /// A transform of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transform {
     /// Sums of entries times exp(-2πi jk/n).
     Forward,
@@ -74,48 +74,56 @@ impl Length {
 
 /// Entries that are worth a thread.
 const PIECE: usize = 1 << 15;
-/// Entries of the lengths that plans are kept of.
+/// Entries of the rows that plans are kept of.
 const KEPT: usize = 1 << 22;
 
 /// What transforms of some lengths go by. To make one takes longer than the transform, so they are kept.
 #[derive(Default)]
 pub struct Plans {
-    single: Mutex<Planners<f32>>,
-    double: Mutex<Planners<f64>>,
+    single: Mutex<HashMap<(Transform, usize), Plan<f32>>>,
+    double: Mutex<HashMap<(Transform, usize), Plan<f64>>>,
 }
 
-/// Planners keep the plans that they have made.
-struct Planners<T: FftNum> {
-    complex: FftPlanner<T>,
-    real: RealFftPlanner<T>,
-    lengths: BTreeSet<usize>,
-}
-
+#[derive(Clone)]
 enum Plan<T> {
     Complex(Arc<dyn Fft<T>>),
     Real(Arc<dyn RealToComplex<T>>),
     RealInverse(Arc<dyn ComplexToReal<T>>),
 }
 
-impl<T: FftNum> Default for Planners<T> {
-    fn default() -> Self {
-        let (complex, real) = (FftPlanner::new(), RealFftPlanner::new());
-        Self { complex, real, lengths: BTreeSet::new() }
+impl<T: FftNum> Plan<T> {
+    /// By a planner of its own: one that has planned other lengths builds on what it has, and the bits of a transform
+    /// would depend on those before.
+    fn new(kind: Transform, n: usize) -> Self {
+        let (mut complex, mut real) = (FftPlanner::new(), RealFftPlanner::new());
+        match kind {
+            Transform::Forward => Self::Complex(complex.plan_fft_forward(n)),
+            Transform::Inverse => Self::Complex(complex.plan_fft_inverse(n)),
+            Transform::Real => Self::Real(real.plan_fft_forward(n)),
+            Transform::RealInverse => Self::RealInverse(real.plan_fft_inverse(n)),
+        }
     }
 }
 
-impl<T: FftNum> Planners<T> {
-    fn plan(&mut self, kind: Transform, n: usize) -> Plan<T> {
-        if self.lengths.insert(n) && self.lengths.iter().sum::<usize>() > KEPT {
-            *self = Self::default();
-        }
-        match kind {
-            Transform::Forward => Plan::Complex(self.complex.plan_fft_forward(n)),
-            Transform::Inverse => Plan::Complex(self.complex.plan_fft_inverse(n)),
-            Transform::Real => Plan::Real(self.real.plan_fft_forward(n)),
-            Transform::RealInverse => Plan::RealInverse(self.real.plan_fft_inverse(n)),
-        }
+/// The plan that was kept, or a new one, which is kept unless it is long; many make room for others.
+fn plan_of<T: FftNum>(
+    plans: &Mutex<HashMap<(Transform, usize), Plan<T>>>,
+    kind: Transform,
+    n: usize,
+) -> Plan<T> {
+    // What a panic left is as good as before.
+    let mut plans = plans.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(plan) = plans.get(&(kind, n)) {
+        return plan.clone();
     }
+    let plan = Plan::new(kind, n);
+    if n <= KEPT {
+        if plans.keys().map(|(_, n)| n).sum::<usize>() + n > KEPT {
+            plans.clear();
+        }
+        plans.insert((kind, n), plan.clone());
+    }
+    plan
 }
 
 /// A type of entries: f32 or f64, each with code of its own in this package.
@@ -134,7 +142,7 @@ pub trait Real: Copy + Send + Sync + 'static {
 }
 
 macro_rules! real {
-    ($($entry:ty: $planners:ident),*) => {$(
+    ($($entry:ty: $plans:ident),*) => {$(
         impl Real for $entry {
             fn transform_all(
                 rows: &Rows<Self>,
@@ -143,7 +151,7 @@ macro_rules! real {
                 threads: usize,
                 stop: &AtomicBool,
             ) -> Option<Rows<Self>> {
-                transform_all(rows, length, &plans.$planners, threads, stop)
+                transform_all(rows, length, &plans.$plans, threads, stop)
             }
         }
     )*};
@@ -153,15 +161,14 @@ real!(f32: single, f64: double);
 fn transform_all<T: FftNum>(
     rows: &Rows<T>,
     length: Length,
-    planners: &Mutex<Planners<T>>,
+    plans: &Mutex<HashMap<(Transform, usize), Plan<T>>>,
     threads: usize,
     stop: &AtomicBool,
 ) -> Option<Rows<T>> {
     let [n, width] = [length.n, length.of_input()]
         .map(|n| usize::try_from(n).expect("internal error: a row longer than memory"));
     let n_rows = rows.real.len() / width;
-    // A planner that a panic left is as good as before.
-    let plan = planners.lock().unwrap_or_else(PoisonError::into_inner).plan(length.kind, n);
+    let plan = plan_of(plans, length.kind, n);
     // Several pieces a thread, so that an interrupt is seen.
     let height = n_rows.div_ceil(4 * threads.max(1)).max(PIECE.div_ceil(width));
     let n_pieces = n_rows.div_ceil(height);
