@@ -60,7 +60,10 @@ fn on_interrupt() {
         return;
     }
     if interrupt::cause() == Some(Cause::Asked) {
-        print::warn("a second Ctrl-C before the first was answered: variables are lost");
+        // Whoever should read what was printed may have stopped.
+        print::without_waiting(|| {
+            print::warn("a second Ctrl-C before the first was answered: variables are lost");
+        });
         std::process::exit(i32::from(exit_code::INTERRUPTED));
     }
     interrupt::request();

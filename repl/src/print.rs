@@ -36,10 +36,14 @@ pub(crate) fn flush() {
     written(lines::write());
 }
 
-/// Standard error, behind what was printed.
-fn stderr() -> StderrLock<'static> {
-    written(lines::write_unless_busy());
-    io::stderr().lock()
+/// Writes to standard error, behind what was printed before and ahead of what is printed then.
+fn tell(write: impl FnOnce(&mut StderrLock<'_>) -> io::Result<()>) {
+    let (before, held) = lines::hold();
+    if before.is_err() {
+        drop(held);
+        return written(before);
+    }
+    told(write(&mut io::stderr().lock()));
 }
 
 /// Draws a cell anew over what was typed as it, the last lines of a terminal.
@@ -81,28 +85,26 @@ pub(crate) fn notes(interpreter: &Interpreter, cell: &Cell, name: &str, shown: O
 
 /// What a script says beside what it gives.
 pub(crate) fn beside(text: &str) {
-    told(writeln!(stderr(), "{text}"));
+    tell(|err| writeln!(err, "{text}"));
 }
 
 /// A log line.
 pub(crate) fn log(text: &str) {
     let line = if colours(&io::stderr()) { text.dimmed().to_string() } else { text.into() };
-    told(writeln!(stderr(), "{line}"));
+    tell(|err| writeln!(err, "{line}"));
 }
 
 /// How far something is, over what was said before; only on a terminal.
 pub(crate) fn progress(text: &str) {
-    let mut err = stderr();
-    if err.is_terminal() {
+    if io::stderr().is_terminal() {
         let text: String = text.chars().take(width().saturating_sub(1)).collect();
-        told(write!(err, "\r\x1b[K{text}"));
-        told(err.flush());
+        tell(|err| write!(err, "\r\x1b[K{text}").and_then(|()| err.flush()));
     }
 }
 
 /// Something the user should know that is no error.
 pub(crate) fn warn(text: &str) {
-    told(writeln!(stderr(), "{}", in_window(&format!("warning: {text}"))));
+    tell(|err| writeln!(err, "{}", in_window(&format!("warning: {text}"))));
 }
 
 /// Says something at the end of the process, unless nobody takes it: whoever runs may hold the streams, or who reads
@@ -121,13 +123,13 @@ pub(crate) fn without_waiting(say: impl FnOnce() + Send + 'static) {
 
 /// Something that keeps a script from starting.
 pub(crate) fn failure(text: &str) {
-    told(writeln!(stderr(), "{}", in_window(&format!("error: {text}"))));
+    tell(|err| writeln!(err, "{}", in_window(&format!("error: {text}"))));
 }
 
 /// A diagnostic, in colour where there is a terminal.
 pub(crate) fn error(error: &Error) {
     let text = error.report("error", message_columns(), colours(&io::stderr()));
-    told(writeln!(stderr(), "{text}"));
+    tell(|err| writeln!(err, "{text}"));
 }
 
 /// A message in lines that fit the window, if there is one; its further lines are indented.
