@@ -4,6 +4,7 @@
 //! script layer adds position and hint, the front ends colour and exit code.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use crate::dtype::{DType, Scalar};
 
@@ -314,12 +315,8 @@ impl ScriptLine {
     /// not known.
     pub fn code(self) -> u32 {
         let Self { cell, line } = self;
-        let has_cell = cell < 1 << (u32::BITS - Self::BITS);
-        match line < 1 << Self::BITS {
-            true if line > 0 && has_cell => cell << Self::BITS | line,
-            true => line,
-            false => 0,
-        }
+        let fits = cell < 1 << (u32::BITS - Self::BITS) && line < 1 << Self::BITS;
+        if fits && line > 0 { cell << Self::BITS | line } else { 0 }
     }
 
     /// What a [`ScriptLine::code`] stands for.
@@ -334,12 +331,15 @@ impl From<u32> for ScriptLine {
     }
 }
 
-fn line_suffix(code: u32) -> String {
-    match ScriptLine::of(code) {
-        ScriptLine { line: 0, .. } => String::new(),
-        ScriptLine { cell: 0, line } => format!(", line {line}"),
-        ScriptLine { cell, line } => format!(", line {line} of cell {cell}"),
+impl fmt::Display for ScriptLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        if self.cell == 0 { Ok(()) } else { write!(f, " of cell {}", self.cell) }
     }
+}
+
+fn line_suffix(code: u32) -> String {
+    if code == 0 { String::new() } else { format!(", {}", ScriptLine::of(code)) }
 }
 
 fn lost_suffix(lost: bool) -> &'static str {
@@ -372,7 +372,7 @@ mod tests {
             assert_eq!(ScriptLine::of(place.code()), place);
         }
         let code = |cell, line| ScriptLine { cell, line }.code();
-        assert_eq!([code(0, 7), code(4096, 7), code(3, 1 << 20), code(3, 0)], [7, 7, 0, 0]);
+        assert_eq!([code(0, 7), code(4096, 7), code(3, 1 << 20), code(3, 0)], [7, 0, 0, 0]);
         assert_eq!(line_suffix(code(3, 7)), ", line 7 of cell 3");
         assert_eq!((line_suffix(7), line_suffix(0)), (", line 7".into(), String::new()));
     }

@@ -58,6 +58,14 @@ impl<T> Recent<T> {
     }
 }
 
+/// A cell of a notebook or a prompt.
+#[derive(Default)]
+pub(crate) struct RunningCell {
+    /// 0 for none.
+    pub(crate) number: u32,
+    pub(crate) name: String,
+}
+
 /// Session, host and print settings, shared by all registered functions.
 pub(crate) struct Context {
     pub(crate) session: Session,
@@ -79,8 +87,8 @@ pub(crate) struct Context {
     pub(crate) functions: RefCell<Signatures>,
     /// How the piece that runs counts its lines.
     pub(crate) lines: Cell<Lines>,
-    /// Number of the cell that runs; 0 where there is none, or what runs is not its own text.
-    pub(crate) cell: Cell<u32>,
+    /// The cell that runs, if any.
+    pub(crate) cell: RefCell<RunningCell>,
     /// Kernels that were written as text.
     pub(crate) kernels: RefCell<Recent<KernelRef>>,
     /// Kernels of CUDA modules.
@@ -121,7 +129,7 @@ impl Context {
             print: print.into(),
             prints: Prints::default(),
             lines: Cell::default(),
-            cell: Cell::default(),
+            cell: RefCell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
             outputs: Outputs::default(),
             definitions: Cell::new(0),
@@ -191,9 +199,10 @@ impl Context {
     /// Tells the session which script line records, so that errors that come later can name it.
     pub(crate) fn at(&self, call: &NativeCallContext<'_>) {
         let line = self.line(call.call_position());
-        // A function may be one of another cell, or of a module.
-        let is_of_cell = call.call_level() <= 1 && call.call_source().is_none();
-        let cell = if is_of_cell { self.cell.get() } else { 0 };
+        let cell = self.cell.borrow();
+        // A function may be one of another cell, and what an import runs is a module's.
+        let is_of_cell = call.call_level() <= 1 && call.call_source() == Some(&cell.name);
+        let cell = if is_of_cell { cell.number } else { 0 };
         self.session.set_script_line(ScriptLine { cell, line });
     }
 

@@ -15,6 +15,7 @@ use super::launches::{Check, Plan};
 use super::walk::SlotMap;
 use crate::convert::exactly;
 use crate::dtype::DType;
+use crate::error::ScriptLine;
 use crate::ir::kernel::Target;
 use crate::ir::mix::Mix;
 use crate::ir::table::Table;
@@ -199,7 +200,8 @@ impl Form {
             operands,
             is_root: false,
             is_held,
-            line: if is_access { variable.line } else { 0 },
+            // A cell that runs again is another one.
+            line: if is_access { ScriptLine::of(variable.line).line } else { 0 },
             age: if has_age { serial.wrapping_sub(*first.get_or_insert(serial)) } else { 0 },
         }
     }

@@ -31,7 +31,7 @@ pub use self::recording_state::Tracking;
 pub(crate) use self::recording_state::{Isolated, OpenRegion};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::error::Error;
+use crate::error::{Error, ScriptLine};
 use crate::ir::body::{Bodies, Body};
 use crate::ir::composite::Rehearsals;
 use crate::ir::display;
@@ -398,7 +398,8 @@ impl Table {
             }
             let (line, label) = (variable.line, variable.label());
             let label = label.map(|label| format!(" `{label}`")).unwrap_or_default();
-            let recorded = if line > 0 { format!(" of line {line}") } else { String::new() };
+            let line = (line > 0).then(|| format!(" of {}", ScriptLine::of(line)));
+            let recorded = line.unwrap_or_default();
             let (array, device) = (format!("{label}{recorded}"), device.into());
             variable.cold_mut().poisoned = Some(Error::Lost { array, device });
         }

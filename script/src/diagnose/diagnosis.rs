@@ -66,6 +66,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a str,
     /// Where a function of an earlier cell was written: name and text of that cell.
     pub(crate) cell_of: &'a dyn Fn(&str) -> Option<Cell>,
+    /// Whether what runs is a cell of a notebook or a prompt.
+    pub(crate) is_cell: bool,
     /// Name and text of a cell by its number.
     pub(crate) typed: &'a dyn Fn(u32) -> Option<Cell>,
     /// Path and text of an imported module, by its path or name.
@@ -130,7 +132,10 @@ impl Error {
         }
         calls.reverse();
         let location = location(place.unwrap_or(innermost.position()), &cell.0, &cell.1)
-            .or_else(|| late_location(innermost, around.typed, (&cell.0, &cell.1)))
+            .or_else(|| {
+                let runs = (!around.is_cell).then_some((&*cell.0, &*cell.1));
+                late_location(innermost, around.typed, runs)
+            })
             .or_else(|| used_location(innermost, &cell.0, &cell.1))
             .or_else(|| call.and_then(|(at, cell)| location(at, &cell.0, &cell.1)));
         let location = location.map(|location| match argument_of(innermost) {
@@ -155,6 +160,7 @@ pub(crate) fn without_text(error: &EvalAltResult, functions: &[(String, String)]
         text: "",
         source: "",
         cell_of: &|_| None,
+        is_cell: false,
         typed: &|_| None,
         module: &|_| None,
         variables: Vec::new(),

@@ -48,16 +48,17 @@ pub(crate) fn location(position: Position, source: &str, text: &str) -> Option<L
     })
 }
 
-/// The line that an error names whose cause ran earlier: of a cell that was typed, else of what runs.
+/// The line that an error names whose cause ran earlier: of a cell that was typed, by its number; `runs` has name and text
+/// of a script, which has no cells.
 pub(crate) fn late_location(
     error: &EvalAltResult,
     typed: impl Fn(u32) -> Option<(Rc<str>, Rc<str>)>,
-    (source, text): (&str, &str),
+    runs: Option<(&str, &str)>,
 ) -> Option<Location> {
     let EvalAltResult::ErrorRuntime(value, _) = error else { return None };
     let ScriptLine { cell, line } = ScriptLine::of(value.read_lock::<Fault>()?.line?);
     let cell = if cell > 0 { Some(typed(cell)?) } else { None };
-    let (source, text) = cell.as_ref().map_or((source, text), |(source, text)| (source, text));
+    let (source, text) = cell.as_ref().map(|(source, text)| (&**source, &**text)).or(runs)?;
     let line = usize::try_from(line).ok()?;
     let content = text.lines().nth(line.checked_sub(1)?)?;
     let column = content.chars().take_while(|c| c.is_whitespace()).count() + 1;

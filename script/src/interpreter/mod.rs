@@ -406,7 +406,8 @@ impl Interpreter {
         }
         self.show(value).map_err(|mut error| {
             // What fails only when it is shown was computed by the last statement, unless it knows better.
-            if late_location(&error, |number| self.typed(number), (name, cell.text())).is_none()
+            let runs = (!self.is_in_cell()).then_some((name, cell.text()));
+            if late_location(&error, |number| self.typed(number), runs).is_none()
                 && error.position().is_none()
                 && let Some(place) = self.place_of_last(cell, piece)
             {
@@ -463,6 +464,10 @@ impl Interpreter {
 
     // ---- errors ----
 
+    fn is_in_cell(&self) -> bool {
+        self.context.cell.borrow().number > 0
+    }
+
     /// Name and text of the last cell of a number.
     fn typed(&self, number: u32) -> Option<(Rc<str>, Rc<str>)> {
         let number = usize::try_from(number).ok()?;
@@ -492,6 +497,7 @@ impl Interpreter {
             text: cell.text(),
             source: name,
             cell_of: &cell_of,
+            is_cell: self.is_in_cell(),
             typed: &typed,
             module: &module,
             variables: self.variables(),

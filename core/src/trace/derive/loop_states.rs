@@ -8,7 +8,7 @@ use super::region::Loop;
 use super::unroll::Turns;
 use super::{Of, Recorder};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScriptLine};
 use crate::ir::op::{Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::{Kind, VarId};
@@ -216,10 +216,10 @@ impl Recorder<'_> {
             let needed =
                 needed.map_or_else(|| "more than there is".into(), |n| Bytes(n).to_string());
             let what = format!(
-                "the states of {} turns of a loop (line {}) take {needed}, there are {}; say how a turn is undone, \
+                "the states of {} turns of a loop ({}) take {needed}, there are {}; say how a turn is undone, \
                  #{{invertible: f}}, take fewer turns or lanes at a time, or forward mode: jvp, forward(x)",
                 turns[0],
-                self.var(nest.region).line,
+                ScriptLine::of(self.var(nest.region).line),
                 Bytes(room)
             );
             return Err(Error::Argument { op: "backward", what });

@@ -29,7 +29,7 @@ use smallvec::SmallVec;
 
 use super::Recorder;
 use super::copy::Of;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScriptLine};
 use crate::interrupt;
 use crate::ir::var::{Kind, VarId};
 
@@ -223,8 +223,8 @@ impl Recorder<'_> {
     fn no_derivative(&self, id: VarId) -> Error {
         let name = self.table.name_of_maker(self.var(id));
         let what = format!(
-            "{name} (line {}) has no derivative yet; detach(x) takes a value without it",
-            self.var(id).line
+            "{name} ({}) has no derivative yet; detach(x) takes a value without it",
+            ScriptLine::of(self.var(id).line)
         );
         Error::Argument { op: "backward", what }
     }

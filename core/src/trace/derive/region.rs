@@ -5,7 +5,7 @@
 //! ([`super::reverse_loop`]), behind one that keeps what the states were ([`super::turns`]).
 
 use super::{Of, Recorder, Turn, Way};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, ScriptLine};
 use crate::ir::var::VarId;
 use crate::trace::copy::{Copy, LOOP};
 use crate::trace::region::Change;
@@ -32,9 +32,9 @@ impl Recorder<'_> {
         let shape = self.loop_of(region);
         if self.order_shows(&shape, false) {
             let what = format!(
-                "a branch (line {}) that writes an array twice has no derivative: a lane may overwrite what another one \
+                "a branch ({}) that writes an array twice has no derivative: a lane may overwrite what another one \
                  wrote; write once in each of two branches",
-                self.var(region).line
+                ScriptLine::of(self.var(region).line)
             );
             return Err(Error::Argument { op: "backward", what });
         }
@@ -184,9 +184,9 @@ impl Recorder<'_> {
 
     pub(super) fn none_backwards(&self, id: VarId, what: &str) -> Error {
         let what = format!(
-            "a loop (line {}) {what} has no derivative backwards; jvp and forward(x) go forward, and \
+            "a loop ({}) {what} has no derivative backwards; jvp and forward(x) go forward, and \
              set_flag(\"record_loops\", false) runs loops step by step, but where the order of lanes shows",
-            self.var(id).line
+            ScriptLine::of(self.var(id).line)
         );
         Error::Argument { op: "backward", what }
     }

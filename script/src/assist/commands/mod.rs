@@ -12,6 +12,7 @@ mod written;
 use argument::{Argument, failed};
 use std::fmt::Write as _;
 
+use crate::context::RunningCell;
 use crate::diagnose::error::{Error, ErrorKind};
 use crate::interpreter::Interpreter;
 use crate::language::cell::{Cell, Head, Piece};
@@ -266,9 +267,10 @@ impl Interpreter {
             result = if piece.is_command {
                 self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))
             } else {
-                self.context.cell.set(u32::try_from(number).unwrap_or(0));
+                let number = u32::try_from(number).unwrap_or(0);
+                self.context.cell.replace(RunningCell { number, name: name.clone() });
                 let result = self.run(cell, piece, &name);
-                self.context.cell.set(0);
+                self.context.cell.take();
                 result
             };
             if result.is_err() {
