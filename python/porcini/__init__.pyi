@@ -99,6 +99,10 @@ class Array(Buffer):
     @classmethod
     def arange(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
+    def bartlett(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
+    def blackman(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
     def empty(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
     def eye(cls, *args: Any, **kwargs: Any) -> Any: ...
@@ -117,13 +121,21 @@ class Array(Buffer):
     @classmethod
     def geomspace(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
+    def hamming(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
+    def hanning(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
     def identity(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
+    def kaiser(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
     def linspace(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
     def logspace(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
     def look_at(cls, *args: Any, **kwargs: Any) -> Any: ...
+    @classmethod
+    def one_hot(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
     def ones(cls, *args: Any, **kwargs: Any) -> Any: ...
     @classmethod
@@ -587,6 +599,10 @@ def backward(y: Any) -> Any:
     """Adds the gradient of y to those of the marked arrays that it is computed from."""
     ...
 
+def bartlett(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Bartlett's window of n numbers, a triangle: 0 at both ends."""
+    ...
+
 def bincount(x: Any, weights: Any = ..., minlength: Any = ...) -> Any:
     """How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;"""
     ...
@@ -605,6 +621,10 @@ def bitwise_or(a: Any, b: Any) -> Any:
 
 def bitwise_xor(a: Any, b: Any) -> Any:
     """a ^ b, under NumPy's name."""
+    ...
+
+def blackman(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Blackman's window of n numbers, of two cosines; 0 at both ends."""
     ...
 
 def block_prefix_sum(x: Any, n: Any) -> Any:
@@ -921,6 +941,10 @@ def enable_grad(x: Any) -> Any:
     """Marks arrays of floats: what is computed from them keeps how, so that its derivatives may be asked for. The type of a"""
     ...
 
+def entr(x: Any) -> Any:
+    """Entropy `-x * log(x)` of a share: 0 at 0, -inf below. At most 2.5 ulp."""
+    ...
+
 def eq(a: Any, b: Any) -> Any:
     """True where `a[i] == b[i]`; false if either is NaN."""
     ...
@@ -1169,6 +1193,14 @@ def gt(a: Any, b: Any) -> Any:
     """True where `a[i] > b[i]`; false if either is NaN."""
     ...
 
+def hamming(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Hamming's window of n numbers, 0.08 at both ends."""
+    ...
+
+def hanning(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Hann's window of n numbers, as NumPy calls it: half a cosine's wave above 0, which it is at both ends."""
+    ...
+
 def hard_sigmoid(a: Any, b: Any = ..., c: Any = ...) -> Any:
     """`hard_sigmoid(x, alpha, beta)` is `x * alpha + beta` between 0 and 1, in rounded steps; NaN stays. alpha is 0.2 and"""
     ...
@@ -1393,6 +1425,10 @@ def jvp(f: Any, primals: Any, tangents: Any) -> Any:
     """f(*primals) and its derivative in a direction, which has the form of the primals."""
     ...
 
+def kaiser(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Kaiser's window of n numbers: 1 everywhere for beta 0, the narrower the larger beta is."""
+    ...
+
 def kernel(text: Any) -> Any:
     """A kernel written as text, a small typed subset of C: it is called with arrays, lane by lane, and is recorded like any"""
     ...
@@ -1407,6 +1443,10 @@ def kernel_history_clear() -> Any:
 
 def kron(a: Any, b: Any) -> Any:
     """Each entry of a times all of b, in its place (Kronecker's product): of matrices, arrays, tensors of any axes."""
+    ...
+
+def kurtosis(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """How much of the distribution of the entries along axes, as of hsum, lies in its tails: the mean fourth power of their"""
     ...
 
 def label(x: Any) -> Any:
@@ -1449,8 +1489,8 @@ def less_equal(a: Any, b: Any) -> Any:
     """`a <= b`, under NumPy's name."""
     ...
 
-def lexsort(keys: Any) -> Any:
-    """The numbers of the lanes in the order of the last key; where that is equal of the one before, and so on."""
+def lexsort(keys: Any, axis: Any = ...) -> Any:
+    """The numbers that sort by several keys, arrays or tensors of one shape, along an axis (the last unless given): by the last"""
     ...
 
 def lgamma(x: Any) -> Any:
@@ -1519,6 +1559,10 @@ def logical_or(a: Any, b: Any) -> Any:
 
 def logical_xor(a: Any, b: Any) -> Any:
     """Whether one of two is true, or not 0, and the other is not."""
+    ...
+
+def logit(x: Any) -> Any:
+    """Logarithm of the odds `x / (1 - x)`, the inverse of `sigmoid`; -inf at 0, inf at 1, NaN beyond. At most 2.5 ulp."""
     ...
 
 def logspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -1665,20 +1709,28 @@ def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any
     """Smallest lane that is not NaN: another name of hmin."""
     ...
 
+def nanpercentile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """The value below which p of a hundred entries that are not NaN lie, as nanquantile(t, p / 100)."""
+    ...
+
 def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Product of the lanes that are not NaN, as hprod; 1 of nothing."""
     ...
 
-def nanstd(x: Any, axis: Any = ..., ddof: Any = ..., keepdims: Any = ...) -> Any:
-    """The square root of nanvar."""
+def nanquantile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """The value below which a part p of the entries that are not NaN lies, along an axis, a list of axes, or of all, as"""
+    ...
+
+def nanstd(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+    """Square root of the variance of the entries that are not NaN along axes, as nanvar."""
     ...
 
 def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """Sum of the lanes that are not NaN, as hsum; 0 of nothing."""
     ...
 
-def nanvar(x: Any, axis: Any = ..., ddof: Any = ..., keepdims: Any = ...) -> Any:
-    """The variance of the entries that are not NaN, of all or along axes."""
+def nanvar(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+    """Variance of the entries that are not NaN along axes, as var; NaN of nothing."""
     ...
 
 def ndim(x: Any) -> Any:
@@ -1747,6 +1799,10 @@ def not_(x: Any) -> Any:
 
 def not_equal(a: Any, b: Any) -> Any:
     """`a != b`, under NumPy's name."""
+    ...
+
+def one_hot(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
+    """Of each index, integers, n numbers along a new last axis: 1 at its place, 0 beside; of one that is no place all are 0."""
     ...
 
 def ones(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -2227,6 +2283,10 @@ def size(x: Any) -> Any:
     """The number of lanes or entries."""
     ...
 
+def skew(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+    """How far entries along axes, as of hsum, lie to the right more than to the left: the mean cube of their distances from"""
+    ...
+
 def slerp(*args: Any, **kwargs: Any) -> Any:
     """Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1. With"""
     ...
@@ -2371,6 +2431,10 @@ def to_torch(f: Any) -> Any:
     """The function f of Porcini as one of PyTorch: it takes and gives tensors, and autograd goes through it. An array of one"""
     ...
 
+def toeplitz(column: Any, row: Any = ...) -> Any:
+    """The matrix (Toeplitz's) that is the same along each diagonal: its first column, and its first row but for the corner,"""
+    ...
+
 def trace(t: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     ...
@@ -2393,6 +2457,10 @@ def trapezoid(y: Any, x: Any = ..., axis: Any = ...) -> Any:
 
 def tri(n: Any, m: Any = ..., k: Any = ...) -> Any:
     """A matrix of n rows (and m columns) with ones on a diagonal, k above that from the corner, and below it."""
+    ...
+
+def trigamma(x: Any) -> Any:
+    """Trigamma function, the derivative of `digamma`; inf at 0 and negative integers, NaN at -inf. At most 10 ulp."""
     ...
 
 def tril(t: Any, k: Any = ...) -> Any:
@@ -2451,6 +2519,10 @@ def value_and_grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -
     """The function that gives f's result and its gradient, as grad(f) does: both of one recording."""
     ...
 
+def vander(x: Any, n: Any = ..., increasing: Any = ...) -> Any:
+    """The matrix (Vandermonde's) whose rows are the powers of each lane, n of them (as many as lanes unless given), the"""
+    ...
+
 def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
     """The mean squared distance from the mean, in two passes (size 1, lazy); NaN of nothing."""
     ...
@@ -2485,6 +2557,10 @@ def whos(all: Any = ..., names: Any = ...) -> Any:
 
 def whos_ad() -> Any:
     """The values that derivatives may be asked of: what made them, and what of them is kept."""
+    ...
+
+def xlogy(a: Any, b: Any) -> Any:
+    """`x * log(y)`, but 0 where x is 0, unless y is NaN. At most 2.5 ulp."""
     ...
 
 def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:

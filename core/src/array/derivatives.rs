@@ -162,14 +162,19 @@ impl Array {
     /// As [`Array::backward_asking`].
     pub fn backward_all(arrays: &[Self], asked: &mut dyn Ask) -> Result<()> {
         arrays.iter().try_for_each(|y| y.check_tracked("backward"))?;
-        for group in arrays.chunk_by(|a, b| a.session().is(b.session())) {
-            let mut held = Held::new(group[0].session());
-            let outputs: Vec<VarId> = group.iter().map(Self::id).collect();
+        let mut left: Vec<&Self> = arrays.iter().collect();
+        while let Some(first) = left.first() {
+            let session = first.session();
+            let (own, others): (Vec<_>, Vec<_>) =
+                left.iter().partition(|y| y.session().is(session));
+            let mut held = Held::new(session);
+            let outputs: Vec<VarId> = own.iter().map(|y: &&Self| y.id()).collect();
             let pairs = held.record(|recorder| {
                 let seeded = outputs.iter().map(|&id| (id, recorder.seed(id)));
                 Ok(seeded.collect::<Vec<_>>())
             })?;
             held.pull_to_marks(&pairs, &outputs, asked)?;
+            left = others;
         }
         Ok(())
     }

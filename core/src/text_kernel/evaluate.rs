@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::dialect::{COUNT, LANE};
 use super::item::Item;
 use super::library::{self, Known};
-use super::operands::check_count;
+use super::operands::check_shift;
 use super::program::{Captured, Program};
 use super::record::Recorder;
 use super::tree::{ATOMIC, CPP_MIN, Effects, Expression, Function, SIZE_OF, Term};
@@ -65,7 +65,7 @@ impl Recorder<'_> {
                     let remedy = "write idiv(a, b), which truncates, or float(a) / b";
                     return Err(Trouble::new(expression.at, what).with(Some(remedy.into())));
                 }
-                check_count(*op, &operands)?;
+                check_shift(*op, &operands)?;
                 self.apply(*op, &operands)
             }
             Term::Not(part) => {

@@ -138,8 +138,8 @@ impl Recorder<'_> {
     }
 }
 
-/// Refuses a count that shifts all of a narrow integer out to the left, which would be wider in C.
-pub(super) fn check_count(op: Op, items: &[Item]) -> Result<(), Trouble> {
+/// Refuses a plain number that shifts all of a narrow integer out to the left, which would be wider in C.
+pub(super) fn check_shift(op: Op, items: &[Item]) -> Result<(), Trouble> {
     let (Op::Shl, [shifted, Item::Number(count, None)]) = (op, items) else { return Ok(()) };
     let narrow = shifted.own_dtype().filter(|dtype| dtype.is_int() && dtype.bytes() < 4);
     let Some(dtype) = narrow.filter(|dtype| count.to_f64() >= dtype.bits().into()) else {

@@ -64,6 +64,9 @@ impl Recorder<'_> {
         let x = self.cast(x, dtype.distances())?;
         let variance = self.variance(x)?;
         let root = self.same(Op::Sqrt, &[variance])?;
+        if !self.var(variance).tracked {
+            return self.cast(root, own);
+        }
         // The slope where all are equal is 0, as that of a norm of 0 is.
         let zero = self.constant(self.dtype(variance), 0);
         let are_equal = self.same(Op::Eq, &[variance, zero])?;

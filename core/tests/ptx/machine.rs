@@ -8,6 +8,8 @@ use super::arithmetic::{UNSPECIFIED, compare, compute, cut, integer, last, width
 
 /// Threads of a warp.
 const WARP: usize = 32;
+/// Turns of blocks that look at each other, more than any needs.
+const MOST_TURNS: usize = 10_000;
 /// Bytes of shared memory.
 const SHARED: usize = 128 << 10;
 
@@ -130,10 +132,11 @@ impl Program {
             return;
         }
         let mut blocks: Vec<Block> = order.iter().map(block).collect();
-        while !blocks.is_empty() {
+        for _ in 0..MOST_TURNS {
             blocks.retain_mut(|block| self.step(block, params, memory));
             blocks.reverse();
         }
+        assert!(blocks.is_empty(), "blocks wait for what nobody writes");
     }
 
     fn block(&self, number: u64, blocks: u64, block_size: u64) -> Block {
@@ -175,7 +178,9 @@ impl Program {
             let pauses: Vec<Option<Pause>> =
                 warp.iter_mut().map(|thread| thread.run(self, params, memory, shared)).collect();
             if pauses.contains(&Some(Pause::Look)) {
-                warp.iter_mut().for_each(|thread| thread.may_look = true);
+                for (thread, pause) in warp.iter_mut().zip(&pauses) {
+                    thread.may_look = *pause == Some(Pause::Look);
+                }
                 return Some(Pause::Look);
             }
             if pauses.iter().all(|&pause| pause == Some(Pause::Warp)) {

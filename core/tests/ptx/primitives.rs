@@ -92,6 +92,25 @@ fn products() -> impl Iterator<Item = ProductCode> {
     })
 }
 
+#[test]
+fn products_of_doubles_take_what_keeps_multiprocessors_busy() {
+    let code = ProductCode {
+        dtype: DType::F64,
+        turned: [false; 2],
+        conjugate: [false; 2],
+        aligned: [true; 2],
+        parts: ProductParts::Whole,
+        size: ProductSize::Side128,
+        matrix_units: true,
+        is_batch: false,
+    };
+    let size = |n: u64, count: u64| code.sized(count, [n, n], 132).size;
+    let sizes = [size(64, 1), size(512, 1), size(1024, 1), size(2048, 1), size(4096, 1)];
+    use ProductSize::{Side16, Side64, Side128};
+    assert_eq!(sizes, [Side16, Side64, Side64, Side128, Side128]);
+    assert_eq!(size(64, 10_000), Side128);
+}
+
 /// Those that matrix units have code of their own for.
 pub(super) fn on_matrix_units() -> Vec<Step> {
     let large = products().filter(|code| {
@@ -403,11 +422,13 @@ fn sorts_mean_what_the_host_does() {
 #[test]
 fn long_sorts_of_few_values_mean_what_the_host_does() {
     let (mut model, host, mut random) = (Model::new(), Host::new(), Random::new(7250));
-    for (i, dtype) in [DType::U64, DType::I32, DType::F32, DType::U16].into_iter().enumerate() {
+    let types = [DType::U64, DType::I32, DType::U8, DType::F64, DType::U16, DType::F32];
+    for (i, dtype) in types.into_iter().enumerate() {
         for n_values in [1, 3, 200] {
             let values = edges(dtype, n_values, &mut random);
             let few = |_| match i % 2 {
                 0 => random.bits(DType::U32) % n_values as u64,
+                // Among them NaN and -0.
                 _ => values[(random.bits(DType::U32) % n_values as u64) as usize],
             };
             let lanes: Vec<u64> = (0..3 * 6144 + 7).map(few).collect();

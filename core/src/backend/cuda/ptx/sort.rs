@@ -163,8 +163,8 @@ impl Tile {
         let sums = offsets + COUNTS;
         w.shared_words = (sums + 4 * WARPS + 16) / 8;
         w.has_vectors_shared = true;
-        // Of processors before sm_80 three blocks would have too many threads.
-        let resident = if w.is_since_80() && raw.bytes() < 8 { 3 } else { 2 };
+        // Processors before sm_80 have threads for two, and shared memory for one of doubles.
+        let resident = 2 + u32::from(w.is_since_80()) - u32::from(raw.bytes() == 8);
         w.launch_bounds = Some([THREADS, resident]);
         let [n, from, shift] = [0, 1, 2].map(|word| w.param(word));
         let [lanes_to, numbers_from, numbers_to] = [7, 8, 9].map(|word| w.param(word));
