@@ -31,6 +31,7 @@ pub(crate) struct Notebook {
     pub(crate) questions: Questions,
     start: Instant,
     bar: Arc<Bar>,
+    background: programs::Background,
 }
 
 /// Where [`Host::progress`] shows: each bar has a display of its own, which the next line replaces.
@@ -73,7 +74,8 @@ fn display(publisher: &Publisher, shown: Shown, place: DisplayTarget<'_>) {
 
 impl Notebook {
     pub(crate) fn new(publisher: Arc<Publisher>, questions: Questions) -> Self {
-        Self { publisher, questions, start: Instant::now(), bar: Arc::default() }
+        let (start, bar) = (Instant::now(), Arc::default());
+        Self { publisher, questions, start, bar, background: programs::Background::default() }
     }
 }
 
@@ -218,7 +220,7 @@ impl Host for Notebook {
     }
 
     fn shell(&self, line: &str) -> io::Result<ExitStatus> {
-        programs::captured(programs::shell(line), |line| self.print(line))
+        programs::captured(programs::shell(line), &self.background, |line| self.print(line))
     }
 
     fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {

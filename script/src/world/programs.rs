@@ -1,5 +1,6 @@
 //! Programs of the system, for hosts that let somebody start them.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -24,12 +25,29 @@ pub fn shell(line: &str) -> Command {
     command
 }
 
+/// What programs have left running in the background: it ends with this.
+#[derive(Default)]
+pub struct Background(RefCell<Vec<ProcessGroup>>);
+
+impl Background {
+    /// Forgets what has ended meanwhile.
+    fn look_again(&self) {
+        let left = self.0.take().into_iter().filter_map(ProcessGroup::leave).collect();
+        self.0.replace(left);
+    }
+}
+
 /// Runs a program that has no terminal: what it writes goes to `print`, line by line as it comes. Ctrl-C ends it, and what
-/// it has started; the end of this process does, too.
+/// it has started; the end of this process does, too, but for what leaves its group of processes, as `setsid` does.
 ///
 /// # Errors
 /// It does not start; `Interrupted`.
-pub fn captured(mut command: Command, print: impl Fn(&str)) -> io::Result<ExitStatus> {
+pub fn captured(
+    mut command: Command,
+    background: &Background,
+    print: impl Fn(&str),
+) -> io::Result<ExitStatus> {
+    background.look_again();
     let (reader, writer) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let group = ProcessGroup::new()?;
@@ -39,10 +57,11 @@ pub fn captured(mut command: Command, print: impl Fn(&str)) -> io::Result<ExitSt
     drop(command);
     let told = tell(&mut child, as_file(reader), &print);
     if told.is_err() {
-        group.end();
+        // What it has started ends with its group, here.
         drop(child.kill());
         drop(child.wait());
-    } else if group.leave() {
+    } else if let Some(left) = group.leave() {
+        background.0.borrow_mut().push(left);
         print(GOES_ON);
     }
     told
@@ -93,25 +112,22 @@ impl ProcessGroup {
 
     fn take_in(&self, _: &mut Command) {}
 
-    fn end(self) {}
-
-    fn leave(self) -> bool {
-        false
+    fn leave(self) -> Option<Self> {
+        None
     }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::cell::RefCell;
-
     use super::*;
 
     #[test]
     fn output_comes_line_by_line() {
-        let lines = RefCell::new(Vec::new());
+        let (lines, background) = (RefCell::new(Vec::new()), Background::default());
         let run = |line: &str| {
             lines.borrow_mut().clear();
-            captured(shell(line), |line| lines.borrow_mut().push(line.to_string())).unwrap()
+            let print = |line: &str| lines.borrow_mut().push(line.to_string());
+            captured(shell(line), &background, print).unwrap()
         };
         assert!(run("echo a; echo b >&2; printf c").success());
         assert_eq!(*lines.borrow(), ["a", "b", "c"]);
@@ -120,24 +136,7 @@ mod tests {
         // Who stays behind is not waited for.
         assert!(run("sleep 60 & echo a").success());
         assert_eq!(*lines.borrow(), ["a", GOES_ON]);
-    }
-
-    #[test]
-    fn who_drops_a_group_ends_it() {
-        let group = ProcessGroup::new().unwrap();
-        let mut command = shell("sleep 600");
-        group.take_in(&mut command);
-        let mut child = command.spawn().unwrap();
-        drop(group);
-        assert!(!child.wait().unwrap().success());
-    }
-
-    #[test]
-    fn a_group_without_members_is_left() {
-        let group = ProcessGroup::new().unwrap();
-        let mut command = shell("true");
-        group.take_in(&mut command);
-        assert!(command.status().unwrap().success());
-        assert!(!group.leave());
+        assert!(run("true").success());
+        assert_eq!(background.0.borrow().len(), 1);
     }
 }
