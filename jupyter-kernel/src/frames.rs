@@ -67,24 +67,45 @@ impl Frames {
                 };
                 self.held.retain(is_other);
             }
-            "clear_output" => {}
+            // Of those in a row one is enough; one that waits takes no place of one that does not.
+            "clear_output" => self.forget_clear(waits(&message.1)),
             _ => self.clear(),
         }
         self.held.push(message);
     }
 
+    /// Another clear comes: the one before it, if nothing was shown since, need not.
+    fn forget_clear(&mut self, may_wait: bool) {
+        if let Some(last) = self.last_clear()
+            && (waits(&self.held[last].1) || !may_wait)
+        {
+            self.held.remove(last);
+        }
+    }
+
+    /// Where a clear is held behind which nothing is but updates.
+    fn last_clear(&self) -> Option<usize> {
+        let last = self.held.iter().rposition(|message| !is_update(message));
+        last.filter(|&last| self.held[last].0 == "clear_output")
+    }
+
     /// What is cleared once there is something new is gone now; displays of other cells keep what was put in their place.
     fn clear(&mut self) {
-        let is_update = |(kind, _): &Message| *kind == "update_display_data";
-        let last = self.held.iter().rposition(|message| !is_update(message));
-        if let Some(last) = last
-            && self.held[last].0 == "clear_output"
-        {
+        if let Some(last) = self.last_clear() {
             let clear = self.held.remove(last);
             self.held.retain(is_update);
             self.held.push(clear);
         }
     }
+}
+
+fn is_update(message: &Message) -> bool {
+    message.0 == "update_display_data"
+}
+
+/// Whether a clear waits for what is shown next.
+fn waits(clear: &Value) -> bool {
+    clear["wait"] == true
 }
 
 /// Bytes of what a message shows, in all of its forms.
@@ -144,6 +165,22 @@ mod tests {
             assert_eq!(frames.pass(message, 0), None);
         }
         assert_eq!(frames.take(), [clear(), display("1"), clear()]);
+    }
+
+    #[test]
+    fn of_clears_in_a_row_one_waits() {
+        let at_once = ("clear_output", json!({"wait": false}));
+        for (row, want) in [
+            (vec![clear(), clear(), clear()], vec![clear()]),
+            (vec![clear(), at_once.clone(), at_once.clone()], vec![at_once.clone()]),
+            (vec![at_once.clone(), clear(), clear()], vec![at_once.clone(), clear()]),
+        ] {
+            let mut frames = begun();
+            for message in row {
+                assert_eq!(frames.pass(message, 0), None);
+            }
+            assert_eq!(frames.take(), want);
+        }
     }
 
     #[test]

@@ -28,9 +28,10 @@ pub(crate) struct Printed {
     bytes_left: usize,
     end: String,
     is_told: bool,
-    /// Those of this cell and of cells before, the last one at the end; and how many there were.
+    /// Those of this cell and of cells before, the last one at the end; how many cells had one, and whether this one has.
     files: VecDeque<Kept>,
     n_files: usize,
+    has_file: bool,
 }
 
 /// What is told where a page does not show all.
@@ -53,11 +54,18 @@ impl Printed {
             is_told: false,
             files: VecDeque::new(),
             n_files: 0,
+            has_file: false,
         }
     }
 
     /// Another cell begins. Files of earlier ones stay until many have printed as much.
     pub(crate) fn begin(&mut self) {
+        self.clear();
+        self.has_file = false;
+    }
+
+    /// What the cell has printed so far is shown no more.
+    pub(crate) fn clear(&mut self) {
         self.shown.clear();
         self.end.clear();
         (self.n_left, self.bytes_left, self.is_told) = (0, 0, false);
@@ -88,12 +96,15 @@ impl Printed {
         fits
     }
 
-    /// Begins a file, if there may be one.
+    /// Begins the file of this cell, if there may be one; anew, if the cell has cleared what it showed.
     fn open(&mut self) {
         if !self.keeps {
             return;
         }
-        self.n_files += 1;
+        self.n_files += usize::from(!mem::replace(&mut self.has_file, true));
+        if self.file().is_some() {
+            self.files.pop_back();
+        }
         if self.files.len() == MOST_FILES {
             self.files.pop_front();
         }
@@ -176,7 +187,10 @@ impl Kept {
     fn place(&mut self) -> String {
         self.is_full |= self.file.flush().is_err();
         let part = if self.is_full { "the first lines" } else { "all lines" };
-        format!("{part} are in {} until the kernel ends", self.path.display())
+        let path = self.path.display();
+        format!(
+            "{part} are in {path} until the kernel ends, or {MOST_FILES} later cells print as much"
+        )
     }
 }
 
@@ -247,6 +261,12 @@ mod tests {
         let paths: Vec<PathBuf> = (0..=MOST_FILES).map(|_| path(&mut printed)).collect();
         let kept = paths.iter().filter(|path| path.exists()).count();
         assert_eq!((kept, paths[0].exists()), (MOST_FILES, false));
+        // What was cleared takes no file of another cell.
+        let last = &paths[MOST_FILES];
+        printed.clear();
+        printed.take(&"y\n".repeat(MOST));
+        assert!(printed.rest().unwrap().told.contains(&*last.to_string_lossy()));
+        assert!(std::fs::read(last).unwrap().iter().all(|&byte| byte != b'x') && paths[1].exists());
         drop(printed);
         assert!(paths.iter().all(|path| !path.exists()));
     }

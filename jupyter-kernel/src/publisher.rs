@@ -77,8 +77,8 @@ impl State {
     fn forget(&mut self) {
         (self.n_shown, self.n_displays) = (0, 0);
         self.named.clear();
-        self.printed.begin();
-        self.logged.begin();
+        self.printed.clear();
+        self.logged.clear();
     }
 
     /// Notes the bytes of a display with a name; what it takes the place of counts no longer.
@@ -119,6 +119,8 @@ impl Publisher {
         state.parent = parent.clone();
         state.silent = silent;
         state.forget();
+        state.printed.begin();
+        state.logged.begin();
         self.send(parent, "status", &json!({"execution_state": "busy"}));
     }
 

@@ -201,7 +201,7 @@ fn endless_output_ends_before_memory_does() {
     assert!(shown.contains("\n165668\n297661\n") && shown.ends_with("\n299999\nend\n"));
     let kept = |told: &str| {
         let (_, path) = told.split_once(" are in ").unwrap();
-        std::path::PathBuf::from(path.split(" until the kernel ends ..").next().unwrap())
+        std::path::PathBuf::from(path.split(" until the kernel ends").next().unwrap())
     };
     let told = answer.stream("stderr");
     assert!(told.contains(".. 131992 more lines were printed: all lines are in "), "{told}");
