@@ -36,6 +36,8 @@ fn names_of_the_session_and_the_language() {
         assert_eq!(names(interpreter, "whi"), ["while", "while_loop"]);
         assert_eq!(names(interpreter, "cuda_wh"), ["cuda_whos"]);
         assert_eq!(names(interpreter, "%%ti"), ["time", "timeit"]);
+        assert_eq!(names(interpreter, "%l"), ["load", "log", "ls"]);
+        assert!(names(interpreter, "%%l").is_empty());
         assert_eq!(names(interpreter, "f("), ["alpha"]);
         assert!(names(interpreter, "nothing_like_it").is_empty());
         assert!(names(interpreter, "12").is_empty());

@@ -240,6 +240,8 @@ fn commands_run() {
         assert!(prompt.type_in("%help").contains("%bench CODE ;; CODE"));
         let other = prompt.type_in("%%html\n<b>no script</b>");
         assert_eq!(other, "error: no command %html [] display_html(text) shows HTML");
+        let line = prompt.type_in("%%whos");
+        assert_eq!(line, "error: %whos is a line, and takes no cell [] write %whos");
         assert_eq!(prompt.type_in("%reset\n%who"), "nothing yet");
         assert!(prompt.type_in("a").starts_with("error: `a` is not defined"));
         assert!(prompt.type_in("%device cpu").starts_with("cpu ("));
@@ -264,6 +266,10 @@ fn files_are_run_loaded_and_saved() {
         assert_eq!(outcome.next_input.as_deref(), Some("a = 1\nprint(a + ARGS.len())"));
         let error = prompt.type_in("%run nosuch.rhai");
         assert!(error.starts_with("error: %run: nosuch.rhai: "), "{error}");
+        assert!(error.contains("paths start at the working folder"), "{error}");
+        let error = prompt.type_in("%run /nosuch.rhai");
+        assert!(error.starts_with("error: %run: /nosuch.rhai: "), "{error}");
+        assert!(!error.contains("paths start"), "{error}");
         assert!(prompt.type_in("%history 1").ends_with("%history 1"));
         assert_eq!(prompt.type_in("%reset\n[ARGS, args()]"), "[[], []]");
     });

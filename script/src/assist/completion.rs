@@ -95,8 +95,8 @@ enum Cursor<'t> {
     Option { function: &'t str, typed: &'t str },
     /// In a key of `owner[".."]`.
     Key { owner: &'t str, typed: &'t str },
-    /// In the name of a command.
-    Command { typed: &'t str },
+    /// In the name of a command, behind `%%` of one that takes a cell.
+    Command { typed: &'t str, takes_cell: bool },
     /// In a path that is no text.
     File { typed: &'t str },
     /// In the name of a switch that is no text.
@@ -121,10 +121,10 @@ impl<'t> Cursor<'t> {
         if line.starts_with('?') {
             return Some(Self::Help { typed: last_word(line) });
         }
-        let rest = line.strip_prefix('%')?;
-        let rest = rest.strip_prefix('%').unwrap_or(rest);
+        let line = line.strip_prefix('%')?;
+        let rest = line.strip_prefix('%').unwrap_or(line);
         let Some((name, argument)) = rest.split_once(' ') else {
-            return Some(Self::Command { typed: rest });
+            return Some(Self::Command { typed: rest, takes_cell: line.starts_with('%') });
         };
         let takes = COMMANDS.iter().find(|command| command.name == name)?.takes;
         let typed = argument.trim_start();
@@ -196,7 +196,7 @@ impl<'t> Cursor<'t> {
             Self::Text { typed, .. } | Self::Static { typed, .. } | Self::Member { typed, .. } => {
                 typed
             }
-            Self::Command { typed }
+            Self::Command { typed, .. }
             | Self::File { typed }
             | Self::Flag { typed }
             | Self::Help { typed }
@@ -237,7 +237,7 @@ impl Interpreter {
                 let names = self.own_names().into_iter().chain(self.documented());
                 topics().chain(names).collect()
             }
-            Cursor::Command { .. } => commands(),
+            Cursor::Command { takes_cell, .. } => commands(takes_cell),
             Cursor::Kernel { text, .. } => self.names_in_kernels(text),
             Cursor::Text { .. } | Cursor::File { .. } => {
                 let (folder, part) = typed
@@ -521,14 +521,15 @@ fn component(array: &ArrayRef, name: &str) -> Option<ArrayRef> {
     array.components()?.into_iter().nth(i)
 }
 
-fn commands() -> Vec<Candidate> {
+fn commands(takes_cell: bool) -> Vec<Candidate> {
     let command = |command: &Command| Candidate {
         name: command.name.into(),
         kind: CandidateKind::Command,
         detail: format!(" {}", command.parameters),
         doc: command.doc.into(),
     };
-    COMMANDS.iter().map(command).collect()
+    let fits = |command: &&Command| !takes_cell || command.takes.takes_cell();
+    COMMANDS.iter().filter(fits).map(command).collect()
 }
 
 fn topics() -> impl Iterator<Item = Candidate> {

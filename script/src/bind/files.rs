@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, Read, Write};
 use std::ops::Deref;
+use std::path::Path;
 
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, Error, interrupt};
@@ -284,7 +285,7 @@ impl Drop for Contents {
 pub(super) fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
     let bytes = context.host.read_file(path);
     bytes.map(Contents).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
+        io::ErrorKind::NotFound if Path::new(path).is_relative() => {
             let folder =
                 context.host.folder().map_or_else(|_| String::new(), |at| format!(", {at}"));
             let hint = format!("paths start at the working folder{folder}");

@@ -60,6 +60,13 @@ pub enum Takes {
     Word,
 }
 
+impl Takes {
+    /// Whether a command may begin with `%%`, and take all lines of a cell.
+    pub(crate) fn takes_cell(self) -> bool {
+        matches!(self, Self::Code | Self::System | Self::Text)
+    }
+}
+
 /// All commands, in the order of help.
 pub const COMMANDS: &[Command] = &[
     Command {
@@ -384,8 +391,7 @@ fn command(line: &str) -> Option<(&'static Command, &str)> {
     let takes_all = rest.starts_with('%');
     let rest = rest.strip_prefix('%').unwrap_or(rest);
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
-    let all = |c: &&Command| matches!(c.takes, Takes::Code | Takes::System | Takes::Text);
-    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || all(c));
+    let is_meant = |c: &&Command| c.name == &rest[..end] && (!takes_all || c.takes.takes_cell());
     let found = COMMANDS.iter().find(is_meant)?;
     Some((found, rest[end..].trim_start()))
 }
@@ -418,6 +424,9 @@ fn unknown(typed: &str) -> Box<Error> {
     let name = typed.split_whitespace().next().unwrap_or(typed).trim_start_matches('%');
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(known, _)| *known == name) {
         return failed(format!("no command %{name}"), *instead);
+    }
+    if COMMANDS.iter().any(|command| command.name == name) {
+        return failed(format!("%{name} is a line, and takes no cell"), format!("write %{name}"));
     }
     let similar = similar(name, COMMANDS.iter().map(|command| command.name));
     let hint = match similar.first() {

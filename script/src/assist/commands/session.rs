@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::Path;
 
 use porcini_core::DeviceChoice;
 use rhai::Dynamic;
@@ -56,9 +57,17 @@ fn read(interpreter: &Interpreter, command: &str, path: &str) -> Result<String> 
         return Err(failed(format!("%{command}: expected a file"), hint));
     }
     let bytes = interpreter.context.host.read_file(path);
-    let bytes = bytes.map_err(|error| match error.kind() {
-        io::ErrorKind::Interrupted => Error::plain(ErrorKind::Interrupted, "interrupted").into(),
-        _ => failed(format!("%{command}: {path}: {error}"), "paths start at the working folder"),
+    let bytes = bytes.map_err(|error| {
+        let told = format!("%{command}: {path}: {error}");
+        match error.kind() {
+            io::ErrorKind::Interrupted => {
+                Error::plain(ErrorKind::Interrupted, "interrupted").into()
+            }
+            io::ErrorKind::NotFound if Path::new(path).is_relative() => {
+                failed(told, "paths start at the working folder")
+            }
+            _ => Error::plain(ErrorKind::Runtime, told).into(),
+        }
     })?;
     String::from_utf8(bytes).map_err(|_| {
         failed(format!("%{command}: {path} is no text (UTF-8 expected)"), "scripts end in .rhai")
