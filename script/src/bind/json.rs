@@ -333,8 +333,8 @@ impl Writer {
     }
 
     fn quoted(&mut self, text: &str) -> Result<()> {
-        let n = self.text.len();
-        self.sizes.check_grown("to_json", n, n.saturating_add(text.len()))?;
+        let bytes = self.text.len().saturating_add(text.len());
+        self.sizes.check_grown("to_json", self.text.capacity(), bytes)?;
         self.push("\"")?;
         let mut rest = text;
         while !rest.is_empty() {

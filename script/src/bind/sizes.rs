@@ -8,7 +8,7 @@ use std::hint::black_box;
 use porcini_core::device::host_capacity;
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::memory::process_heap;
-use rhai::{Array, Blob, Dynamic, Engine, ImmutableString};
+use rhai::{Array, Blob, Dynamic, Engine, Identifier, ImmutableString};
 
 use super::registry::Registry;
 use super::split;
@@ -60,20 +60,28 @@ impl Sizes {
 
     /// Refuses a text or blob that is too long.
     pub(super) fn check_text(self, op: &str, bytes: usize) -> Result<()> {
+        self.check_length(op, bytes)?;
+        self.check_room(op, bytes, 1)
+    }
+
+    /// As [`Sizes::check_text`] for one that grows where it lies, with room for `capacity` bytes. Where that does not do
+    /// it doubles: only then there is something to ask the system for, which takes longer than a short piece.
+    pub(super) fn check_grown(self, op: &str, capacity: usize, bytes: usize) -> Result<()> {
+        self.check_length(op, bytes)?;
+        if bytes <= capacity {
+            return Ok(());
+        }
+        self.check_room(op, bytes.max(capacity.saturating_mul(2)), 1)
+    }
+
+    fn check_length(self, op: &str, bytes: usize) -> Result<()> {
         let (most, whose) = (self.most_bytes, self.whose);
         if bytes > most {
             return Err(fault(format!(
                 "{op}: {bytes} elements are too many (at most {most}{whose})"
             )));
         }
-        self.check_room(op, bytes, 1)
-    }
-
-    /// As [`Sizes::check_text`] for one that grows where it lies. Its room doubles: only then there is something to ask
-    /// the system for, which takes longer than a short piece.
-    pub(super) fn check_grown(self, op: &str, before: usize, bytes: usize) -> Result<()> {
-        let fits = bytes <= before.next_power_of_two() && bytes <= self.most_bytes;
-        if fits && before > 0 { Ok(()) } else { self.check_text(op, bytes) }
+        Ok(())
     }
 
     fn check_room(self, op: &str, n: usize, each: usize) -> Result<()> {
@@ -185,7 +193,7 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
         let bytes = a.len() + b.len();
         // Of one that somebody else holds all of it is copied.
         match a.strong_count() {
-            1 => sizes.check_grown("+=", a.len(), bytes)?,
+            1 => sizes.check_grown("+=", AsRef::<Identifier>::as_ref(a).capacity(), bytes)?,
             _ => sizes.check_text("+=", bytes)?,
         }
         *a += b;
@@ -215,4 +223,17 @@ fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Resul
     padded.truncate(end.unwrap_or(padded.len()));
     *text = padded.into();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_asks_for_twice_its_room() {
+        let sizes = Sizes { most_elements: 0, most_bytes: 100, whose: "", room: 50 };
+        let grows = |capacity, bytes| sizes.check_grown("+=", capacity, bytes).is_ok();
+        assert!(grows(40, 40) && grows(100, 100) && grows(20, 41));
+        assert!(!grows(40, 41) && !grows(200, 101));
+    }
 }
