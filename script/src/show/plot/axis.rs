@@ -21,6 +21,8 @@ pub(super) struct Axis {
     ends: Range<f64>,
     is_log: bool,
     ticks: Vec<f64>,
+    /// Significant digits of labels.
+    digits: usize,
     /// What labels leave out of numbers that lie close together far from 0.
     offset: f64,
     /// Of rows, the first on top: the labels of the ticks.
@@ -34,7 +36,7 @@ impl Axis {
         let real = |n: usize| n as f64;
         let ticks = (0..names.len()).rev().map(|row| real(row) + 0.5).collect();
         let ends = 0.0..real(names.len());
-        Self { ends, is_log: false, ticks, offset: 0.0, names: names.to_vec() }
+        Self { names: names.to_vec(), ..Self::plain(ends, ticks) }
     }
 
     /// An axis with these ends.
@@ -42,8 +44,7 @@ impl Axis {
         if is_log {
             return Self::log(ends.start.log10()..ends.end.log10(), n);
         }
-        let offset = offset(&ends);
-        Self { offset, ..Self::linear(ends.clone(), step(&ends, n)) }
+        Self::linear(ends.clone(), step(&ends, n)).near(&ends)
     }
 
     /// The same with whole numbers as labels, however long.
@@ -53,7 +54,23 @@ impl Axis {
 
     fn linear(ends: Range<f64>, step: f64) -> Self {
         let ticks = ticks(&ends, step);
-        Self { ends, is_log: false, ticks, offset: 0.0, names: Vec::new() }
+        let axis = Self::plain(ends, ticks);
+        Self { digits: axis.digits(), ..axis }
+    }
+
+    fn plain(ends: Range<f64>, ticks: Vec<f64>) -> Self {
+        Self { ends, is_log: false, ticks, digits: DIGITS, offset: 0.0, names: Vec::new() }
+    }
+
+    /// The same with a round number near a range as offset, if the labels of its ticks are long without it.
+    fn near(self, range: &Range<f64>) -> Self {
+        let length = range.end - range.start;
+        let is_far = range.start.abs().max(range.end.abs()) >= length * 1e3;
+        if length.is_infinite() || !is_far || self.longest(self.digits) <= LONGEST {
+            return self;
+        }
+        let offset = rounded(f64::midpoint(range.start, range.end), length.log10().ceil() + 1.0);
+        Self { offset, ..self }
     }
 
     /// An axis whose ends are ticks, around a range.
@@ -63,12 +80,13 @@ impl Axis {
             let each = powers(high - low, n);
             return Self::log(low..low + each * ((high - low) / each).ceil().max(1.0), n);
         }
-        let (step, offset) = (step(&range, n), offset(&range));
+        let step = step(&range, n);
         let low = (range.start / step + 1e-9).floor() * step;
         let high = (range.end / step - 1e-9).ceil() * step;
         // Where floats are sparse, steps are lost.
-        let ends = if low < high && (high - low).is_finite() { low..high } else { range };
-        Self { offset, ..Self::linear(ends, step) }
+        let is_wide = low < high && (high - low).is_finite();
+        let ends = if is_wide { low..high } else { range.clone() };
+        Self::linear(ends, step).near(&range)
     }
 
     fn log(ends: Range<f64>, n: usize) -> Self {
@@ -88,7 +106,7 @@ impl Axis {
             ticks.extend(more.filter(inside));
             ticks.sort_by(f64::total_cmp);
         }
-        Self { ends, is_log: true, ticks, offset: 0.0, names: Vec::new() }
+        Self { is_log: true, ..Self::plain(ends, ticks) }
     }
 
     /// Where a number stands: 0 at the lower end, 1 at the upper one; `None` for one that has no place.
@@ -120,7 +138,7 @@ impl Axis {
         }
         let length = self.ends.end / 2.0 - self.ends.start / 2.0;
         let is_zero = !self.is_log && x.abs() < (length * 1e-9).max(1e-280);
-        text(if is_zero { 0.0 } else { x }, self.digits())
+        text(if is_zero { 0.0 } else { x }, self.digits)
     }
 
     /// What is to be added to the labels, if anything is: `+1.7e+09`.
@@ -132,13 +150,21 @@ impl Axis {
 
     /// A number of the axis by itself.
     pub(super) fn whole(&self, x: f64) -> String {
-        if self.offset == 0.0 { self.label(x) } else { text(x, self.digits()) }
+        if self.offset == 0.0 { self.label(x) } else { text(x, self.digits) }
     }
 
-    /// As many as tell one tick from the next.
+    /// As many as tell one tick from the next; of whole numbers all, where powers of ten would be long: 20240101.
     fn digits(&self) -> usize {
+        let Some(step) = self.step() else { return DIGITS };
         let largest = self.ends.start.abs().max(self.ends.end.abs());
-        self.step().map_or(DIGITS, |step| digits_of(largest, step))
+        let (digits, whole) = (digits_of(largest, step), digits_of(largest, 1.0));
+        let is_short = (digits..=LONGEST).contains(&whole);
+        if is_short && self.longest(digits) > LONGEST { whole } else { digits }
+    }
+
+    /// Letters of the longest label of so many digits.
+    fn longest(&self, digits: usize) -> usize {
+        self.ticks.iter().map(|&x| text(x, digits).len()).max().unwrap_or(0)
     }
 
     fn step(&self) -> Option<f64> {
@@ -170,22 +196,6 @@ fn rounded(x: f64, power: f64) -> f64 {
     // Those above 1 are exact.
     let unit = 10_f64.powf(power.abs());
     if power < 0.0 { (x * unit).round() / unit } else { (x / unit).round() * unit }
-}
-
-/// A round number near a range, if the labels of its ticks would be long without it; else 0.
-fn offset(range: &Range<f64>) -> f64 {
-    let length = range.end - range.start;
-    let far = range.start.abs().max(range.end.abs());
-    if length.is_infinite() || far < length * 1e3 {
-        return 0.0;
-    }
-    let step = step(range, 6);
-    let digits = digits_of(far, step);
-    let longest = ticks(range, step).into_iter().map(|x| text(x, digits).len()).max();
-    if longest.is_none_or(|n| n <= LONGEST) {
-        return 0.0;
-    }
-    rounded(f64::midpoint(range.start, range.end), length.log10().ceil() + 1.0)
 }
 
 /// The powers of ten between about `n` ticks.
@@ -249,7 +259,7 @@ mod tests {
 
     #[test]
     fn labels_of_ticks_differ() {
-        for range in [
+        let ranges = [
             999.999..1000.001,
             123_456.0..123_456.01,
             1.0..1.000_001,
@@ -258,8 +268,9 @@ mod tests {
             1.0 - 5e-10..1.0 + 5e-10,
             1e12 - 1.0..1e12 + 1.0,
             1e15..1e15 + 2.0,
-        ] {
-            let axis = Axis::around(range, false, 6);
+        ];
+        for (range, n) in ranges.into_iter().flat_map(|range| [(range.clone(), 2), (range, 6)]) {
+            let axis = Axis::around(range, false, n);
             let labels: Vec<String> = axis.ticks.iter().map(|&x| axis.label(x)).collect();
             assert!(labels.iter().all(|label| label.len() <= LONGEST), "{labels:?}");
             let read = labels.iter().map(|label| label.parse::<f64>().unwrap() + axis.offset);
@@ -272,7 +283,11 @@ mod tests {
         assert_eq!(of(1.7e9..1.7e9 + 0.05), Some("+1.7e+09".into()));
         assert_eq!(of(-1e12 - 1.0..-1e12 + 1.0), Some("-1e+12".into()));
         assert_eq!(of(1.0 - 5e-10..1.0 + 5e-10), Some("+1".into()));
-        assert_eq!(of(20_240_101.0..20_240_131.0), None);
+        for n in 2..9 {
+            let dates = Axis::around(20_240_101.0..20_240_131.0, false, n);
+            let is_plain = |&x: &f64| dates.label(x) == format!("{x}");
+            assert!(dates.offset().is_none() && dates.ticks.iter().all(is_plain), "{dates:?}");
+        }
         assert_eq!(of(0.0..1e15), None);
         let whole = Axis::around(1.7e9..1.7e9 + 0.05, false, 6);
         assert_eq!(whole.whole(whole.ends().end), "1700000000.05");
