@@ -63,6 +63,15 @@ fn members_follow_the_value() {
         assert_eq!(of("m[\"ra"), ["radius"]);
         assert_eq!(of("plot(l, #{ti"), ["title"]);
         assert_eq!(of("scatter_plot(l, l, #{title: \"a\", xl"), ["xlabel", "xlim"]);
+        assert_eq!(of("plot(\")\", #{ti"), ["title"]);
+        assert_eq!(of("plot(l, #{title: \"{\", ti"), ["title"]);
+        assert_eq!(of("read_npz(\"a\", #{"), ["arrays"]);
+        assert!(of("write_npz(\"a\", #{").is_empty());
+        assert_eq!(of("write_arrow(\"a\", m, #{"), ["compression", "order"]);
+        assert_eq!(
+            of("contour(l, #{"),
+            ["cmap", "extent", "grid", "levels", "title", "xlabel", "ylabel"]
+        );
         assert_eq!(of("m.parts[\""), ["n"]);
         assert!(of("l.").contains(&"push".into()) && !of("l.").contains(&"sin".into()));
         assert!(of("t.").contains(&"to_upper".into()));

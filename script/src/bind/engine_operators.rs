@@ -149,8 +149,8 @@ fn documented(registry: &mut Registry<'_>) {
          of handles one of their values, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs, and with it what is like it and waits for nothing; \
          what fails is told where it is read, or at the end. rand and its like draw when they are pushed. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
-         engine_stats(e) tells how many in how many batches. Options: mode, \"online\" (65 536 operations that wait are done without \
-         being asked) or \"biphasic\" (only at flush and get); cap, the most operations of a batch; threads are those of the shell \
+         engine_stats(e) tells how many in how many batches. Options: #{mode: \"online\", cap: 100}: \"online\" (65 536 operations that wait are done without \
+         being asked) or \"biphasic\" (only at flush and get); the most operations of a batch; threads are those of the shell \
          (--threads), whatever is asked for.\n\n\
          >> e = engine(#{mode: \"biphasic\"}); a = FloatC([1, 2])\n\
          >> h = e.push(\"rscalar_add\", a, a); e.get(h)\n[2, 4]",

@@ -29,7 +29,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "read_arrow",
         "(path, options)",
-        "The columns of an Arrow IPC file (.arrow, .feather) or stream as a map; types and options as in \
+        "The columns of an Arrow IPC file (.arrow, .feather) or stream as a map; types and options as of \
          read_parquet.\n\n\
          >> write_arrow(\"t.arrow\", #{a: UInt8C([1, 255])}); read_arrow(\"t.arrow\", #{columns: [\"a\"]}).a\n[1, 255]",
     );
@@ -37,7 +37,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "write_arrow",
         "(path, columns, options)",
         "Writes a map of arrays or lists as an Arrow IPC file, which pandas.read_feather, polars.read_ipc and others read; \
-         arguments as in write_parquet. It is compressed with lz4, or zstd or none. Evaluates.\n\n\
+         arguments and options as of write_parquet. It is compressed with lz4, or zstd or none. Evaluates.\n\n\
          >> write_arrow(\"t.arrow\", #{v: Vector2fC([1, 2], 3)}, #{compression: \"none\"}); read_arrow(\"t.arrow\")\n\
          #{v.x: [1, 2], v.y: [3, 3]}",
     );

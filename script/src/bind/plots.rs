@@ -164,8 +164,8 @@ fn charts(registry: &mut Registry<'_>) {
     registry.doc(
         "quiver",
         "(x, y, u, v, options)",
-        "Arrows from (x, y) that go so far along both axes: to (x + u, y + v). Options: title, xlabel, ylabel, labels, \
-         xlim, ylim, grid. Evaluates.\n\n\
+        "Arrows from (x, y) that go so far along both axes: to (x + u, y + v). Options: #{title: \"wind\", \
+         xlabel: \"x\", ylabel: \"y\", labels: [\"a\", \"b\"], xlim: [0, 1], ylim: [0, 1], grid: true}. Evaluates.\n\n\
          >> let z = FloatC([0, 1]); type_of(quiver(z, z, z + 1, -z))\nPicture",
     );
     for arity in [4, 5] {
@@ -186,15 +186,15 @@ fn fields(registry: &mut Registry<'_>) {
         "(a, width, height, options)",
         "Lanes as colours between two axes, with a scale of colours, row by row from below, as meshgrid makes them; or a \
          tensor [rows, columns] without width and height. \
-         Options: title, xlabel, ylabel, grid, extent: [x0, x1, y0, y1] (where the cells lie), cmap: \"viridis\" (or \
-         plasma, magma, coolwarm, grey). Evaluates.\n\n\
+         Options: #{title: \"heat\", xlabel: \"x\", ylabel: \"y\", grid: true, extent: [x0, x1, y0, y1] (where the cells lie), \
+         cmap: \"viridis\" (or plasma, magma, coolwarm, grey)}. Evaluates.\n\n\
          >> type_of(heatmap(from_fn([2, 3], |i, j| i * j), #{cmap: \"magma\"}))\nPicture",
     );
     registry.doc(
         "contour",
         "(a, width, height, options)",
         "Lines of equal values of lanes in rows, or of a tensor [rows, columns], each row above the one before; the outermost lanes stand at the ends of \
-         the axes. Options as of heatmap, and levels: 8, or a list of them. Evaluates.\n\n\
+         the axes. Options as of heatmap, and #{levels: 8}, or a list of them. Evaluates.\n\n\
          >> type_of(contour(FloatC::arange(6), 3, 2, #{levels: [1, 2.5]}))\nPicture",
     );
     for (name, own) in [("heatmap", &[][..]), ("contour", &["levels"])] {
@@ -255,7 +255,8 @@ fn to_files(registry: &mut Registry<'_>) {
     registry.doc(
         "save_image",
         "(path, a, width, height, options)",
-        "Writes lanes, or a tensor, as image(a, width, height, options) shows them to a file: .png, .svg or .txt.\n\n\
+        "Writes lanes, or a tensor, as image(a, width, height, options) shows them to a file: .png, .svg or .txt; options as of \
+         image.\n\n\
          >> save_image(\"i.png\", FloatC([0, 1]), 2, 1); \"written\"\nwritten",
     );
     for arity in 2..=5 {
