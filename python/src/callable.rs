@@ -6,11 +6,11 @@ use porcini_core::spelling;
 use porcini_core::value::Form;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use crate::docs;
-use crate::forms::{along_axis, form_along_axis};
+use crate::forms::{along_axis, form_along_axis, is_index, reduction};
 use crate::functions::{Overloads, find, name_of, names};
 use crate::object::PyValue;
 
@@ -67,7 +67,8 @@ impl TableFunction {
     #[getter]
     fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
         let none = || PyAttributeError::new_err("no signature");
-        let (names, n_required) = self.overloads.parameters().ok_or_else(none)?;
+        let overloads = reduction(self.name).unwrap_or(self.overloads);
+        let (names, n_required) = overloads.parameters().ok_or_else(none)?;
         let inspect = py.import("inspect")?;
         let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
         let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
@@ -140,9 +141,8 @@ impl BoundMethod {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let own = std::iter::once(self.value.bind(py).clone());
-        let is_integer = |arg: Object<'_>| arg.is_instance_of::<PyInt>();
         let takes_several = TAKE_SEVERAL.contains(&self.function.overloads.name);
-        if takes_several && args.len() > 1 && args.iter().all(is_integer) {
+        if takes_several && args.len() > 1 && args.iter().all(|arg| is_index(&arg)) {
             let args: SmallVec<[Object<'_>; 4]> = own.chain([args.clone().into_any()]).collect();
             return self.function.call(py, &args, named);
         }

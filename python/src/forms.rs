@@ -1,15 +1,16 @@
 //! What calls of some functions mean in Python alone: before core's tables are asked, and where these do not take them.
 
-use porcini_core::value::power;
+use porcini_core::value::{Form, power};
 use porcini_core::{Scalar, Value};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::convert::{Given, is_sequence, number, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, by_name, find};
 use crate::home;
-use crate::object;
+use crate::object::{self, PyValue};
 
 type Object<'py> = Bound<'py, PyAny>;
 type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
@@ -44,17 +45,47 @@ fn is_integer(object: &Object<'_>) -> bool {
     object.is_instance_of::<PyInt>() && !object.is_instance_of::<PyBool>()
 }
 
+/// How many axes an object says that it has.
+fn n_axes(object: &Object<'_>) -> Option<usize> {
+    object.getattr(intern!(object.py(), "ndim")).ok()?.extract().ok()
+}
+
+/// Whether an object is an integer, also one of another library: the number of an axis, an extent.
+pub(crate) fn is_index(object: &Object<'_>) -> bool {
+    let is_other = object.is_instance_of::<PyBool>()
+        || object.is_instance_of::<PyFloat>()
+        || object.is_instance_of::<PyValue>();
+    is_integer(object)
+        || !is_other && n_axes(object).is_none_or(|n| n == 0) && object.extract::<i64>().is_ok()
+}
+
 // ---- the smallest and the largest ----
 
-/// With one argument these are about all lanes, with an integer behind it about those along an axis.
-pub(crate) const OF_ALL: [(&str, &str); 2] = [("min", "hmin"), ("max", "hmax")];
+/// With one argument these are about all lanes, with an axis or a tuple of axes behind it about those along them.
+const OF_ALL: [(&str, &str); 2] = [("min", "hmin"), ("max", "hmax")];
+
+/// The reduction that a function is, by its name, where it gets one array.
+pub(crate) fn reduction(name: &str) -> Option<&'static Overloads> {
+    OF_ALL.iter().find(|(known, _)| *known == name).and_then(|(_, reduction)| find(reduction))
+}
 
 /// The reduction that a call is: `max(x, 0)` goes along an axis, as in NumPy; an array or a float is the other operand.
 pub(crate) fn along_axis(name: &str, args: &[Object<'_>]) -> Option<&'static Overloads> {
-    let (_, reduction) = OF_ALL.iter().find(|(known, _)| *known == name)?;
+    let reduction = reduction(name)?;
     let [first, second, ..] = args else { return None };
-    let is_number = number(first).is_ok_and(|first| first.is_some());
-    ((is_integer(second) || second.is_none()) && !is_number).then(|| find(reduction)).flatten()
+    let are_axes = match second.cast::<PyTuple>() {
+        Ok(axes) => !axes.is_empty() && axes.iter().all(|axis| is_index(&axis)),
+        Err(_) => second.is_none() || is_index(second),
+    };
+    (are_axes && has_axes(first)).then_some(reduction)
+}
+
+/// Whether an object has axes to go along: no number has, also none of NumPy, and no value with components.
+fn has_axes(object: &Object<'_>) -> bool {
+    match object.cast::<PyValue>() {
+        Ok(value) => matches!(value.get().value().form(), Form::Scalar | Form::Tensor),
+        Err(_) => !number(object).is_ok_and(|number| number.is_some()) && n_axes(object) != Some(0),
+    }
 }
 
 /// What help says before all else of a function that goes along an axis in Python alone.
@@ -65,10 +96,11 @@ pub(crate) fn form_along_axis(name: &str) -> Option<(String, String)> {
     ];
     let (name, order, example) = ORDERS.iter().find(|(known, ..)| *known == name)?;
     let what = format!(
-        "{order} entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an\n\
-         array or a float there is the other operand, and {name}imum(a, 3) takes any.\n{example}"
+        "{order} entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy, and a\n\
+         tuple of integers several: an array or a float there is the other operand, and {name}imum(a, 3) takes any. Of\n\
+         vectors and matrices, which have no axes, any number is.\n{example}"
     );
-    Some(("(x, axis=None, keepdims=False)".into(), what))
+    Some(("(t, axes=None, keepdims=False)".into(), what))
 }
 
 // ---- real numbers as complex ones ----
@@ -164,7 +196,7 @@ fn joined<'py>(
 ) -> PyResult<Option<Object<'py>>> {
     if let ([list, axis], None) = (args, named)
         && is_sequence(list)
-        && is_integer(axis)
+        && is_index(axis)
     {
         let named = PyDict::new(py);
         named.set_item("axis", axis)?;

@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
-use crate::forms::{self, FIRST, First, OF_ALL};
+use crate::forms::{self, FIRST, First};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
@@ -271,10 +271,7 @@ impl Overloads {
         }) {
             return made_of_type(py, row, args, typed.as_ref(), dtype.as_ref());
         }
-        if let (Some((_, name)), 1) =
-            (OF_ALL.iter().find(|(name, _)| *name == self.name), args.len())
-        {
-            let all = find(name).expect("internal error: no such reduction");
+        if let (Some(all), [_]) = (forms::reduction(self.name), args) {
             return all.call(py, args, named);
         }
         if let Some(error) = wrong {
@@ -591,7 +588,7 @@ impl Overloads {
         let of_rows = rows().map(|row| row.n_required);
         let of_op = self.op.map(|info| info.arity);
         let of_function = self.function.map(Function::n_required);
-        let of_all = OF_ALL.iter().any(|(name, _)| *name == self.name).then_some(1);
+        let of_all = forms::reduction(self.name).map(|_| 1);
         let fewest = of_rows.chain(of_op).chain(of_function).chain(of_all).min();
         Some((names, fewest.unwrap_or_default()))
     }

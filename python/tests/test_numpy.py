@@ -1,5 +1,6 @@
 """NumPy's functions of our arrays give what they give of NumPy's."""
 
+import inspect
 import math
 
 import pytest
@@ -252,6 +253,18 @@ def test_an_integer_behind_is_the_axis_of_extremes():
     assert np.fmax(pc.Float([1, 5]), 3).tolist() == [3, 5]
     with pytest.raises((TypeError, ValueError, IndexError)):
         t.max(2)
+
+
+def test_integers_of_numpy_and_tuples_are_axes_of_extremes():
+    t = pc.TensorXd([[1, 5, 3], [4, 2, 6]])
+    for axis in [np.int64(0), np.uint8(0), (0,), (np.int64(0),)]:
+        assert pc.max(t, axis).tolist() == t.max(axis).tolist() == [4, 5, 6]
+    assert t.max((0, 1)).tolist() == pc.max(t, (0, np.int8(-1))).tolist() == [6] and pc.min(t, (0, 1), True).shape == (1, 1)
+    assert pc.concat([t, t], np.int64(1)).shape == (2, 6) and t.reshape(np.int64(3), 2).shape == (3, 2)
+    # What has no axes goes lane by lane.
+    assert pc.max(pc.Vector3f(1, 2, 3), 2).tolist() == [[2, 2, 3]] and pc.min(pc.Matrix2f([1, 2], [3, 4]), 2).dtype == "float32"
+    assert pc.max(np.float32(3), 4) == 4 and pc.max(3, np.int64(4)) == 4 and pc.max(t, [0, 5, 4]).tolist() == [[1, 5, 4], [4, 5, 6]]
+    assert str(inspect.signature(pc.max)) == str(inspect.signature(pc.sum)) == str(inspect.signature(pc.amin))
 
 
 def test_no_axis_is_all_entries_in_one_row():
