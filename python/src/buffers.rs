@@ -7,15 +7,16 @@ use std::ptr;
 
 use porcini_core::{Array, DType, Element, Error, F16, Session, Value};
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 
 use crate::errors::OrRaise;
 use crate::given::{Given, number};
 use crate::interrupt::blocking;
-use crate::memory::{Owner, Taking, copied_on_host, entries, of_pairs, on_host, shaped};
+use crate::memory::{Owner, Taking, copied_on_host, entries, is_jax, of_pairs, on_host, shaped};
 use crate::object::{PyValue, check_read};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -47,13 +48,37 @@ fn element(format: &CStr, bytes: usize) -> Option<(DType, bool)> {
     real.map(|dtype| (dtype, false))
 }
 
+/// Whether nobody writes what a read-only buffer shows: who owns the memory does not. That a view of it is read-only tells
+/// nothing.
+fn is_unwritable(object: &Object<'_>) -> PyResult<bool> {
+    let py = object.py();
+    if let Ok(view) = object.cast::<PyMemoryView>() {
+        return is_unwritable(&view.getattr(intern!(py, "obj"))?);
+    }
+    if object.get_type().fully_qualified_name()? != "numpy.ndarray" {
+        let is_known = object.is_instance_of::<PyBytes>() || object.is_instance_of::<PyValue>();
+        return Ok(is_known || is_jax(object));
+    }
+    let base = object.getattr(intern!(py, "base"))?;
+    if !base.is_none() {
+        return is_unwritable(&base);
+    }
+    let flags = object.getattr(intern!(py, "flags"))?;
+    flags.getattr(intern!(py, "writeable"))?.extract::<bool>().map(|writeable| !writeable)
+}
+
+/// Whether an object that said so has no buffer: one without axes has no shape, and NumPy no letter for times and for types of
+/// others.
+fn is_without(object: &Object<'_>, error: &PyErr) -> bool {
+    let is_of_numpy = || object.hasattr("dtype").unwrap_or_default();
+    error.is_instance_of::<PyBufferError>(object.py())
+        || error.is_instance_of::<PyValueError>(object.py()) && is_of_numpy()
+}
+
 /// What an object with a buffer is.
 pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> PyResult<Given> {
     let buffer = match PyUntypedBuffer::get(object) {
-        // One without axes has no shape.
-        Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
-            return of_number(object);
-        }
+        Err(error) if is_without(object, &error) => return of_number(object),
         buffer => buffer?,
     };
     if buffer.dimensions() == 0 {
@@ -70,7 +95,7 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> P
     let array = if buffer.is_c_contiguous() {
         let parts = if is_complex { 2 } else { 1 };
         let (first, n) = (buffer.buf_ptr().cast_const(), buffer.item_count() * parts);
-        if taking.copies(buffer.readonly()) {
+        if taking.copies(buffer.readonly() && is_unwritable(object)?) {
             copied_on_host(session, dtype, first, n, &Owner::Buffer(buffer))?
         } else {
             on_host(session, dtype, first, n, Owner::Buffer(buffer))?

@@ -20,8 +20,8 @@ use crate::errors::OrRaise;
 use crate::given::Given;
 use crate::interrupt::blocking;
 use crate::memory::{
-    Owner, Taking, complex_part, copied_on_gpu, copied_on_host, entries, interface_type, of_pairs,
-    on_gpu, on_host, shaped,
+    Owner, Taking, complex_part, copied_on_gpu, copied_on_host, entries, interface_type, is_jax,
+    of_pairs, on_gpu, on_host, shaped,
 };
 use crate::object::{PyValue, check_read};
 
@@ -67,6 +67,11 @@ pub(crate) fn taken(
     let capsule = match ask(&named) {
         Err(error) if error.is_instance_of::<PyTypeError>(py) => ask(&older)?,
         capsule => capsule?,
+    };
+    let taking = match taking {
+        // Others lend what they write as read-only, too.
+        Taking::Now if !is_jax(object) => Taking::Copied,
+        taking => taking,
     };
     let raw = capsule.as_ptr();
     let session = there.as_ref().unwrap_or(session);

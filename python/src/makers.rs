@@ -7,12 +7,12 @@ use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::value::{self, Argument, Form, Type};
 use porcini_core::{DType, Scalar, Session, Value};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple, PyType};
+use pyo3::types::{PyCFunction, PyComplex, PyDict, PyTuple, PyType};
 
 use crate::arguments::{arguments, takes_names};
-use crate::convert::{Given, answered, dtype_of, is_sequence, of_list};
+use crate::convert::{Given, answered, dtype_of, is_sequence, number, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::lane_type::{LaneType, lane_type, own_type};
@@ -64,6 +64,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         base.setattr(name, Maker { name })?;
     }
     module.add_function(wrap_pyfunction!(asarray, module)?)?;
+    module.add_function(wrap_pyfunction!(_operand, module)?)?;
     module.add_function(wrap_pyfunction!(from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(_lane_type_name, module)?)?;
     module.add_function(wrap_pyfunction!(opaque, module)?)
@@ -225,8 +226,9 @@ fn _lane_type_name(object: &Object<'_>) -> Option<&'static str> {
 }
 
 /// Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be:
-/// whoever writes there afterwards writes under what is not computed yet. copy=True copies, as array does. What an operation
-/// takes beside arrays, as x + b, is read as it is then.
+/// whoever writes there afterwards writes under what is not computed yet. copy=True copies, as array does, and copy=False
+/// raises where a list, a number or lanes of another type would be copied. What an operation takes beside arrays, as x + b, is
+/// read as it is then.
 ///
 /// >>> pc.asarray([1, 2, 3])
 /// [1, 2, 3]
@@ -239,8 +241,27 @@ fn asarray<'py>(
     dtype: Option<&Object<'py>>,
     copy: Option<bool>,
 ) -> PyResult<Object<'py>> {
+    if copy == Some(false) && must_be_copied(object, dtype)? {
+        let what = format!("asarray: {} must be copied, got copy=False", got(object));
+        return Err(PyValueError::new_err(what));
+    }
     let taking = if copy == Some(true) { Taking::Copied } else { Taking::Shared };
     as_array(object, dtype, taking)
+}
+
+/// Whether an object has no memory that an array of a type can share.
+fn must_be_copied(object: &Object<'_>, dtype: Option<&Object<'_>>) -> PyResult<bool> {
+    let asked = dtype.filter(|dtype| !dtype.is_none()).map(lane_type).transpose()?;
+    let [asked, own] = [asked, own_type(object)].map(|of| of.map(LaneType::numpy_name));
+    let is_other = asked.is_some() && own.is_some() && asked != own;
+    let is_number = number(object)?.is_some() || object.is_instance_of::<PyComplex>();
+    Ok(is_other || is_number || is_sequence(object))
+}
+
+/// As asarray, of what is in memory now: how functions that are written in Python take their operands.
+#[pyfunction]
+fn _operand<'py>(object: &Object<'py>) -> PyResult<Object<'py>> {
+    as_array(object, None, Taking::Now)
 }
 
 /// An array or tensor of an array of another library, whose memory is shared as asarray does, by DLPack or in whichever

@@ -34,13 +34,19 @@ pub(crate) enum Taking {
 
 impl Taking {
     /// Whether memory is copied.
-    pub(crate) fn copies(self, is_read_only: bool) -> bool {
+    pub(crate) fn copies(self, is_unwritable: bool) -> bool {
         match self {
             Self::Shared => false,
-            Self::Now => !is_read_only,
+            Self::Now => !is_unwritable,
             Self::Copied => true,
         }
     }
+}
+
+/// Whether an object is an array of JAX, which nobody writes.
+pub(crate) fn is_jax(object: &Bound<'_, PyAny>) -> bool {
+    let module = object.get_type().module();
+    module.is_ok_and(|module| module.to_string_lossy().starts_with("jax"))
 }
 
 /// What keeps memory of others alive.

@@ -103,6 +103,38 @@ def test_operands_are_read_as_they_are_now(made):
     assert written(np.array(numbers, "f4"), made) == made(np.array(numbers, "f4")).tolist()
 
 
+def frozen(b):
+    view = b[:]
+    view.flags.writeable = False
+    return view
+
+
+READ_ONLY = [frozen, lambda b: memoryview(b).toreadonly(), lambda b: np.broadcast_to(b, b.shape), lambda b: Lent(frozen(b))]
+
+
+@pytest.mark.parametrize("view", READ_ONLY)
+def test_views_that_are_read_only_show_what_others_write(view):
+    b = np.array([0, 1, 2], "f4")
+    found = [x3() + view(b), pc.exp(view(b)) * 0 + view(b) + 1]
+    b[:] = 9
+    assert [x.tolist() for x in found] == [[1, 2, 3]] * 2
+
+
+def test_series_of_pandas_are_operands():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": np.array([0, 1, 2], "f4")})
+    found = x3() + frame["a"]
+    frame.loc[0, "a"] = 9
+    assert found.tolist() == [1, 2, 3]
+
+
+def test_what_its_owner_does_not_write_is_shared():
+    own, text, ours = np.arange(4, dtype="f4"), bytes(range(16)), np.asarray(pc.Float([1, 2, 3, 4]))
+    own.flags.writeable = False
+    for b in [own, own[:2], np.frombuffer(text, "f4"), ours]:
+        assert shares(np.asarray(pc._porcini._operand(b)).ctypes.data, b.ctypes.data)
+
+
 @pytest.mark.parametrize("made", [lambda b: x3() + b, lambda b: pc.exp(b), lambda b: pc.stack([b, b]), assigned])
 def test_operands_without_a_buffer_too(made):
     for part in [slice(0, 3), slice(None, None, 2)]:
@@ -129,6 +161,20 @@ def test_what_cannot_be_written_is_shared_and_what_is_made_of_memory_too():
     assert copied.tolist() == [0, 1, 2, 3]
     with pytest.raises(TypeError, match="from_dlpack: got .*asarray"):
         pc.from_dlpack([1, 2])
+    x = pc.asarray(b, copy=False)
+    assert shares(np.asarray(x).ctypes.data, b.ctypes.data) and pc.asarray(x, "float32", copy=False).tolist() == [7] * 4
+    for given, dtype in [([1, 2], None), (3, None), (1j, None), (b, "float64"), (x, pc.Int32)]:
+        with pytest.raises(ValueError, match="asarray: .* must be copied, got copy=False"):
+            pc.asarray(given, dtype, copy=False)
+
+
+def test_types_that_we_do_not_know_are_named():
+    for given in [np.zeros(2, "M8[s]"), np.zeros((2, 2), "m8[ns]")]:
+        with pytest.raises(TypeError, match="elements of the type (datetime|timedelta)64"):
+            pc.asarray(given)
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises(TypeError, match="elements of the type bfloat16, .*astype"):
+        pc.asarray(np.zeros(2, ml_dtypes.bfloat16))
 
 
 def test_a_buffer_of_an_operand_is_let_go_at_once():
