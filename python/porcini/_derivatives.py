@@ -3,6 +3,7 @@
 import functools
 
 from . import _porcini
+from ._axes import integer
 
 
 def _one_or_tuple(found):
@@ -13,16 +14,20 @@ def _chosen(op, argnums, args):
     """Places of the arguments that derivatives are asked by; None for all."""
     if argnums is None:
         return None
-    chosen = [argnums] if isinstance(argnums, int) else list(argnums)
-    if not all(isinstance(i, int) and -len(args) <= i < len(args) for i in chosen):
+    chosen = [integer(op, "argnums", i) for i in ([argnums] if _is_one(argnums) else argnums)]
+    if not all(-len(args) <= i < len(args) for i in chosen):
         raise ValueError(f"{op}: got argnums={argnums!r}, expected numbers of the {len(args)} arguments, from 0")
     return [i % len(args) for i in chosen]
+
+
+def _is_one(argnums):
+    return not hasattr(argnums, "__iter__")
 
 
 def _picked(found, argnums):
     if argnums is None:
         return _one_or_tuple(found)
-    if isinstance(argnums, int):
+    if _is_one(argnums):
         return found[argnums]
     return tuple(found[i] for i in argnums)
 

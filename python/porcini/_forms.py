@@ -9,6 +9,9 @@ import threading
 
 import porcini as pc
 
+from ._axes import axes_of, axis_of, integer
+from ._porcini import _operand
+
 FORMS = {}
 
 # Names of the forms that a thread is in: within one of them the tables have the last word.
@@ -45,16 +48,20 @@ def _form(*names):
 @_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
 def _of_type(reduce, x, *args, dtype=None, initial=None, **named):
     if dtype is None and initial is None:
-        return NotImplemented
-    x = pc.asarray(x) if dtype is None else pc.asarray(x).astype(dtype)
-    if initial is None:
         return reduce(x, *args, **named)
     joined = {"hsum": lambda a, b: a + b, "hprod": lambda a, b: a * b, "hmax": pc.maximum, "hmin": pc.minimum}
-    if reduce.__name__ not in joined:
+    name = reduce.__name__
+    if initial is not None and name not in joined:
         return NotImplemented
-    if x.size == 0 and reduce.__name__ in ("hmax", "hmin"):
-        return pc.asarray([initial], dtype=x.dtype)
-    return joined[reduce.__name__](reduce(x, *args, **named), initial)
+    x = _operand(x)
+    if dtype is not None:
+        x = x.astype(dtype)
+    if initial is not None and x.size == 0 and name in ("hmax", "hmin"):
+        # There is none of no entries, but a sum, which has the shape.
+        return pc.full_like(pc.hsum(x, *args, **named).astype(x.dtype), initial)
+    found = reduce(x, *args, **named)
+    found = found if initial is None else joined[name](found, initial)
+    return found if dtype is None else found.astype(dtype)
 
 
 @_form("clip")
@@ -64,7 +71,7 @@ def _clip(clip, x, a_min=None, a_max=None, *, min=None, max=None):
         return clip(x, low, high)
     if low is not None:
         return pc.maximum(x, low)
-    return pc.asarray(x) if high is None else pc.minimum(x, high)
+    return _operand(x) if high is None else pc.minimum(x, high)
 
 
 @_form("diff")
@@ -85,7 +92,7 @@ def _in_ratio(made, start, stop, num=50, **named):
 
 
 def _is_type(dtype):
-    return dtype is not None and pc._porcini._lane_type_name(dtype) is not None
+    return dtype is None or pc._porcini._lane_type_name(dtype) is not None
 
 
 @_form("zeros", "ones")
@@ -100,7 +107,10 @@ def _full(full, shape, fill_value, dtype=None):
 
 @_form("zeros_like", "ones_like", "full_like")
 def _like(like, x, *args, dtype=None):
-    return like(pc.asarray(x).astype(dtype), *args) if _is_type(dtype) else NotImplemented
+    if not _is_type(dtype):
+        return NotImplemented
+    x = _operand(x)
+    return like(x if dtype is None else x.astype(dtype), *args)
 
 
 @_form("unique")
@@ -133,20 +143,20 @@ def _meshgrid(meshgrid, *arrays, indexing="xy"):
 
 @_form("split")
 def _split(split, x, places, axis=0):
-    if not isinstance(places, (list, tuple)):
+    if not hasattr(places, "__len__"):
         return NotImplemented
-    x = pc.asarray(x)
-    axis = axis % x.ndim
+    x = _operand(x)
+    axis = axis_of("split", axis, x.ndim)
     before = (slice(None),) * axis
-    ends = [0, *places, x.shape[axis]]
+    ends = [0, *(integer("split", "a place", place) for place in places), x.shape[axis]]
     return [x[(*before, slice(start, end))] for start, end in zip(ends, ends[1:])]
 
 
 @_form("tensordot")
 def _tensordot(tensordot, a, b, axes=2):
-    if isinstance(axes, int):
-        return tensordot(a, b, axes)
-    first, second = ([own] if isinstance(own, int) else list(own) for own in axes)
+    if not hasattr(axes, "__len__"):
+        return tensordot(a, b, integer("tensordot", "axes", axes))
+    first, second = (list(own) if hasattr(own, "__len__") else [own] for own in axes)
     return tensordot(a, b, first, second)
 
 
@@ -154,8 +164,8 @@ def _tensordot(tensordot, a, b, axes=2):
 def _expand_dims(expand_dims, x, axis):
     if not isinstance(axis, (list, tuple)):
         return NotImplemented
-    n = pc.asarray(x).ndim + len(axis)
-    for place in sorted(place % n for place in axis):
+    x = _operand(x)
+    for place in sorted(axes_of("expand_dims", axis, x.ndim + len(axis))):
         x = expand_dims(x, place)
     return x
 
@@ -164,8 +174,8 @@ def _expand_dims(expand_dims, x, axis):
 def _squeeze(squeeze, x, axis):
     if not isinstance(axis, (list, tuple)):
         return NotImplemented
-    n = pc.asarray(x).ndim
-    for place in sorted((place % n for place in axis), reverse=True):
+    x = _operand(x)
+    for place in sorted(axes_of("squeeze", axis, x.ndim), reverse=True):
         x = squeeze(x, place)
     return x
 
@@ -174,9 +184,11 @@ def _squeeze(squeeze, x, axis):
 def _moveaxis(moveaxis, x, source, destination):
     if not isinstance(source, (list, tuple)):
         return NotImplemented
-    n = pc.asarray(x).ndim
-    source, destination = [place % n for place in source], [place % n for place in destination]
-    order = [place for place in range(n) if place not in source]
+    x = _operand(x)
+    source, destination = axes_of("moveaxis", source, x.ndim), axes_of("moveaxis", destination, x.ndim)
+    if len(source) != len(destination):
+        raise ValueError(f"moveaxis: got {len(source)} axes and {len(destination)} places of axes, expected as many")
+    order = [place for place in range(x.ndim) if place not in source]
     for to, place in sorted(zip(destination, source)):
         order.insert(to, place)
     return pc.permute(x, order)
@@ -184,14 +196,16 @@ def _moveaxis(moveaxis, x, source, destination):
 
 @_form("norm")
 def _norm(norm, x, ord=None, axis=None, keepdims=False):
-    x = pc.asarray(x)
-    if ord is None or ord == "fro":
+    x = _operand(x)
+    n_axes = x.ndim if axis is None else len(axis) if hasattr(axis, "__len__") else 1
+    if ord is None or ord == "fro" and n_axes == 2:
         return norm(x, axis, keepdims)
+    if isinstance(ord, str) and n_axes != 2:
+        raise TypeError(f"norm: got ord={ord!r} of {n_axes} axes, expected a number of one axis, 'fro' or 'nuc' of a matrix")
     if x.ndim == 2 and axis is None:
         found = _norm_of_matrix(x, ord)
         return pc.reshape(found, [1, 1]) if keepdims else found
-    is_of_vectors = isinstance(axis, int) or axis is None and x.ndim == 1
-    return norm(x, axis, keepdims, ord) if is_of_vectors and not isinstance(ord, str) else NotImplemented
+    return norm(x, axis, keepdims, ord) if n_axes == 1 else NotImplemented
 
 
 def _norm_of_matrix(x, ord):
@@ -207,11 +221,12 @@ def _norm_of_matrix(x, ord):
 def _transform(transform, x, n=None, axis=-1, norm="backward"):
     if norm not in (None, "backward", "ortho", "forward"):
         raise TypeError(f"{transform.__name__}: got norm={norm!r}, expected 'backward', 'ortho' or 'forward'")
+    x = _operand(x)
     found = transform(x, n, axis)
     if norm in (None, "backward"):
         return found
     is_inverse = transform.__name__.startswith("i")
-    size = found.shape[axis] if is_inverse else n or pc.asarray(x).shape[axis]
+    size = found.shape[axis] if is_inverse else n or x.shape[axis]
     size = math.sqrt(size) if norm == "ortho" else size
     return found * size if is_inverse else found / size
 

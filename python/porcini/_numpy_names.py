@@ -1,8 +1,12 @@
 """Functions that NumPy has and core's tables do not: each in a few words of those that they have."""
 
+import numbers
 import operator
 
 import porcini as pc
+
+from ._axes import axis_of, integer
+from ._porcini import _operand
 
 __all__ = """add subtract multiply divide bitwise_and bitwise_or bitwise_xor empty identity tri copy astype ndim size append insert
 delete column_stack array_split diagonal diagflat tril_indices triu_indices angle nancumsum piecewise choose setxor1d
@@ -38,7 +42,10 @@ ELSEWHERE = {
 
 def _of_two(name, symbol, of, example):
     def function(a, b):
-        return of(a if isinstance(a, pc.Array) else pc.asarray(a), b)
+        if isinstance(a, pc.Array) or isinstance(b, pc.Array):
+            return of(a, b)
+        # A number takes the type of what it meets.
+        return of(a, _operand(b)) if isinstance(a, numbers.Number) else of(_operand(a), b)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"a {symbol} b, under NumPy's name.\n\n{example}\n"
@@ -101,7 +108,7 @@ def astype(x, dtype):
     >>> pc.astype(pc.Float([1.5, 2]), "int32")
     [1, 2]
     """
-    return pc.asarray(x).astype(dtype)
+    return _operand(x).astype(dtype)
 
 
 def ndim(x):
@@ -125,10 +132,10 @@ def size(x):
 # ---- put together and taken apart ----
 
 
-def _flat_or(x, axis):
+def _flat_or(op, x, axis):
     """An array or tensor and the axis that is meant: without one all entries in a row."""
-    x = pc.asarray(x)
-    return (x, axis % x.ndim) if axis is not None else (pc.ravel(x), 0)
+    x = _operand(x)
+    return (x, axis_of(op, axis, x.ndim)) if axis is not None else (pc.ravel(x), 0)
 
 
 def append(x, values, axis=None):
@@ -151,32 +158,32 @@ def insert(x, place, values, axis=None):
     >>> pc.insert(pc.Float([1, 2, 3]), 1, [8, 9])
     [1, 8, 9, 2, 3]
     """
-    x, axis = _flat_or(x, axis)
-    n = x.shape[axis]
-    if not isinstance(place, int):
-        raise TypeError(f"insert: got {place!r} as the place, expected an integer")
+    x, axis = _flat_or("insert", x, axis)
+    n, place = x.shape[axis], integer("insert", "the place", place)
     if not -n <= place <= n:
         raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
-    values = pc.asarray(values).astype(x.dtype)
-    if values.ndim < x.ndim:
-        values = pc.expand_dims(pc.broadcast_to(values, [m for i, m in enumerate(x.shape) if i != axis]), axis)
+    values = _operand(values).astype(x.dtype)
+    if x.ndim > 1:
+        # As NumPy has it, the first axis of the values is the one along which they are inserted.
+        values = pc.moveaxis(pc.reshape(values, [1] * (x.ndim - values.ndim) + list(values.shape)), 0, axis)
+        values = pc.broadcast_to(values, [values.shape[i] if i == axis else m for i, m in enumerate(x.shape)])
     return pc.concat([before, values, behind], axis)
 
 
 def delete(x, places, axis=None):
-    """x without the entries that have these numbers, one or several, or where a mask is true: along an axis, or in the row of
-    all entries.
+    """x without the entries that have these numbers, one or several or a slice, or where a mask is true: along an axis, or in
+    the row of all entries.
 
     >>> pc.delete(pc.Float([1, 2, 3, 4]), [0, -1])
     [2, 3]
     """
-    x, axis = _flat_or(x, axis)
+    x, axis = _flat_or("delete", x, axis)
     n = x.shape[axis]
-    places = pc.asarray([places] if isinstance(places, int) else places)
+    places = _operand(range(n)[places] if isinstance(places, slice) else places)
     if places.dtype == "bool":
         return pc.compress(x, ~places, axis)
-    places = places.tolist()
+    places = [integer("delete", "a place", place) for place in places.tolist()]
     if any(not -n <= place < n for place in places):
         raise IndexError(f"delete: got the places {places}, expected integers from {-n} to {n - 1}")
     gone = {place % n for place in places}
@@ -190,7 +197,7 @@ def column_stack(arrays):
     [[1, 3],
      [2, 4]]
     """
-    columns = [pc.asarray(x) for x in arrays]
+    columns = [_operand(x) for x in arrays]
     return pc.concat([pc.expand_dims(x, 1) if x.ndim == 1 else x for x in columns], 1)
 
 
@@ -201,9 +208,12 @@ def array_split(x, parts, axis=0):
     >>> pc.array_split(pc.Float([1, 2, 3]), 2)
     [[1, 2], [3]]
     """
-    x = pc.asarray(x)
-    if isinstance(parts, int):
-        least, n_longer = divmod(x.shape[axis], parts)
+    x = _operand(x)
+    if not hasattr(parts, "__len__"):
+        parts = integer("array_split", "the number of parts", parts)
+        if parts < 1:
+            raise ValueError(f"array_split: got {parts} parts, expected at least one")
+        least, n_longer = divmod(x.shape[axis_of("array_split", axis, x.ndim)], parts)
         parts = [i * least + min(i, n_longer) for i in range(1, parts)]
     return _cut(x, parts, axis)
 
@@ -217,7 +227,7 @@ def diagonal(x, k=0):
     >>> pc.diagonal(pc.TensorXf([[1, 2], [3, 4]]))
     [1, 4]
     """
-    x = pc.asarray(x)
+    x = _operand(x)
     if x.ndim != 2:
         raise TypeError(f"diagonal: got {x.ndim} axes, expected a matrix")
     return pc.diag(x, k)
@@ -230,7 +240,7 @@ def diagflat(x, k=0):
     [[1, 0],
      [0, 2]]
     """
-    return pc.diag(pc.ravel(pc.asarray(x)), k)
+    return pc.diag(pc.ravel(_operand(x)), k)
 
 
 def tril_indices(n, k=0, m=None):
@@ -260,7 +270,7 @@ def angle(z, deg=False):
     >>> pc.angle(pc.Complex2f(0, 1), deg=True)
     [90]
     """
-    z = pc.asarray(z)
+    z = _operand(z)
     found = pc.arg(z) if "complex" in z.dtype else pc.atan2(pc.imag(z), z)
     return pc.rad_to_deg(found) if deg else found
 
@@ -276,14 +286,19 @@ def nancumsum(x, axis=None):
 
 def piecewise(x, conditions, values):
     """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more
-    than conditions stands where none is.
+    than conditions stands where none is. One condition needs no list.
 
     >>> pc.piecewise(pc.Float([-1, 2]), [pc.Mask([True, False])], [0, lambda x: x * 10])
     [0, 20]
     """
-    x = pc.asarray(x)
+    x = _operand(x)
+    if not isinstance(conditions, (list, tuple)) or conditions and all(isinstance(truth, bool) for truth in conditions):
+        conditions = [conditions]
+    n = len(conditions)
+    if len(values) not in (n, n + 1):
+        raise ValueError(f"piecewise: got {len(values)} values for {n} conditions, expected {n} or {n + 1}")
     values = [value(x) if callable(value) else value for value in values]
-    found = values.pop() if len(values) > len(conditions) else pc.zeros_like(x)
+    found = values.pop() if len(values) > n else pc.zeros_like(x)
     for condition, value in zip(conditions, values):
         found = pc.select(condition, value, found)
     return found + pc.zeros_like(x)
@@ -295,8 +310,13 @@ def choose(index, choices):
     >>> pc.choose(pc.UInt32([1, 0]), [pc.Float([1, 2]), pc.Float([10, 20])])
     [10, 2]
     """
-    index, found = pc.asarray(index), choices[0]
-    for i, choice in enumerate(choices[1:], 1):
+    index, choices = _operand(index), [_operand(choice) for choice in choices]
+    if not choices:
+        raise ValueError("choose: got no choices, expected at least one")
+    # Looked up in what they may be, so that others are out of bounds.
+    known = pc.gather(pc.arange(len(choices)), pc.ravel(index).astype("int64"))
+    index, found = pc.reshape(known, index.shape) if index.ndim > 1 else known, choices[0]
+    for i, choice in enumerate(choices):
         found = pc.select(index == i, choice, found)
     return found
 
@@ -316,7 +336,7 @@ def vecdot(a, b, axis=-1):
     >>> pc.vecdot(pc.TensorXf([[1, 2], [3, 4]]), pc.TensorXf([[1, 1], [2, 2]]))
     [ 3, 14]
     """
-    return pc.hsum(pc.conj(pc.asarray(a)) * pc.asarray(b), axis)
+    return pc.hsum(pc.conj(_operand(a)) * _operand(b), axis)
 
 
 def save(path, x):

@@ -353,6 +353,86 @@ def test_names_of_numpy():
             wrong()
 
 
+def test_numbers_on_the_left_take_the_type_of_arrays():
+    for f, l in [(pc.add, np.add), (pc.subtract, np.subtract), (pc.multiply, np.multiply), (pc.divide, np.divide)]:
+        for a in [0.1, 1e300]:
+            found = f(a, pc.Float64([2]))
+            assert found.dtype == "float64" and found.item() == l(a, np.array([2.0])).item()
+    assert pc.add(0.1, np.array([1.0])).item() == 1.1 and pc.add([1.5], 2).tolist() == [3.5] and pc.add(1, [1.5]).tolist() == [2.5]
+    for f in [pc.add, pc.multiply, pc.bitwise_or]:
+        assert f(2, pc.Int8([3])).dtype == "int8" and f(pc.Int8([3]), 2).dtype == "int8"
+
+
+def test_insert_and_delete_as_numpy():
+    t, x = np.arange(9.0).reshape(3, 3), np.array([3.0, 1, 2, 3])
+    column = np.array([[7.0], [8], [9]])
+    for at, values, axis in [
+        (1, column, 1), (1, column, 0), (1, column[:2], 1), (1, [[5]], 1), (1, np.ones((2, 3)), 1), (np.int64(1), 5, 1), (-1, [1, 2, 3], 1), (3, [1, 2, 3], 0)
+    ]:  # fmt: skip
+        assert pc.insert(pc.TensorXd(t), at, values, axis).tolist() == np.insert(t, at, values, axis).tolist()
+    for values in [np.ones((3, 2)), [1, 2]]:
+        for l in [np, pc]:
+            with pytest.raises(ValueError):
+                l.insert(t, 1, values, 1)
+    for places in [np.int64(1), slice(1, 3), slice(None, None, -2), [], np.array([0, -1]), np.array([True, False, False, True])]:
+        assert pc.delete(pc.Float64(x), places).tolist() == np.delete(x, places).tolist()
+    with pytest.raises(TypeError, match="delete: got 1.0 as a place"):
+        pc.delete(x, [1.0])
+    with pytest.raises(TypeError, match="insert: got 1.5 as the place"):
+        pc.insert(x, 1.5, 0)
+
+
+def test_piecewise_and_choose_as_numpy():
+    x, m = pc.Float64([3, 1, 2, 3]), np.array([3.0, 1, 2, 3])
+    for conditions in [m > 2, [True, False, True, False], [m > 2]]:
+        for values in [[1, 2], [lambda v: v * 2]]:
+            assert pc.piecewise(x, conditions, values).tolist() == np.piecewise(m, conditions, values).tolist()
+    assert pc.piecewise(x, x > 2, [1, 2]).tolist() == [1, 2, 2, 1]
+    for conditions, values in [(x > 2, [1, 2, 3]), ([x > 2, x < 1], [1])]:
+        with pytest.raises(ValueError, match="piecewise: got . values for . conditions"):
+            pc.piecewise(x, conditions, values)
+    zero, t = [0, 0, 0, 0], pc.TensorXd([[1, 2], [3, 4]])
+    assert pc.choose(zero, [x]).tolist() == m.tolist() and pc.choose(zero, [5]).tolist() == [5] * 4
+    assert pc.choose(pc.TensorXi([[0, 1], [1, 0]]), [t, t * 10]).tolist() == [[1, 20], [30, 4]]
+    assert pc.choose(np.array([True, False]), [1, 2]).tolist() == [2, 1]
+    for index in [[0, 2, 0, 1], [0, -1, 0, 1]]:
+        with pytest.raises(IndexError, match="out of bounds for size 2"):
+            pc.choose(index, [x, x * 10]).tolist()
+    with pytest.raises(ValueError, match="choose: got no choices"):
+        pc.choose(zero, [])
+
+
+def test_axes_out_of_range_and_twice():
+    t, cube = pc.TensorXd([[1, 5, 3], [4, 2, 6]]), pc.zeros([2, 1, 4])
+    for wrong in [
+        lambda: pc.moveaxis(cube, [0, 7], [1, 2]), lambda: pc.moveaxis(cube, [0, 1], [1, -4]), lambda: pc.moveaxis(cube, [0, 0], [0, 1]),
+        lambda: pc.moveaxis(cube, [0, 1], [0]), lambda: pc.squeeze(cube, (5,)), lambda: pc.squeeze(cube, (1, 1)), lambda: pc.expand_dims(t, (7,)),
+        lambda: pc.expand_dims(t, (1, 1)), lambda: pc.expand_dims(t, (0, -4)), lambda: pc.split(t, [1], axis=4), lambda: pc.insert(t, 0, 1, 2),
+        lambda: pc.delete(t, 0, -3), lambda: pc.array_split(t, 2, 2), lambda: pc.array_split(t, 0),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="expected"):
+            wrong()
+    assert pc.moveaxis(cube, [np.int64(0)], [-1]).shape == (1, 4, 2) and pc.squeeze(cube, (-2,)).shape == (2, 4)
+    assert pc.split(t, np.array([1]), axis=np.int64(1))[1].shape == (2, 2) and pc.array_split(t, np.int64(2))[0].shape == (1, 3)
+
+
+def test_types_of_results():
+    n = pc.UInt8([200, 100])
+    for f, l in [(pc.sum, np.sum), (pc.cumsum, np.cumsum), (pc.prod, np.prod)]:
+        found, expected = f(n, dtype="uint8"), l(np.asarray(n), dtype="uint8")
+        assert found.dtype == "uint8" and found.tolist() == np.atleast_1d(expected).tolist()
+    assert pc.sum(n, dtype="uint8", initial=1).tolist() == [45] and pc.sum(n, dtype=None).tolist() == [300]
+    assert pc.zeros(3, None).tolist() == [0] * 3 and pc.full(3, 1, None).tolist() == [1] * 3 and pc.zeros_like(n, dtype=None).dtype == "uint8"
+    empty = pc.zeros((0, 3))
+    assert pc.max(empty, axis=0, initial=5).tolist() == [5, 5, 5] and pc.min(empty, axis=1, initial=5).size == 0
+    assert pc.max(empty, axis=0, keepdims=True, initial=5).shape == (1, 3) and pc.max(pc.UInt8([]), initial=5).dtype == "uint8"
+    t = pc.TensorXd([[3, 0], [4, 0]])
+    assert pc.norm(t, ord="fro").tolist() == pc.norm(t, ord="fro", axis=(0, 1)).tolist() == [5] and pc.norm(t, ord=1, axis=np.int64(0)).tolist() == [7, 0]
+    for x, named in [(t, {"axis": 0}), (n, {}), (pc.zeros([2, 2, 2]), {})]:
+        with pytest.raises(TypeError, match="norm: got ord='fro' of"):
+            pc.norm(x, ord="fro", **named)
+
+
 @pytest.mark.parametrize("name", ["hanning", "hamming", "blackman", "bartlett", "kaiser"])
 def test_windows(name):
     more = [(0,), (5.5,)] if name == "kaiser" else [()]

@@ -574,6 +574,10 @@ def test_what_is_differentiated_is_one_array():
         with pytest.raises(ValueError, match="argnums=.* of the 2 arguments"):
             pc.grad(lambda x, y: x * y, argnums=chosen)(x, x)
     assert pc.grad(lambda x, y: x * y * y, argnums=-1)(x, x).tolist() == [2, 8]
+    np = pytest.importorskip("numpy")
+    assert pc.grad(lambda x, y: x * y * y, argnums=np.int64(1))(x, x).tolist() == [2, 8]
+    with pytest.raises(TypeError, match="grad: got 'x' as argnums"):
+        pc.grad(lambda x: x, argnums="x")(x)
     for several in [lambda x: (x, x), lambda x: [x, x], lambda x: {"a": x}]:
         with pytest.raises(TypeError, match="grad: the function gave .* has_aux"):
             pc.grad(several)(x)
