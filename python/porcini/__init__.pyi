@@ -844,7 +844,7 @@ def degrees(x: Any) -> Any:
     ...
 
 def delete(x: Any, places: Any, axis: Any = ...) -> Any:
-    """x without the entries that have these numbers, one or several, or where a mask is true: along an axis, or in the row of"""
+    """x without the entries that have these numbers, one or several or a slice, or where a mask is true: along an axis, or in"""
     ...
 
 def det(a: Any) -> Any:
@@ -1614,7 +1614,7 @@ def matrix_to_quat(*args: Any, **kwargs: Any) -> Any:
     ...
 
 def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any:
-    """Largest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an"""
+    """Largest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy, and a"""
     ...
 
 def maximum(a: Any, b: Any) -> Any:
@@ -1638,7 +1638,7 @@ def meshgrid(x: Any, y: Any, z: Any = ...) -> Any:
     ...
 
 def min(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any:
-    """Smallest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy: an"""
+    """Smallest entry, of all or along axes; NaN is ignored. An integer in second place is an axis, as in NumPy, and a"""
     ...
 
 def minimum(a: Any, b: Any) -> Any:
