@@ -84,8 +84,7 @@ impl Host for System {
 
     fn process_end(&self) -> LogSink {
         Arc::new(|why| {
-            let why = why.to_string();
-            print::without_waiting(move || print::failure(&why));
+            print::last_words(format!("error: {why}"));
             std::process::exit(exit_code::SCRIPT_ERROR.into());
         })
     }

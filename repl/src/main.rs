@@ -60,10 +60,8 @@ fn on_interrupt() {
         return;
     }
     if interrupt::cause() == Some(Cause::Asked) {
-        // Whoever should read what was printed may have stopped.
-        print::without_waiting(|| {
-            print::warn("a second Ctrl-C before the first was answered: variables are lost");
-        });
+        let why = "warning: a second Ctrl-C before the first was answered: variables are lost";
+        print::last_words(why.into());
         std::process::exit(i32::from(exit_code::INTERRUPTED));
     }
     interrupt::request();

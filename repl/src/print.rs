@@ -121,6 +121,14 @@ pub(crate) fn without_waiting(say: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// Tells why the process ends now, whoever waits for whom.
+pub(crate) fn last_words(text: String) {
+    without_waiting(move || {
+        written(lines::write_unless_busy());
+        told(writeln!(io::stderr().lock(), "{}", in_window(&text)));
+    });
+}
+
 /// Something that keeps a script from starting.
 pub(crate) fn failure(text: &str) {
     tell(|err| writeln!(err, "{}", in_window(&format!("error: {text}"))));

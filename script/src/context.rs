@@ -201,7 +201,8 @@ impl Context {
         let line = self.line(call.call_position());
         let cell = self.cell.borrow();
         // A function may be one of another cell, and what an import runs is a module's.
-        let is_of_cell = call.call_level() <= 1 && call.call_source() == Some(&cell.name);
+        let is_of_cell =
+            cell.number > 0 && call.call_level() <= 1 && call.call_source() == Some(&cell.name);
         let cell = if is_of_cell { cell.number } else { 0 };
         self.session.set_script_line(ScriptLine { cell, line });
     }

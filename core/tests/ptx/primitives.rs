@@ -106,8 +106,8 @@ fn products_of_doubles_take_what_keeps_multiprocessors_busy() {
     };
     let size = |n: u64, count: u64| code.sized(count, [n, n], 132).size;
     let sizes = [size(64, 1), size(512, 1), size(1024, 1), size(2048, 1), size(4096, 1)];
-    use ProductSize::{Side16, Side64, Side128};
-    assert_eq!(sizes, [Side16, Side64, Side64, Side128, Side128]);
+    use ProductSize::{Side32, Side64, Side128};
+    assert_eq!(sizes, [Side32, Side64, Side64, Side128, Side128]);
     assert_eq!(size(64, 10_000), Side128);
 }
 

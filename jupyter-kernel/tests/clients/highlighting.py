@@ -22,6 +22,9 @@ EXACT = {
     "del a, letter": "k:del n:a p:, n:letter",
 }
 
+# Sessions of what is no program.
+REFUSED = {"errors.rhai"}
+
 
 def sources():
     for path in sorted(ROOT.glob("examples/notebooks/*.ipynb")):
@@ -39,7 +42,8 @@ def main():
     for name, source in sources():
         n_sources += 1
         tokens = list(lexer.get_tokens(source))
-        failures += [f"{name}: {text!r} is no token" for kind, text in tokens if kind is Error]
+        if name not in REFUSED:
+            failures += [f"{name}: {text!r} is no token" for kind, text in tokens if kind is Error]
         if "".join(text for _, text in tokens).strip() != source.strip():
             failures.append(f"{name}: text is lost")
     for source, expected in EXACT.items():

@@ -80,6 +80,11 @@ pub(super) fn write() -> io::Result<()> {
     waiting().write()
 }
 
+/// Writes what waits, unless another thread does.
+pub(super) fn write_unless_busy() -> io::Result<()> {
+    WAITING.try_lock().map_or(Ok(()), |mut waiting| waiting.write())
+}
+
 /// Writes what waits, and keeps others from printing until it is given back.
 pub(super) fn hold() -> (io::Result<()>, impl Drop) {
     let mut waiting = waiting();
