@@ -289,10 +289,13 @@ pub(super) fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> 
     }
 }
 
+/// A quantile of a part along axes, which stay or not.
+type Quantile = fn(&Tensor, f64, Option<&[i64]>, bool) -> Result<Tensor>;
+
 /// The quantiles of the parts that numbers mean, in the shape that these have, in front of the axes that remain.
 pub(super) fn quantiles(
     c: &Call<'_, '_>,
-    of: fn(&Tensor, f64, Option<&[i64]>, bool) -> Result<Tensor>,
+    of: Quantile,
     part: impl Fn(f64) -> Result<f64>,
 ) -> Result<Value> {
     let (tensor, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);

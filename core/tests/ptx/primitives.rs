@@ -427,9 +427,9 @@ fn long_sorts_of_few_values_mean_what_the_host_does() {
         for n_values in [1, 3, 200] {
             let values = edges(dtype, n_values, &mut random);
             let few = |_| match i % 2 {
-                0 => random.bits(DType::U32) % n_values as u64,
+                0 => random.below(n_values) as u64,
                 // Among them NaN and -0.
-                _ => values[(random.bits(DType::U32) % n_values as u64) as usize],
+                _ => values[random.below(n_values)],
             };
             let lanes: Vec<u64> = (0..3 * 6144 + 7).map(few).collect();
             let sorting = Sorting { order: ORDERS[n_values % 2], extent: lanes.len() as u64 };
