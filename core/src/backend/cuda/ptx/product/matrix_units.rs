@@ -1,7 +1,7 @@
 //! Sums of doubles on the matrix units of sm_90.
 //!
 //! `mma.m16n8k4` of doubles adds four products to each sum one after the other, in ascending order and each by a fma: the
-//! order and the bits of S26 (found on an H200 over 10^8 sums: ordinary numbers, far magnitudes, cancellation, subnormal
+//! order and the bits of S26 (found on an H200 over 6 x 10^7 sums: ordinary numbers, far magnitudes, cancellation, subnormal
 //! numbers, infinities, NaN), at twice the rate. Of complex products the four are two lanes along the depth, each with its
 //! two terms.
 //!
