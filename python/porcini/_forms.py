@@ -76,6 +76,9 @@ def _clip(clip, x, a_min=None, a_max=None, *, min=None, max=None):
 
 @_form("diff")
 def _diff(diff, x, n=1, axis=-1):
+    if n < 0:
+        raise ValueError(f"diff: got {n} times, expected 0 or more")
+    x = _operand(x)
     for _ in range(n):
         x = diff(x, axis)
     return x

@@ -284,6 +284,21 @@ def nancumsum(x, axis=None):
     return pc.cumsum(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), axis)
 
 
+def _is_truth(truth):
+    return type(truth).__name__ in ("bool", "bool_")
+
+
+def _conditions(x, conditions):
+    """A list of them: of one that needs no list, or of the rows of an array."""
+    if not isinstance(conditions, (list, tuple)):
+        conditions = _operand(conditions)
+        if conditions.ndim > pc.ndim(x):
+            return [conditions[i] for i in range(conditions.shape[0])]
+        return [conditions]
+    is_one = not isinstance(x, numbers.Number) and conditions and all(map(_is_truth, conditions))
+    return [pc.Mask(list(map(bool, conditions)))] if is_one else conditions
+
+
 def piecewise(x, conditions, values):
     """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more
     than conditions stands where none is. One condition needs no list.
@@ -291,9 +306,7 @@ def piecewise(x, conditions, values):
     >>> pc.piecewise(pc.Float([-1, 2]), [pc.Mask([True, False])], [0, lambda x: x * 10])
     [0, 20]
     """
-    x = _operand(x)
-    if not isinstance(conditions, (list, tuple)) or conditions and all(isinstance(truth, bool) for truth in conditions):
-        conditions = [conditions]
+    x, conditions = _operand(x), _conditions(x, conditions)
     n = len(conditions)
     if len(values) not in (n, n + 1):
         raise ValueError(f"piecewise: got {len(values)} values for {n} conditions, expected {n} or {n + 1}")
@@ -310,7 +323,9 @@ def choose(index, choices):
     >>> pc.choose(pc.UInt32([1, 0]), [pc.Float([1, 2]), pc.Float([10, 20])])
     [10, 2]
     """
-    index, choices = _operand(index), [_operand(choice) for choice in choices]
+    # Numbers get the type of the arrays beside them.
+    choices = [choice if isinstance(choice, numbers.Number) else _operand(choice) for choice in choices]
+    index = _operand(index)
     if not choices:
         raise ValueError("choose: got no choices, expected at least one")
     # Looked up in what they may be, so that others are out of bounds.
@@ -318,7 +333,7 @@ def choose(index, choices):
     index, found = pc.reshape(known, index.shape) if index.ndim > 1 else known, choices[0]
     for i, choice in enumerate(choices):
         found = pc.select(index == i, choice, found)
-    return found
+    return found if isinstance(found, pc.Array) else pc.select(index == 0, found, found)
 
 
 def setxor1d(a, b):

@@ -459,3 +459,17 @@ def test_names_of_scipy():
     ]  # fmt: skip
     for found, expected in cases:
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
+
+
+def test_conditions_and_choices_are_what_numpy_takes():
+    x = np.array([-2.0, -1, 1, 2])
+    rows = np.array([x < 0, x >= 0])
+    for conditions in [rows, list(rows), pc.asarray(rows)]:
+        assert pc.piecewise(x, conditions, [-1, 1]).tolist() == [-1, -1, 1, 1]
+    for conditions in [x < 0, [x < 0], list(x < 0), [True, True, False, False]]:
+        assert pc.piecewise(x, conditions, [-1, 1]).tolist() == [-1, -1, 1, 1]
+    assert pc.choose(pc.UInt32([0, 1]), [pc.Float64([1, 2]), 0.1]).tolist() == [1, 0.1]
+    assert pc.choose(pc.UInt32([0, 1]), [pc.UInt8([1, 2]), 7]).dtype == "uint8"
+    assert pc.choose(pc.UInt32([0, 0]), [5]).tolist() == [5, 5]
+    with pytest.raises(ValueError, match="-1 times"):
+        pc.diff(x, n=-1)

@@ -260,10 +260,13 @@ fn variance(c: &Call<'_, '_>) -> Result<Value> {
     number_or_tensor(c.tensor(0)?.variance(axes.as_deref(), keeps, ddof)?)
 }
 
-/// The slope where all entries are equal is 0, as that of a norm of 0 is.
 fn deviation(c: &Call<'_, '_>) -> Result<Value> {
-    let variance = variance(c)?;
-    let (of, zero) = (Argument::from(&variance), Argument::from(0));
+    deviation_of(&variance(c)?)
+}
+
+/// The slope where all entries are equal is 0, as that of a norm of 0 is.
+pub(super) fn deviation_of(variance: &Value) -> Result<Value> {
+    let (of, zero) = (Argument::from(variance), Argument::from(0));
     let root = apply(Op::Sqrt, &[&of])?;
     if !variance.is_tracked() {
         return Ok(root);

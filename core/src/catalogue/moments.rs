@@ -1,6 +1,6 @@
 //! Moments of tensors along axes: those of entries that are not NaN, and what shape a distribution has.
 
-use super::along::{along, of_hundred, quantiles};
+use super::along::{along, deviation_of, of_hundred, quantiles};
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::dtype::DType;
@@ -22,7 +22,7 @@ table! {
     /// >> nanstd(FloatC([1, nan, 5]))
     /// [2]
     nanstd(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), ddof: Number("as ddof")) = |c| {
-        apply(Op::Sqrt, &[&(&nan_variance(c)?).into()])
+        deviation_of(&nan_variance(c)?)
     };
     /// How far entries along axes, as of hsum, lie to the right more than to the left: the mean cube of their distances from
     /// the mean over the cube of the deviation that std gives. NaN where all are the same.

@@ -4,13 +4,13 @@
 //! process is gone, also when it was killed, and then the shell ends the group. What leaves the group, as `setsid` does,
 //! is on its own.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// A line lets the group go on, the end of the pipe ends it.
+/// The end of the pipe ends the group.
 const WATCH: &str = "read -r _ || kill -KILL 0";
 
 /// A group, while this is held: who drops it ends it.
@@ -37,15 +37,14 @@ impl ProcessGroup {
 
     /// The command has ended. The group, if something that it started goes on.
     pub(super) fn leave(mut self) -> Option<Self> {
-        // The watcher may have been ended with others of its group.
-        if let Some(pipe) = &mut self.watcher.stdin {
-            drop(pipe.write_all(b"\n"));
-        }
+        // It may have been ended, or stopped, with others of its group; alone it ends without a word to them.
+        drop(self.watcher.kill());
         drop(self.watcher.wait());
-        // Nobody joins a group without members.
         match watcher(self.number) {
             Ok(watcher) => self.watcher = watcher,
-            Err(_) => self.number = 0,
+            // Nobody joins a group without members.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.number = 0,
+            Err(_) => {}
         }
         (self.number != 0).then_some(self)
     }
@@ -93,6 +92,15 @@ mod tests {
         assert!(!child.wait().unwrap().success());
         // The watcher was waited for.
         assert!(test_kill_process(watcher).is_err());
+    }
+
+    #[test]
+    fn a_group_that_is_stopped_is_left() {
+        let group = ProcessGroup::new().unwrap();
+        let mut child = taken_in(&group, "600");
+        kill_process_group(Pid::from_raw(group.number).unwrap(), Signal::STOP).unwrap();
+        drop(group.leave().unwrap());
+        assert!(!child.wait().unwrap().success());
     }
 
     #[test]

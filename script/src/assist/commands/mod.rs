@@ -271,15 +271,16 @@ impl Interpreter {
         let name = self.context.host.cell_name(number);
         let mut result = Ok(Outcome::default());
         for piece in cell.pieces() {
+            // What a command runs is no text of the cell.
+            let running = if piece.is_command { String::new() } else { name.clone() };
+            let number = u32::try_from(number).unwrap_or(0);
+            self.context.cell.replace(RunningCell { number, name: running });
             result = if piece.is_command {
                 self.guarded(|interpreter| interpreter.run_command(cell, piece, &name))
             } else {
-                let number = u32::try_from(number).unwrap_or(0);
-                self.context.cell.replace(RunningCell { number, name: name.clone() });
-                let result = self.run(cell, piece, &name);
-                self.context.cell.take();
-                result
+                self.run(cell, piece, &name)
             };
+            self.context.cell.take();
             if result.is_err() {
                 break;
             }
