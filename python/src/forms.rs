@@ -15,13 +15,16 @@ use crate::object::{self, PyValue};
 type Object<'py> = Bound<'py, PyAny>;
 type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
 
+/// A call of a function.
+pub(crate) struct Call<'c, 'py> {
+    pub(crate) overloads: &'c Overloads,
+    pub(crate) py: Python<'py>,
+    pub(crate) args: &'c [Object<'py>],
+    pub(crate) named: Named<'c, 'py>,
+}
+
 /// What a call means before the tables are asked; `None` leaves it to them.
-pub(crate) type First = for<'py> fn(
-    &Overloads,
-    Python<'py>,
-    &[Object<'py>],
-    Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>>;
+pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
 pub(crate) const FIRST: [(&str, First); 13] = [
@@ -117,27 +120,18 @@ fn real<'py>(args: &[Object<'py>], named: Named<'_, 'py>) -> PyResult<Option<Giv
 }
 
 /// What a real number is of itself: its real part, its conjugate.
-fn itself<'py>(
-    _: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
-    match real(args, named)? {
-        Some(Given::Value(value)) => object::of(py, value).map(Some),
-        Some(Given::Number(number)) => Ok(Some(python_number(py, number))),
+fn itself<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match real(call.args, call.named)? {
+        Some(Given::Value(value)) => object::of(call.py, value).map(Some),
+        Some(Given::Number(number)) => Ok(Some(python_number(call.py, number))),
         _ => Ok(None),
     }
 }
 
 /// The imaginary part of a real number.
-fn zeros<'py>(
-    _: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
-    match real(args, named)? {
+fn zeros<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let py = call.py;
+    match real(call.args, call.named)? {
         Some(Given::Value(value)) => {
             by_name(py, "zeros_like", &[&object::of(py, value)?]).map(Some)
         }
@@ -150,12 +144,8 @@ fn zeros<'py>(
 // ---- powers ----
 
 /// `pow(x, 3)` is `x ** 3`: by repeated squaring, exact for integers.
-fn whole_power<'py>(
-    _: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
+fn whole_power<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Call { py, args, named, .. } = *call;
     let ([base, exponent], None) = (args, named) else { return Ok(None) };
     if !is_integer(exponent) {
         return Ok(None);
@@ -174,13 +164,8 @@ fn whole_power<'py>(
 // ---- axes and lists ----
 
 /// As one of Python's tuples, which `t[..]` takes as an index for each axis.
-fn as_tuple<'py>(
-    overloads: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
-    let found = overloads.called(py, args, named)?;
+fn as_tuple<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let found = call.overloads.called(call.py, call.args, call.named)?;
     Ok(Some(match found.cast::<PyList>() {
         Ok(list) => list.to_tuple().into_any(),
         Err(_) => found,
@@ -188,12 +173,8 @@ fn as_tuple<'py>(
 }
 
 /// `concat([a, b], 0)` joins along an axis: to the tables a list in front of a number may also be a vector.
-fn joined<'py>(
-    overloads: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
+fn joined<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Call { overloads, py, args, named } = *call;
     if let ([list, axis], None) = (args, named)
         && is_sequence(list)
         && is_index(axis)
@@ -202,16 +183,12 @@ fn joined<'py>(
         named.set_item("axis", axis)?;
         return overloads.called(py, &args[..1], Some(&named)).map(Some);
     }
-    in_one_row(overloads, py, args, named)
+    in_one_row(call)
 }
 
 /// axis=None is about all entries in one row; to the tables it is an axis that is left out.
-fn in_one_row<'py>(
-    overloads: &Overloads,
-    py: Python<'py>,
-    args: &[Object<'py>],
-    named: Named<'_, 'py>,
-) -> PyResult<Option<Object<'py>>> {
+fn in_one_row<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Call { overloads, py, args, named } = *call;
     let place = overloads.place_of("axis").unwrap_or(usize::MAX);
     let by_word = named.map(|named| named.get_item("axis")).transpose()?.flatten();
     let axis = by_word.as_ref().or_else(|| args.get(place));

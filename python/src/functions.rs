@@ -17,7 +17,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
-use crate::forms::{self, FIRST, First};
+use crate::forms::{self, Call, FIRST, First};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
@@ -198,7 +198,7 @@ impl Overloads {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         if let Some(first) = self.first
-            && let Some(done) = first(self, py, args, named)?
+            && let Some(done) = first(&Call { overloads: self, py, args, named })?
         {
             return Ok(done);
         }

@@ -166,13 +166,12 @@ impl Tile {
         // Processors before sm_80 have threads for two, and shared memory for one of doubles.
         let resident = 2 + u32::from(w.is_since_80()) - u32::from(raw.bytes() == 8);
         w.launch_bounds = Some([THREADS, resident]);
-        let [n, from, shift] = [0, 1, 2].map(|word| w.param(word));
+        let [n, from, bits_below] = [0, 1, 2].map(|word| w.param(word));
         let [lanes_to, numbers_from, numbers_to] = [7, 8, 9].map(|word| w.param(word));
-        let [thread, in_warp, shift32] = [(); 3].map(|()| w.temporary(Class::B32));
+        let [thread, in_warp, shift] = [(); 3].map(|()| w.temporary(Class::B32));
         ptx!(w, "mov.u32 {thread}, %tid.x");
         ptx!(w, "and.b32 {in_warp}, {thread}, {}", WARP - 1);
-        ptx!(w, "cvt.u32.u64 {shift32}, {shift}");
-        let shift = shift32;
+        ptx!(w, "cvt.u32.u64 {shift}, {bits_below}");
         Self {
             w,
             dtype,
