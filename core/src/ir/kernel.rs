@@ -199,6 +199,14 @@ impl Code {
             Self::BackEdge | Self::RegionEnd => None,
         }
     }
+
+    /// The checked access that it is, as a place in [`Kernel::accesses`].
+    pub fn access(&self) -> Option<u32> {
+        let (Self::Gather { access, .. } | Self::Scatter { access, .. }) = self else {
+            return None;
+        };
+        *access
+    }
 }
 
 /// One instruction.

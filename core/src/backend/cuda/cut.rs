@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::ptx::BATCH;
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg};
+use crate::ir::kernel::{Access, BufferIndex, BufferParam, Code, Inst, Kernel, KernelHash, Reg};
 use crate::ir::sections::{Section, Sections};
 
 /// Instructions of a part, more or less.
@@ -119,6 +119,8 @@ struct Draft {
     params: Vec<BufferParam>,
     buffers: Vec<Source>,
     n_lengths: u32,
+    /// The whole kernel's, since failures are told by their numbers; those of this part name its buffers.
+    accesses: Vec<Access>,
 }
 
 impl Cutter<'_> {
@@ -132,6 +134,7 @@ impl Cutter<'_> {
             params: Vec::new(),
             buffers: Vec::new(),
             n_lengths: 0,
+            accesses: kernel.accesses.clone(),
         };
         for i in (0..kernel.n_uniform).chain(start..end) {
             self.copy(&mut draft, i);
@@ -164,7 +167,7 @@ impl Cutter<'_> {
             }
         }
         self.release(end);
-        let Draft { insts, params, buffers, .. } = draft;
+        let Draft { insts, params, buffers, accesses, .. } = draft;
         let (insts, n_uniform, first_write) = insts.list();
         let number = starts_hash(start);
         let kernel = Kernel {
@@ -173,7 +176,7 @@ impl Cutter<'_> {
             first_write,
             buffers: params,
             literals: kernel.literals.clone(),
-            accesses: kernel.accesses.clone(),
+            accesses,
             n_ops: end - start,
             fast_math: kernel.fast_math,
             variant: kernel.variant & !BATCH,
@@ -201,7 +204,11 @@ impl Cutter<'_> {
             *arg = self.value(draft, *arg);
         }
         if let Some(buffer) = inst.code.buffer_mut() {
-            *buffer = draft.whole(self.kernel, *buffer);
+            let here = draft.whole(self.kernel, *buffer);
+            *buffer = here;
+            if let Some(access) = inst.code.access() {
+                draft.accesses[access as usize].buffer = here;
+            }
         }
         draft.push(self.kernel.section(i), i, inst);
     }
@@ -269,10 +276,10 @@ fn starts_hash(start: usize) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::op::Op;
+    use crate::ir::op::{Op, ScatterMode, ScatterOp};
     use crate::ir::scalar::apply_bits;
 
-    /// `v[i] = v[i - 1] op v[i - k]`, loads now and then, several stores.
+    /// `v[i] = v[i - 1] op v[i - k]`, loads now and then, several stores and a checked scatter.
     fn long() -> Kernel {
         let mut insts = Vec::new();
         let dtype = DType::U32;
@@ -296,13 +303,18 @@ mod tests {
         for (value, buffer) in [(Reg(part), 1), (last, 2), (Reg(0), 3)] {
             insts.push(inst(Code::Store(BufferIndex(buffer)), [Some(value), None, None]));
         }
+        let target = BufferIndex(4);
+        let op = ScatterOp::Set;
+        let scatter = Code::Scatter { op, target, access: Some(0), mode: ScatterMode::Exact };
+        insts.push(inst(scatter, [Some(last), Some(Reg(2)), None]));
+        let scattered = BufferParam { length: Some(0), ..buffer(true) };
         Kernel {
             insts,
             n_uniform: 1,
             first_write,
-            buffers: vec![buffer(false), buffer(true), buffer(true), buffer(true)],
+            buffers: vec![buffer(false), buffer(true), buffer(true), buffer(true), scattered],
             literals: vec![(dtype, 12345)],
-            accesses: Vec::new(),
+            accesses: vec![Access::of(target)],
             n_ops: 0,
             fast_math: false,
             variant: 0,
@@ -320,7 +332,7 @@ mod tests {
                 Code::Index => 77,
                 Code::Load(buffer) => memory[&sources[buffer.index()]],
                 Code::Op(op) => apply_bits(op, inst.dtype, inst.dtype, args),
-                Code::Store(buffer) => {
+                Code::Store(buffer) | Code::Scatter { target: buffer, .. } => {
                     memory.insert(sources[buffer.index()], args[0]);
                     0
                 }
@@ -332,7 +344,7 @@ mod tests {
     #[test]
     fn parts_store_what_the_whole_stores() {
         let whole = long();
-        let sources: Vec<Source> = (0..4).map(|i| Source::Whole(BufferIndex(i))).collect();
+        let sources: Vec<Source> = (0..5).map(|i| Source::Whole(BufferIndex(i))).collect();
         let input = HashMap::from([(sources[0], 99)]);
         let mut want = input.clone();
         run(&whole, &sources, &mut want);
