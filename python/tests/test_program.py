@@ -77,7 +77,7 @@ class TestDerivatives:
             lambda x: memoryview(x)[0],
             lambda x: pickle.dumps(x) and 0,
             lambda x: np.asarray(x)[0],
-            lambda x: np.from_dlpack(x)[0],
+            lambda x: np.from_dlpack(x, device="cpu")[0],
             lambda x: np.argmax(x),
             lambda x: np.histogram(x, 3)[0][0],
         ],

@@ -29,13 +29,15 @@ impl Tensor {
         let pair = alike(op, &[self, other])?;
         let (dtype, n) = (pair[0].dtype(), windows.shape().extents()[0]);
         // As products of matrices: halves are added up in f32, and rounded once.
+        let own = if dtype.is_float() { dtype.widened() } else { dtype };
         let wide = |tensor: &Self| {
             let entries = tensor.entries()?.into_iter();
-            entries.map(|part| part.cast(dtype.widened())).collect::<Result<Parts>>()
+            entries.map(|part| part.cast(own)).collect::<Result<Parts>>()
         };
         let (long, short) = (wide(&pair[0])?, wide(&pair[1])?);
         let sums = products_by(&long, &short, sums)?;
-        let sums: Vec<Array> = sums.iter().map(|part| part.cast(dtype)).collect::<Result<_>>()?;
+        let total = dtype.accumulated();
+        let sums: Vec<Array> = sums.iter().map(|part| part.cast(total)).collect::<Result<_>>()?;
         Self::of(sums, Shape::new(op, [n])?)
     }
 }
@@ -56,12 +58,14 @@ fn added_up(long: &Array, short: &Array) -> Result<Array> {
         let (a, b) = (long.places(place)?, short.places(tap)?);
         match dtype.is_float() {
             true => a.apply(Op::Fma, &[(&b).into(), sum.into()]),
-            false => a.try_mul(&b)?.try_add(sum),
+            // Products wrap in their own type, and their sum in its.
+            false => a.try_mul(&b)?.cast(sum.dtype())?.try_add(sum),
         }
     };
-    let zero = session.zeros(dtype, 1)?;
+    let total = dtype.accumulated();
+    let zero = session.zeros(total, 1)?;
     let end = m / TOGETHER * TOGETHER;
-    let states = [session.zeros(dtype, n)?, session.zeros(counter, 1)?];
+    let states = [session.zeros(total, n)?, session.zeros(counter, 1)?];
     let after = session.while_loop(
         &states,
         |states| states[1].lt(Scalar::UInt(end)),
