@@ -65,6 +65,10 @@ class Along(Lines):
             self.near(np.nanvar(known, axis), f"nanvar({a}, {axis})", square, dtype)
             largest, least = (extreme(x, (axis % x.ndim,), False, of_largest) for of_largest in (True, False))
             self.add(largest - least, f"ptp({a}, {axis})")
+            self.add(largest, f"nanmax({a}, {axis})")
+            self.add(least, f"nanmin({a}, {axis})")
+            middle = np.nanmedian(known, axis)
+            self.near(middle, f"nanmedian({a}, {axis})", size_of(cast(rest, dtype)).max(axis), dtype, 3)
 
     def do_shares(self):
         a, x = self.pick(["f", "d"], fits=lambda x: is_tame(x) and x.size > 0)
@@ -186,6 +190,11 @@ class Along(Lines):
             self.products(lambda x: np.cumprod(x, axis), f"cumprod({a}, {axis})", x)
         if letter(x) != "m":
             self.add(np.diff(x, axis=axis), f"diff({a}, {axis})")
+        if not is_complex(x) and letter(x) != "m":
+            for name, largest in [("cummin", False), ("cummax", True)]:
+                ends = range(1, x.shape[axis] + 1)
+                upto = [extreme(x.take(range(end), axis), (axis % x.ndim,), True, largest) for end in ends]
+                self.add(np.concatenate([x.take([], axis), *upto], axis), f"{name}({a}, {axis})")
 
     def large(self, letters, shape):
         letter, n = self.random.choice(letters), int(np.prod(shape))

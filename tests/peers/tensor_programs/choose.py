@@ -86,6 +86,7 @@ class Choose(Lines):
                 else:
                     self.add(value.astype(result), code)
         self.add_array(np.bincount(keys, minlength=n).astype(np.uint32), f"segment_count({said_keys}, {n})")
+        self.add_array(np.bincount(keys).astype(np.uint32), f"bincount({said_keys})")
 
     @differs("groups")
     def do_groups(self):

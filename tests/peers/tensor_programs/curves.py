@@ -49,8 +49,19 @@ class Curves(Lines):
             return
         dtype = quotient_type(x.dtype)
         y = wide(cast(x, dtype))
-        area = ((y + np.roll(y, 1, axis)) * (dx / 2)).take(range(1, x.shape[axis]), axis).sum(axis)
-        self.near(area, f"trapezoid({a}, {dx}, {axis})", np.full(area.shape, 200.0 * dx * x.shape[axis]), dtype, 2)
+        strips = ((y + np.roll(y, 1, axis)) * (dx / 2)).take(range(1, x.shape[axis]), axis)
+        size = 200.0 * dx * x.shape[axis]
+        for name, area in [("trapezoid", strips.sum(axis)), ("cumulative_trapezoid", strips.cumsum(axis))]:
+            self.near(area, f"{name}({a}, {dx}, {axis})", np.full(area.shape, size), dtype, 2)
+
+    def do_angles(self):
+        a, x = self.pick(["f", "d"], fits=lambda x: is_tame(x) and x.ndim > 0)
+        axis = self.axis(x)
+        value = np.unwrap(wide(x), axis=axis)
+        # A jump of half a turn goes either way.
+        jumps = np.abs(np.diff(wide(x), axis=axis)) / np.pi % 2
+        if (np.abs(jumps - 1) > 1e-3).all():
+            self.near(value, f"unwrap({a}, {axis})", np.full(x.shape, 100.0 * x.shape[axis]), x.dtype, 4)
 
     @differs("quotients", "lone-lanes")
     def do_average(self):
