@@ -122,7 +122,7 @@ impl Array {
     /// # Errors
     /// None at present.
     pub fn slice(&self, slice: impl Into<Slice>) -> Result<Self> {
-        self.gather(&slice.into().numbers(self)?, None)
+        self.places(&slice.into().numbers(self)?)
     }
 
     /// Writes to the lanes of a slice, one value to each or one to all. The handle then names the new value.

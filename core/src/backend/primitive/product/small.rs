@@ -5,6 +5,7 @@ use super::matrices::{Factor, Matrices, WORTH_A_THREAD};
 use crate::backend::isa::Isa;
 use crate::backend::primitive::pieces::Workers;
 use crate::error::Result;
+use crate::ir::primitive::Product;
 use crate::ir::scalar::Lane;
 
 /// Bytes of a right matrix that stay near the processor beside the rows that they meet.
@@ -23,9 +24,9 @@ fn kernel<T: Lane>(isa: Isa) -> Small<T> {
 }
 
 impl<T: Lane> Matrices<T> {
-    /// Whether right matrices are so small that panels would cost more than they save.
+    /// Whether right matrices are so small that panels would cost more than they save, and sums are one chain.
     pub(super) fn are_small(&self) -> bool {
-        self.n_terms() * self.columns * size_of::<T>() <= MOST_BYTES
+        self.depth <= Product::CHUNK && self.n_terms() * self.columns * size_of::<T>() <= MOST_BYTES
     }
 
     /// The rows of some products, of one product a range of rows.
