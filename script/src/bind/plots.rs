@@ -69,7 +69,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "image",
         "(a, width, height, options)",
         "Lanes as a picture, row by row from the top, or a tensor [rows, columns]: of an array greys from its smallest to its largest number, NaN red, or the \
-         colours of #{cmap: \"viridis\"}, see heatmap, where infinities are as the ends; of a vector of three red, green and blue, floats from 0 to 1 \
+         colours of #{cmap: \"viridis\"}, see heatmap, where infinities are as the ends; #{range: [0, 255]} says what is darkest and what \
+         lightest. Of a vector of three they are red, green and blue, floats from 0 to 1 \
          and integers from 0 to 255. They are the last axis of a tensor [rows, columns, 3], or 4, the last the opacity, in \
          front of white. Width and height are for arrays. \
          A notebook shows at most 1440 pixels of a side, means where there are more; save_image writes all. \
@@ -373,6 +374,15 @@ impl Options {
         colours.map_err(|known: String| self.unexpected("cmap", &known))
     }
 
+    /// What is darkest and what lightest.
+    fn range(&self) -> Result<Option<Range<f64>>> {
+        let range = |ends: Vec<f64>| match ends[..] {
+            [low, high] if low < high => Ok(low..high),
+            _ => Err(self.unexpected("range", "[low, high] with low < high")),
+        };
+        self.numbers("range")?.map(range).transpose()
+    }
+
     /// The levels of contours: those of a list, or so many inside the range.
     fn levels(&self, cells: &Grid) -> Result<Vec<f64>> {
         let n = match self.map.get("levels") {
@@ -531,7 +541,7 @@ fn arrays_of<const N: usize>(
 
 /// Pixels of `(a, width, height, options)`, or of a tensor without width and height.
 fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
-    let (options, args) = Options::split(op, args, &[&["cmap"]])?;
+    let (options, args) = Options::split(op, args, &[&["cmap", "range"]])?;
     let a = args[0]
         .read_lock::<ArrayRef>()
         .map(|a| a.clone())
@@ -555,7 +565,7 @@ fn raster(op: &'static str, args: &[&mut Dynamic]) -> Result<Raster> {
             a.type_name()
         )));
     }
-    let pixels = pixels(&leaves, n, options.colours(Colours::Grey)?)?;
+    let pixels = pixels(&leaves, n, options.colours(Colours::Grey)?, options.range()?)?;
     let size = |n: i64| usize::try_from(n).unwrap_or(1);
     Ok(Raster { width: size(width), height: size(height), pixels })
 }

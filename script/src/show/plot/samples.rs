@@ -1,5 +1,7 @@
 //! What a picture draws of arrays: points, bars, pixels. Lanes are read piece by piece, and Ctrl-C ends it.
 
+use std::ops::Range;
+
 use porcini_core::{Array, DType, Scalar};
 
 use super::chart::{Grid, Point};
@@ -234,13 +236,21 @@ pub(crate) fn histogram(x: &Array, bins: usize) -> Result<(Vec<Point>, f64)> {
 }
 
 /// The colours of `n` lanes: of one array those of a map from its smallest to its largest number, of three red, green and
-/// blue, floats from 0 to 1 and integers from 0 to 255; of four the last is how much of it covers white.
+/// blue, floats from 0 to 1 and integers from 0 to 255; of four the last is how much of it covers white. A `range` says
+/// otherwise what is darkest and what lightest.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
-pub(crate) fn pixels(leaves: &[Array], n: u64, colours: Map) -> Result<Vec<[u8; 3]>> {
+pub(crate) fn pixels(
+    leaves: &[Array],
+    n: u64,
+    colours: Map,
+    range: Option<Range<f64>>,
+) -> Result<Vec<[u8; 3]>> {
     let is_colour = leaves.len() >= 3;
     let are_bytes = is_colour && leaves[0].dtype().is_int();
     let (mut low, mut high) = (0.0, if are_bytes { 255.0 } else { 1.0 });
-    if !is_colour && leaves[0].dtype() != DType::Mask {
+    if let Some(range) = range {
+        (low, high) = (range.start, range.end);
+    } else if !is_colour && leaves[0].dtype() != DType::Mask {
         (low, high) = (f64::INFINITY, f64::NEG_INFINITY);
         each_piece(&leaves[0], |_, piece| {
             for &x in piece.iter().filter(|x| x.is_finite()) {
