@@ -1963,6 +1963,10 @@ def rcp(x: Any) -> Any:
     """Reciprocal `1 / x`, correctly rounded; of a matrix the inverse."""
     ...
 
+def read_image(path: Any, dtype: Any = ...) -> Any:
+    """The picture in a file, PNG or JPEG, as a tensor: (rows, columns) of greys, (rows, columns, 3) of red, green and blue,"""
+    ...
+
 def real(*args: Any, **kwargs: Any) -> Any:
     """Real part of a complex number; `z.real` names the part itself."""
     ...

@@ -26,6 +26,7 @@ ELSEWHERE = {
     "loadtxt": "write pc.asarray(np.loadtxt(..))",
     "genfromtxt": "write pc.asarray(np.genfromtxt(..))",
     "savez": "write pc.save for each",
+    "imread": "write pc.read_image(path)",
     "bool_": "write pc.Mask",
     "half": "write pc.Float16",
     "single": "write pc.Float",

@@ -18,6 +18,7 @@ mod forms;
 mod functions;
 mod given;
 mod home;
+mod images;
 mod index;
 mod interchange;
 mod interrupt;
@@ -66,5 +67,6 @@ fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
     recorded::register(module)?;
     runtime::register(module)?;
     scripts::register(module)?;
+    images::register(module)?;
     home::register(module)
 }

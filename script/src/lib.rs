@@ -38,6 +38,7 @@ pub use show::outcome::Outcome;
 pub use show::plot::tint::Graphics;
 pub use show::wrap::fitted;
 pub use value::exchanged::Exchanged;
+pub use value::images;
 pub use world::bounds::Bounds;
 pub use world::engine_thread::{ENGINE_STACK, on_engine_thread, start_engine_thread};
 pub use world::folders;

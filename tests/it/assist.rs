@@ -66,6 +66,8 @@ fn members_follow_the_value() {
         assert_eq!(of("plot(\")\", #{ti"), ["title"]);
         assert_eq!(of("plot(l, #{title: \"{\", ti"), ["title"]);
         assert_eq!(of("read_npz(\"a\", #{"), ["arrays"]);
+        assert_eq!(of("read_image(\"a\", #{"), ["float"]);
+        assert_eq!(of("save_image(\"a\", l, #{"), ["cmap", "range"]);
         assert!(of("write_npz(\"a\", #{").is_empty());
         assert_eq!(of("write_arrow(\"a\", m, #{"), ["compression", "order"]);
         assert_eq!(

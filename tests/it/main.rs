@@ -24,6 +24,7 @@ mod fuzz;
 mod golden;
 mod halves;
 mod idiv;
+mod images;
 mod imports;
 mod lanes;
 mod laws;

@@ -146,7 +146,7 @@ const PYTHON: Layers = &[
     &["buffers", "dlpack", "arrow"],
     &["interchange"],
     &["convert", "lists", "pickle", "arguments"],
-    &["make", "makers", "functions", "forms", "random", "session_numbers"],
+    &["make", "makers", "functions", "forms", "random", "session_numbers", "images"],
     &["callable", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["methods"],

@@ -29,6 +29,7 @@ fn the_sandbox_holds() {
     ok("import \"lib\" as lib; lib::f()", "42\n");
     ok("write_csv(\"new.csv\", #{a: [1]}); read_csv(\"new.csv\").a", "[1]\n");
     ok("write_parquet(\"new.parquet\", #{a: [1]}); read_parquet(\"new.parquet\").a", "[1]\n");
+    ok("save_image(\"i.png\", FloatC([1, 2]), 2, 1); read_image(\"i.png\").shape", "[1, 2, 3]\n");
     ok("env(\"SECRET\")", "");
     let fails = |options: &[&str], script: &str, why: &str| {
         let (code, out, err) = sandboxed("sandbox", options, script);
@@ -42,6 +43,7 @@ fn the_sandbox_holds() {
     fails(&[], "read_parquet(\"../secret.csv\")", "outside the folder");
     fails(&[], "write_arrow(\"../new.arrow\", #{a: [1]})", "outside the folder");
     fails(&[], "save_image(\"../i.png\", FloatC([1, 2]), 2, 1)", "outside the folder");
+    fails(&[], "read_image(\"../secret.csv\")", "outside the folder");
     fails(&[], "write_csv(\"../new.csv\", #{a: [1]})", "outside the folder");
     fails(&[], "save_plot(\"/tmp/p.svg\", plot(FloatC([1, 2])))", "outside the folder");
     fails(&[], "import \"../secret\" as secret; secret::f()", "outside the folder");

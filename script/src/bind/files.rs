@@ -291,6 +291,10 @@ pub(super) fn contents(context: &Context, op: &str, path: &str) -> Result<Conten
             let hint = format!("paths start at the working folder{folder}");
             fault_with_hint(format!("{op}: {path}: {error}"), hint)
         }
+        io::ErrorKind::IsADirectory => {
+            let hint = format!("list_folder(\"{path}\") has the names in it");
+            fault_with_hint(format!("{op}: {path}: {error}"), hint)
+        }
         _ => outside_fault(&format!("{op}: {path}"), &error),
     })
 }

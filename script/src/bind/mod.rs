@@ -30,6 +30,7 @@ mod files;
 mod geometry;
 mod given;
 mod groups;
+mod images;
 mod index;
 mod inspect;
 mod jit;
@@ -119,6 +120,7 @@ const FAMILIES: &[(&str, Register)] = &[
     ("files", csv::register),
     ("files", parquet::register),
     ("files", text_files::register),
+    ("files", images::register),
     ("lists, maps and text", rows::register),
     ("files", columns::register),
     ("files", groups::register),

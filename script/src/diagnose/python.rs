@@ -3,7 +3,7 @@
 use crate::language::words::is_name;
 
 /// Names that do not exist here, and what stands for them.
-const WORDS: [(&str, &str); 182] = [
+const WORDS: [(&str, &str); 186] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -132,7 +132,11 @@ const WORDS: [(&str, &str); 182] = [
     ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
     ("moving average", "s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n"),
     ("cumulative sum", "psum(x)"),
-    ("savefig", "write_svg or write_png of plot(x, y): help(\"plots\")"),
+    ("savefig", "save_plot(\"x.svg\", plot(x, y))"),
+    ("imread", "read_image(\"x.png\")"),
+    ("imshow", "image(t)"),
+    ("imsave", "save_image(\"x.png\", t)"),
+    ("imwrite", "save_image(\"x.png\", t)"),
     ("choice", "gather(x, randint(0, len(x), n))"),
     ("rint", "round(x), halves to even; round_away(x) has them away from zero"),
     ("fix", "trunc(x)"),

@@ -13,6 +13,7 @@ pub(crate) mod dates;
 pub(crate) mod exchanged;
 pub(crate) mod generator;
 pub(crate) mod host_array;
+pub mod images;
 pub(crate) mod names;
 pub(crate) mod npy;
 pub(crate) mod outputs;
