@@ -108,7 +108,7 @@ fn argument(
             Some(given) => given,
             None => return Err(unfit("an array")),
         },
-        Kind::Target => match object.cast::<PyValue>() {
+        Kind::Target | Kind::Marked => match object.cast::<PyValue>() {
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },

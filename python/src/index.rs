@@ -335,7 +335,8 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
                         vec![usize::try_from(place(i, components.len() as u64).or_raise()?)?]
                     }
                     Key::Several(Value::Array(index)) => {
-                        value.get().set(py, written(session, &held, &index, &given)?);
+                        let new = written(session, &held, &index, &given)?;
+                        value.get().set(py, new.own().or_raise()?);
                         return Ok(());
                     }
                     Key::Rest => Vec::new(),
@@ -350,11 +351,11 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
             let part = object::part(value, &places)?;
             let part = part.cast::<PyValue>()?.get();
             let new = replaced(&part.value(), &given)?;
-            part.set(py, new);
+            part.set(py, new.own().or_raise()?);
             return Ok(());
         }
     };
-    value.get().set(py, changed);
+    value.get().set(py, changed.own().or_raise()?);
     Ok(())
 }
 
@@ -554,7 +555,7 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
             session.check_change(".=", leaf).or_raise()?;
         }
         let new = replaced(&part.value(), &given)?;
-        part.set(py, new);
+        part.set(py, new.own().or_raise()?);
     }
     Ok(())
 }

@@ -121,7 +121,9 @@ macro_rules! draws {
             #[pyo3(signature = (state=None, stream=None))]
             fn seed(slf: &Bound<'_, Self>, state: Option<&Object<'_>>, stream: Option<&Object<'_>>) -> PyResult<()> {
                 let (state, stream) = (seed(state, PCG32_DEFAULT_STATE)?, seed(stream, PCG32_DEFAULT_STREAM)?);
-                slf.get().put(Pcg32::new(home::session(slf.py())?, state, stream).or_raise()?);
+                let mut rng = slf.get().rng();
+                rng.reseed(state, stream).or_raise()?;
+                slf.get().put(rng);
                 Ok(())
             }
 
@@ -172,7 +174,7 @@ macro_rules! draws {
             /// A generator of its own that goes on as this one.
             fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
                 let [state, inc] = slf.get().arrays();
-                Self::of(slf.py(), state, inc)
+                Self::of(slf.py(), state.own(), inc.own())
             }
 
             /// The state of each lane.

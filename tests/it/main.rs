@@ -10,6 +10,7 @@ static HEAP: Heap = Heap;
 
 mod accuracy;
 mod assist;
+mod changes;
 mod commands;
 mod compiler;
 mod complex;

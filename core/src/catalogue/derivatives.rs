@@ -15,7 +15,7 @@ table! {
     ///
     /// >> x = FloatC([1, 2, 3]); enable_grad(x); backward(x * x); gradient(x)
     /// [2, 4, 6]
-    enable_grad(x: Target) = |c| written(c, Array::enable_grad);
+    enable_grad(x: Marked) = |c| written(c, Array::enable_grad);
     /// The same numbers without what they were computed from: derivatives end there. A copy, the array itself stays.
     ///
     /// >> x = FloatD([1, 2]); type_of(detach(x * x))

@@ -86,8 +86,11 @@ pub enum Kind {
     Value,
     /// An array; of a nested value each component by itself, in as many lanes as the value has.
     Each,
-    /// An array or nested value which is written: every name of it sees that.
+    /// An array or nested value which is written: every name of it sees that. In a body that is recorded, only what is of
+    /// it can be (S21).
     Target,
+    /// The same of what becomes known of it; its lanes stay.
+    Marked,
     /// A tensor; an array or complex number is one.
     Tensor,
     /// A one-dimensional array.
@@ -123,7 +126,10 @@ pub enum Kind {
 impl Kind {
     /// Whether it takes arrays only.
     pub const fn is_value(self) -> bool {
-        matches!(self, Self::Value | Self::Each | Self::Target | Self::Tensor | Self::Array)
+        matches!(
+            self,
+            Self::Value | Self::Each | Self::Target | Self::Marked | Self::Tensor | Self::Array
+        )
     }
 }
 
@@ -265,6 +271,9 @@ impl Row {
             return Err(Error::Argument { op, what });
         }
         let call = Call { op, session, dtype, args };
+        if matches!(self.parameters, [(_, Kind::Target), ..]) {
+            return self.change(&call);
+        }
         if !matches!(self.parameters, [(_, Kind::Each), ..]) || !args[0].is_nested() {
             return (self.meaning)(&call);
         }
@@ -276,6 +285,18 @@ impl Row {
             (self.meaning)(&Call { op, session, dtype, args: &args })?.array()
         });
         each.map(Answer::Value)
+    }
+
+    /// Changes the first argument: all rows that write come through here.
+    fn change(&self, call: &Call<'_, '_>) -> Result<Answer> {
+        let targets = call.args.iter().take(1).flat_map(|target| target.leaves());
+        targets
+            .map(|target| call.session.check_change(self.name, target))
+            .collect::<Result<()>>()?;
+        match (self.meaning)(call)? {
+            Answer::Written(value, rest) => Ok(Answer::Written(value.own()?, rest)),
+            other => Ok(other),
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! must be among the states (or arguments) and be returned.
 
 mod branches;
+mod changes;
 mod steps;
 mod watch;
 
@@ -315,43 +316,6 @@ impl Session {
                 serial = before;
             }
             false
-        })
-    }
-
-    /// Refuses a change of an array that is from outside the body being recorded, and no state of it.
-    ///
-    /// # Errors
-    /// `NotState`.
-    pub fn check_change(&self, op: &'static str, array: &Array) -> Result<()> {
-        // What is changed may be elsewhere than what is recorded here.
-        array.session().with_table(|table| {
-            let variable = table.get(array.id());
-            let (scope, serial) = (variable.scope, variable.serial);
-            match table.open_region_mut() {
-                Some(open) if !open.evaluated && scope != open.scope && serial < open.serial => {
-                    Err(Error::NotState { op, region: open.op, line: open.line })
-                }
-                _ => Ok(()),
-            }
-        })
-    }
-
-    /// Refuses to change what is no array, and so no state of a body, while one is recorded: the generator behind
-    /// `rand` would give the same numbers in every turn.
-    ///
-    /// # Errors
-    /// `SessionGenerator`.
-    pub fn check_draw(&self, op: &'static str) -> Result<()> {
-        if self.records_function() {
-            let error = Error::SessionGenerator { op, region: "jit", line: 0 };
-            self.fail_recording(error.clone());
-            return Err(error);
-        }
-        self.with_table(|table| match table.open_region_mut() {
-            Some(open) if !open.evaluated => {
-                Err(Error::SessionGenerator { op, region: open.op, line: open.line })
-            }
-            _ => Ok(()),
         })
     }
 

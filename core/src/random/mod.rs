@@ -69,6 +69,21 @@ impl Pcg32 {
         Ok(rng)
     }
 
+    /// Seeds it anew, as [`Pcg32::new`].
+    ///
+    /// # Errors
+    /// As [`Pcg32::new`]; `NotState` in a body for what is no state.
+    pub fn reseed(&mut self, state: impl Into<Seed>, stream: impl Into<Seed>) -> Result<()> {
+        let session = self.state.session().clone();
+        [&self.state, &self.inc]
+            .map(|field| session.check_change("PCG32C", field))
+            .into_iter()
+            .collect::<Result<()>>()?;
+        let Self { state, inc } = Self::new(&session, state, stream)?;
+        *self = Self { state: state.own(), inc: inc.own() };
+        Ok(())
+    }
+
     /// How many lanes it has.
     pub fn lanes(&self) -> u64 {
         match self.state.size() {
@@ -80,9 +95,11 @@ impl Pcg32 {
     /// Sets the state; one lane is for all.
     ///
     /// # Errors
-    /// `Forms` unless it has as many lanes as the increment, or one of them has one.
+    /// `Forms` unless it has as many lanes as the increment, or one of them has one; `NotState` in a body for what is no
+    /// state.
     pub fn set_state(&mut self, state: impl Into<Seed>) -> Result<()> {
-        self.state = state.into().beside("state", &self.inc)?;
+        self.state.session().check_change("PCG32C", &self.state)?;
+        self.state = state.into().beside("state", &self.inc)?.own();
         Ok(())
     }
 
@@ -91,7 +108,8 @@ impl Pcg32 {
     /// # Errors
     /// As [`Pcg32::set_state`].
     pub fn set_inc(&mut self, inc: impl Into<Seed>) -> Result<()> {
-        self.inc = inc.into().beside("inc", &self.state)?;
+        self.inc.session().check_change("PCG32C", &self.inc)?;
+        self.inc = inc.into().beside("inc", &self.state)?.own();
         Ok(())
     }
 

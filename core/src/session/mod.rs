@@ -216,7 +216,7 @@ impl Session {
     /// `NumberRange` or `NumberType` if the type cannot hold the number.
     pub fn full(&self, dtype: DType, number: impl Into<Scalar>, size: u64) -> Result<Array> {
         let bits = dtype.encode(number.into())?;
-        self.record(|recorder| Ok(recorder.literal(dtype, bits, size)))
+        self.record(|recorder| Ok(recorder.own_literal(dtype, bits, size)))
     }
 
     /// `size` zeros.
@@ -224,7 +224,7 @@ impl Session {
     /// # Errors
     /// None.
     pub fn zeros(&self, dtype: DType, size: u64) -> Result<Array> {
-        self.record(|recorder| Ok(recorder.literal(dtype, 0, size)))
+        self.record(|recorder| Ok(recorder.own_literal(dtype, 0, size)))
     }
 
     /// One lane of data: never part of a kernel's code (S3).

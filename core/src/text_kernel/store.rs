@@ -71,6 +71,9 @@ fn all_stored(
         let what = format!("kernel `{name}`: got {got} targets for {expected} results");
         return Err(Error::Kernel { what, remedy: None });
     }
+    for target in targets.iter().flatten().flat_map(|target| target.leaves()) {
+        session.check_change("into", target)?;
+    }
     let pairs = results.iter().zip(targets);
     let wanted = pairs.filter_map(|(result, target)| Some((result, (*target)?)));
     let stored = wanted.map(|(result, target)| {
@@ -82,7 +85,7 @@ fn all_stored(
             _ => Err(Error::forms("into: got a number, expected an array to write to".into())),
         })
     });
-    stored.collect()
+    stored.map(|value| value?.own()).collect()
 }
 
 fn stored(

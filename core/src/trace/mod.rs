@@ -119,6 +119,18 @@ impl<'t> Recorder<'t> {
         self.add(number_variable(Kind::Literal(bits), dtype, size))
     }
 
+    /// The same for an array that somebody holds: in a body that is recorded another one than those from outside, since the
+    /// body may change it.
+    pub(crate) fn own_literal(&mut self, dtype: DType, bits: u64, size: u64) -> VarId {
+        let id = self.literal(dtype, bits, size);
+        if self.table.outside_of(id).is_none() {
+            return id;
+        }
+        let own = self.table.fork(id);
+        self.owned.push(own);
+        own
+    }
+
     /// A number that belongs to our own code (S3): never a parameter.
     pub fn constant(&mut self, dtype: DType, bits: u64) -> VarId {
         self.add(number_variable(Kind::Constant(bits), dtype, 1))

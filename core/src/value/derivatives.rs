@@ -123,7 +123,7 @@ impl Value {
     }
 
     /// Whether it is made of complex numbers.
-    fn is_complex(&self) -> bool {
+    pub(crate) fn is_complex(&self) -> bool {
         match self {
             Self::Array(_) => false,
             Self::Nested(form, parts) => {

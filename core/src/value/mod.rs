@@ -65,6 +65,7 @@ pub use crate::array::{Slice, place};
 pub use crate::trace::nested::Form;
 
 use crate::array::Array;
+use crate::error::Result;
 use crate::tensor::Tensor;
 
 /// An array, or a form with components.
@@ -125,6 +126,20 @@ impl Value {
     /// The arrays inside, in order; of a tensor what it is a view of.
     pub fn leaves(&self) -> Vec<&Array> {
         Argument::from(self).leaves()
+    }
+
+    /// The value as what a body that is recorded may change, by [`Array::own`].
+    ///
+    /// # Errors
+    /// None.
+    pub fn own(&self) -> Result<Self> {
+        Ok(match self {
+            Self::Array(array) => Self::Array(array.own()),
+            Self::Nested(form, components) => {
+                Self::Nested(*form, components.iter().map(Self::own).collect::<Result<_>>()?)
+            }
+            Self::Tensor(tensor) => Self::Tensor(tensor.each(|part| Ok(part.own()))?),
+        })
     }
 }
 

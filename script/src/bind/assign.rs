@@ -111,7 +111,7 @@ fn replace(context: &Context, place: &ArrayRef, result: &ArrayRef) -> Result<()>
         (None, None) => {
             let array = result.array("=")?;
             context.session.check_change("=", &place.array("=")?).or_fault()?;
-            place.set(Node::Leaf(array));
+            place.set(Node::Leaf(array.own()));
             Ok(())
         }
         _ => {

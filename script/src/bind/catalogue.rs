@@ -149,7 +149,7 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[
         // All of them, as many as there are: what the function does without it.
         let is_all = value.is_unit() || value.is::<All>();
         if kind == Kind::List {
-            args.extend(list(row.name, value)?);
+            args.extend(list(row, value)?);
         } else if is_all && i >= row.n_required && !matches!(kind, Kind::Bool(_) | Kind::Scalar(_))
         {
             args.push(Arg::Number(Scalar::Bool(true)));
@@ -173,7 +173,13 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
     let op = row.name;
     let got = || type_name(value);
     Ok(Arg::Number(match kind {
-        Kind::Value | Kind::Each | Kind::Target | Kind::Tensor | Kind::Operand | Kind::List => {
+        Kind::Value
+        | Kind::Each
+        | Kind::Target
+        | Kind::Marked
+        | Kind::Tensor
+        | Kind::Operand
+        | Kind::List => {
             return Arg::new(op, value);
         }
         Kind::Index if value.is_int() => return Arg::new(op, value),
@@ -241,11 +247,16 @@ fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
 }
 
 /// The items of a list of arrays.
-fn list(op: &str, value: &Dynamic) -> Result<Vec<Arg>> {
+fn list(row: &Row, value: &Dynamic) -> Result<Vec<Arg>> {
+    let op = row.name;
     let list = value.read_lock::<rhai::Array>().ok_or_else(|| {
         let got = type_name(value);
         let message = format!("{op}: got {got}, expected a list of arrays");
-        fault_with_hint(message, format!("write {op}([a, b])"))
+        let required = row.parameters[..row.n_required].iter();
+        let written =
+            required.map(|&(name, kind)| if kind == Kind::List { "[a, b]" } else { name });
+        let written = written.collect::<Vec<_>>().join(", ");
+        fault_with_hint(message, format!("write {op}({written})"))
     })?;
     let item = |item: &Dynamic| {
         let array = item.read_lock::<ArrayRef>().map(|array| Arg::Value(array.clone()));

@@ -95,7 +95,7 @@ pub(super) fn call_function(
     if is_scripted(call, name, args.len()) {
         return call.call_fn_raw(name, false, false, &mut args.iter_mut().collect::<Vec<_>>());
     }
-    let first = args.first().and_then(|first| first.read_lock::<ArrayRef>().map(|x| x.copy()));
+    let first = args.first().and_then(|first| first.read_lock::<ArrayRef>().map(|x| x.own_copy()));
     let first = first.map(Dynamic::from);
     if let (Some(own), Some(first)) = (&first, args.first_mut()) {
         *first = own.clone();

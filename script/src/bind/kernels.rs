@@ -487,7 +487,7 @@ fn stored(
         let what = format!("into: no option `{key}`");
         return Err(fault_with_hint(what, "there is #{active: mask}"));
     }
-    let targets = targets(context, kernel.name(), target)?;
+    let targets = targets(kernel.name(), target)?;
     // Written as a method, the target is before them.
     let behind = |error| behind_arguments(error, 1);
     let args = arguments(kernel.name(), args).map_err(behind)?;
@@ -524,7 +524,7 @@ fn stored(
 }
 
 /// Where results go, which may be nowhere.
-fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option<Arg>>> {
+fn targets(name: &str, target: &Dynamic) -> Result<Vec<Option<Arg>>> {
     let one = |target: &Dynamic| match target.is_unit() {
         true => Ok(None),
         false => Arg::new(name, target).map(Some),
@@ -536,9 +536,6 @@ fn targets(context: &Context, name: &str, target: &Dynamic) -> Result<Vec<Option
     for target in &targets {
         if let Some(Arg::Value(target)) = target {
             check_kept(name, target.is_kept())?;
-            for leaf in target.leaves() {
-                context.session.check_change("into", &leaf).or_fault()?;
-            }
         }
     }
     Ok(targets)

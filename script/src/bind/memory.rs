@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
          >> a = Int32C([1, 2]); b = copy(a); scatter(b, 9, UInt32C(0)); a\n[1, 2]",
     );
-    registry.on_array("copy", 1, |_, _, array, _| Ok(array.copy()));
+    registry.on_array("copy", 1, |_, _, array, _| Ok(array.own_copy()));
     host_arrays(registry);
 }
 

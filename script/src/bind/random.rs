@@ -40,9 +40,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          >> rng = PCG32C(); rng.seed(42, 54); rng.next_uint32()\n[2707161783]",
     );
     for arity in 1..=3 {
-        on_rng(registry, "seed", arity, |context, rng, rest| {
-            *rng.0.borrow_mut() = seeded(context, rest)?;
-            Ok(())
+        on_rng(registry, "seed", arity, |_, rng, rest| {
+            let (state, stream) = seeds(rest)?;
+            rng.0.borrow_mut().reseed(state, stream).or_fault()
         });
     }
     draws(registry);
@@ -53,9 +53,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 }
 
 fn seeded(context: &Context, args: &[&mut Dynamic]) -> Result<Pcg32> {
-    let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
-    let stream = seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?;
+    let (state, stream) = seeds(args)?;
     Pcg32::new(&context.session, state, stream).or_fault()
+}
+
+fn seeds(args: &[&mut Dynamic]) -> Result<(Seed, Seed)> {
+    let state = seed(args.first().map(|arg| &**arg), PCG32_DEFAULT_STATE)?;
+    Ok((state, seed(args.get(1).map(|arg| &**arg), PCG32_DEFAULT_STREAM)?))
 }
 
 /// Registers a function whose first argument is a generator.
@@ -240,7 +244,9 @@ fn shuffle(registry: &mut Registry<'_>) {
 }
 
 fn fields(registry: &mut Registry<'_>) {
-    registry.engine.register_fn("copy", |rng: &mut RngRef| RngRef::new(rng.0.borrow().clone()));
+    registry
+        .engine
+        .register_fn("copy", |rng: &mut RngRef| rng.with(&mut |part| *part = part.own()));
     let engine = &mut *registry.engine;
     engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
     engine.register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));

@@ -60,7 +60,8 @@ fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Tensor) -> Re
     for part in old.parts() {
         context.session.check_change("[]=", part).or_fault()?;
     }
-    target.set(Node::Tensor(new.clone()));
+    let own = new.each(|part| Ok(part.own())).or_fault()?;
+    target.set(Node::Tensor(own));
     Ok(())
 }
 

@@ -108,6 +108,13 @@ impl ArrayRef {
         }
     }
 
+    /// The same, which a body that is recorded may change (S21), also where the value is from outside of it.
+    pub(crate) fn own_copy(&self) -> Self {
+        let copy = self.copy();
+        copy.for_each_leaf("", &mut |leaf, _| *leaf = leaf.own());
+        copy
+    }
+
     /// The one-dimensional array, which a tensor of one axis is too; or an error that names `op`.
     pub(crate) fn array(&self, op: &str) -> Result<Array> {
         let expected = "expected a one-dimensional array";
