@@ -4,15 +4,18 @@
 const MOST_SUGGESTIONS: usize = 3;
 /// Letters of a name that are compared: longer ones are no slips of known ones, and comparing them takes long.
 const MOST_LETTERS: usize = 64;
+/// How names of Cengine's classes end; its operations are called without it.
+const CLASS: &str = "_op";
 
 /// The known names nearest to a misspelt one.
 pub fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<String> {
     if name.len() > MOST_LETTERS {
         return Vec::new();
     }
-    let lower = name.to_lowercase();
+    let operation = name.strip_suffix(CLASS);
+    let lower = operation.unwrap_or(name).to_lowercase();
     // Short names are near to everything: one slip in up to five letters, two in longer ones.
-    let limit = if name.chars().count() <= 5 { 1 } else { 2 };
+    let limit = if lower.chars().count() <= 5 { 1 } else { 2 };
     let mut found: Vec<(usize, String)> = known
         .filter(|candidate| candidate.as_ref().len() <= MOST_LETTERS)
         .filter_map(|candidate| {
@@ -25,6 +28,9 @@ pub fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<
         .collect();
     found.sort();
     found.dedup();
+    if operation.is_some() && matches!(found[..], [(0, _), ..]) {
+        found.truncate(1);
+    }
     found.into_iter().take(MOST_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
@@ -38,6 +44,7 @@ mod tests {
         assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
         assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
         assert!(similar("zzz", known.iter()).is_empty());
+        assert_eq!(similar("sin_op", known.iter()), ["sin"]);
         let long = "a".repeat(100_000);
         assert!(similar(&long, std::iter::once(format!("{long}b"))).is_empty());
     }

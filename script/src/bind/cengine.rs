@@ -4,7 +4,7 @@
 use porcini_core::DType;
 use porcini_core::catalogue::{CENGINE, CENGINE_TENSORS, NEW};
 use porcini_core::tensor::Tensor;
-use rhai::{Dynamic, EvalAltResult, FnPtr};
+use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
 use super::catalogue;
 use super::entries::tensor_of;
@@ -50,7 +50,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
                 let mut args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
                 let made =
                     call.call_native_fn_raw(own, true, &mut args.iter_mut().collect::<Vec<_>>());
-                made.map_err(|error| said_of(*error, name))
+                let made = made.map_err(|error| said_of(*error, name))?;
+                let own = made.read_lock::<ArrayRef>().map(|made| made.own_copy());
+                Ok(own.map_or(made, Dynamic::from))
             });
         }
     }
@@ -63,20 +65,37 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     );
     registry.any("to_device", 2, |context, call, args| {
         context.at(call);
-        let device = match args[1].as_int() {
-            Ok(0) => "cpu".to_string(),
-            Ok(k) if k > 0 => format!("cuda:{}", k - 1),
-            _ => {
-                let got = got(args[1]);
-                let hint = "0 is the processor, k the GPU cuda:k-1";
-                return Err(fault_with_hint(format!("to_device: got {got}"), hint));
-            }
-        };
-        let mut args = [args[0].clone(), device.into()];
-        let moved = call.call_native_fn_raw("to", true, &mut args.iter_mut().collect::<Vec<_>>());
-        moved.map_err(|error| said_of(*error, "to_device"))
+        moved(call, "to_device", args[0].clone(), args[1])
+    });
+    let name = "new_ctensor_from_gtensor";
+    registry.any(name, 3, move |context, call, args| {
+        context.at(call);
+        let mut own = [args[0].clone(), args[1].clone()];
+        let made = call.call_native_fn_raw(name, true, &mut own.iter_mut().collect::<Vec<_>>())?;
+        moved(call, name, made, args[2])
     });
     functions(registry);
+}
+
+/// A value on the device of one of Cengine's numbers, for a function.
+fn moved(
+    call: &NativeCallContext<'_>,
+    name: &str,
+    value: Dynamic,
+    device: &Dynamic,
+) -> Result<Dynamic> {
+    let device = match device.as_int() {
+        Ok(0) => "cpu".to_string(),
+        Ok(k) if k > 0 => format!("cuda:{}", k - 1),
+        _ => {
+            let what = if name == "to_device" { "" } else { " as dev" };
+            let hint = "0 is the processor, k the GPU cuda:k-1";
+            return Err(fault_with_hint(format!("{name}: got {}{what}", got(device)), hint));
+        }
+    };
+    let mut args = [value, device.into()];
+    let moved = call.call_native_fn_raw("to", true, &mut args.iter_mut().collect::<Vec<_>>());
+    moved.map_err(|error| said_of(*error, name))
 }
 
 /// An error of another function, told of the one that was called.
@@ -101,12 +120,13 @@ fn makers(registry: &mut Registry<'_>) {
                 let (shape, rest) = args.split_at(usize::from(new.is_tensor));
                 let bundle = bundles(name, rest.first().map(|nbu| &**nbu))?;
                 let shape = shape.first().map(|shape| extents_of(name, shape)).transpose()?;
-                let factor = rest.get(1).map_or(Ok(1.0), |c| number(name, c))?;
+                let factor = rest.get(2).map_or(Ok(1.0), |c| number(name, c))?;
                 let mut seeds = context.seeds.get();
                 let shape = shape.unwrap_or_default();
                 let made = new.make(&context.session, &mut seeds, bundle, &shape, factor);
                 context.seeds.set(seeds);
-                made.map(|made| Dynamic::from(ArrayRef::from(made))).or_fault()
+                let made = Dynamic::from(ArrayRef::from(made.or_fault()?));
+                rest.get(1).map_or(Ok(made.clone()), |dev| moved(call, name, made, dev))
             });
         }
     }
@@ -126,16 +146,14 @@ fn bundles(name: &str, value: Option<&Dynamic>) -> Result<Option<u64>> {
 }
 
 fn extents_of(name: &str, value: &Dynamic) -> Result<Vec<u64>> {
-    let refuse = || {
-        fault_with_hint(
-            format!("{name}: got {} as shape", type_name(value)),
-            "a list of extents: [2, 3]",
-        )
+    let refuse = |got: &str| {
+        fault_with_hint(format!("{name}: got {got}"), "a list of extents from 0 up: [2, 3]")
     };
-    let list = value.read_lock::<rhai::Array>().ok_or_else(refuse)?;
+    let list = value.read_lock::<rhai::Array>();
+    let list = list.ok_or_else(|| refuse(&format!("{} as shape", type_name(value))))?;
     let extent = |extent: &Dynamic| {
-        let extent = extent.as_int().ok().and_then(|n| u64::try_from(n).ok());
-        extent.ok_or_else(refuse)
+        let n = extent.as_int().ok().and_then(|n| u64::try_from(n).ok());
+        n.ok_or_else(|| refuse(&format!("{} in the shape", got(extent))))
     };
     list.iter().map(extent).collect()
 }

@@ -250,9 +250,11 @@ pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A name without the module that others keep it in.
+/// A name without the module that others keep it in, and without the end of Cengine's classes.
 pub(crate) fn plain(name: &str) -> &str {
-    ["np.", "numpy.", "plt.", "pd."].iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name)
+    let modules = ["np.", "numpy.", "plt.", "pd."];
+    let name = modules.iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name);
+    name.strip_suffix("_op").unwrap_or(name)
 }
 
 /// What help says of a name of others.

@@ -5,14 +5,16 @@
 //! but for rounding.
 
 mod new;
+mod target;
 mod tensors;
 
 pub use new::{NEW, New};
 pub use tensors::CENGINE_TENSORS;
 
-use super::{Answer, Call, Kind, Row, table};
+use self::target::{beside_tensors, inner, r, written, zero};
+use super::{Call, Kind, Row, table};
 use crate::dtype::{DType, Scalar};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ir::op::Op;
 use crate::tensor::Tensor;
 use crate::value::{Argument, Form, Value, apply, function, power};
@@ -116,13 +118,13 @@ macro_rules! operations {
 operations! {
     /// What changes its first argument.
     CENGINE;
-    set_zero(r: Target) "r becomes 0" = |c| r(c)?.try_mul(0),
+    set_zero(r: Target) "r becomes 0" = |c| zero(c),
         [rscalar "[0]"] [cscalar "[0 + 0i]"] [ctensor "[[0 + 0i]]"];
     set_value(r: Target, x: Operand) "r becomes x" = |c| at(c, 1),
         [rscalar "[2]"] [cscalar "[1 + 2i]"];
-    set_real(r: Target, a: Operand) "The real part of r becomes a" = |c| with_part(c, 0, |_| at(c, 1)),
+    set_real(r: Target, a: Operand) "The real part of r becomes a" = |c| with_part(c, 0, |_| real(c, 1)),
         [cscalar "[3 + 1i]"];
-    set_imag(r: Target, a: Operand) "The imaginary part of r becomes a" = |c| with_part(c, 1, |_| at(c, 1)),
+    set_imag(r: Target, a: Operand) "The imaginary part of r becomes a" = |c| with_part(c, 1, |_| real(c, 1)),
         [cscalar "[1 + 3i]"];
     add(r: Target, x: Operand) "r += x" = |c| r(c)?.try_add(&at(c, 1)?),
         [rscalar "[3]"] [cscalar "[2 + 3i]"] [ctensor "[[2 + 3i]]"];
@@ -136,9 +138,9 @@ operations! {
         [ctensor "[[2 + 3i]]"];
     add_herm(r: Target, x: Tensor) "r += x.H" = |c| r(c)?.try_add(&Value::Tensor(c.tensor(1)?.conjugate()?.matrix_transpose()?)),
         [ctensor "[[2 - 1i]]"];
-    add_times_real(r: Target, x: Operand, c: Operand) "r += c * x, c real" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_times_real(r: Target, x: Operand, c: Operand) "r += c * x, c real" = |c| plus_product(c, at(c, 1), factor(c, real(c, 2))),
         [rscalar "[5]"] [cscalar "[3 + 5i]"] [ctensor "[[3 + 5i]]"];
-    add_times_complex(r: Target, x: Operand, z: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_times_complex(r: Target, x: Operand, z: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), factor(c, at(c, 2))),
         [cscalar "[-1 + 2i]"] [ctensor "[[-1 + 2i]]"];
     add_prod(r: Target, x: Operand, y: Operand) "r += x * y" = |c| plus_product(c, at(c, 1), at(c, 2)),
         [rscalar "[9]"] [cscalar "[-3 + 3i]"] [ctensor "[[-3 + 3i]]"];
@@ -148,25 +150,25 @@ operations! {
         [cscalar "[5 - 1i]"];
     add_prodcc(r: Target, x: Operand, y: Operand) "r += conj(x * y)" = |c| plus_product(c, conj(c, 1), conj(c, 2)),
         [cscalar "[-3 - 1i]"];
-    add_prod_r(r: Target, x: Operand, a: Operand) "r += x * a, a real" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_prod_r(r: Target, x: Operand, a: Operand) "r += x * a, a real" = |c| plus_product(c, at(c, 1), real(c, 2)),
         [cscalar "[4 + 7i]"];
-    add_prod_r_A(r: Target, a: Operand, x: Operand) "r += a * x, a real" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_prod_r_A(r: Target, a: Operand, x: Operand) "r += a * x, a real" = |c| plus_product(c, factor(c, real(c, 1)), at(c, 2)),
         [ctensor "[[3 + 5i]]"];
-    add_prod_c_A(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_prod_c_A(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, factor(c, at(c, 1)), at(c, 2)),
         [ctensor "[[-1 + 2i]]"];
-    add_prod_rA(r: Target, a: Operand, x: Operand) "r += a * x, a real" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_prod_rA(r: Target, a: Operand, x: Operand) "r += a * x, a real" = |c| plus_product(c, factor(c, real(c, 1)), at(c, 2)),
         [ctensor "[[3 + 5i]]"];
-    add_prod_cA(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, at(c, 1), at(c, 2)),
+    add_prod_cA(r: Target, z: Operand, x: Operand) "r += z * x" = |c| plus_product(c, factor(c, at(c, 1)), at(c, 2)),
         [ctensor "[[-1 + 2i]]"];
-    add_prod_cc_A(r: Target, z: Operand, x: Operand) "r += conj(z) * x" = |c| plus_product(c, conj(c, 1), at(c, 2)),
+    add_prod_cc_A(r: Target, z: Operand, x: Operand) "r += conj(z) * x" = |c| plus_product(c, factor(c, conj(c, 1)), at(c, 2)),
         [ctensor "[[3 + 0i]]"];
-    add_prod_c_Ac(r: Target, z: Operand, x: Operand) "r += z * conj(x)" = |c| plus_product(c, at(c, 1), conj(c, 2)),
+    add_prod_c_Ac(r: Target, z: Operand, x: Operand) "r += z * conj(x)" = |c| plus_product(c, factor(c, at(c, 1)), conj(c, 2)),
         [ctensor "[[3 + 2i]]"];
     add_div(r: Target, x: Operand, y: Operand) "r += x / y" = |c| r(c)?.try_add(&at(c, 1)?.try_div(&at(c, 2)?)?),
         [rscalar "[1.5]"] [cscalar "[2 + 0.5i]"];
-    add_to_real(r: Target, a: Operand) "The real part of r += a" = |c| with_part(c, 0, |part| part.try_add(&at(c, 1)?)),
+    add_to_real(r: Target, a: Operand) "The real part of r += a" = |c| with_part(c, 0, |part| part.try_add(&real(c, 1)?)),
         [cscalar "[4 + 1i]"];
-    add_to_imag(r: Target, a: Operand) "The imaginary part of r += a" = |c| with_part(c, 1, |part| part.try_add(&at(c, 1)?)),
+    add_to_imag(r: Target, a: Operand) "The imaginary part of r += a" = |c| with_part(c, 1, |part| part.try_add(&real(c, 1)?)),
         [cscalar "[1 + 4i]"];
     add_abs(r: Target, x: Operand) "r += abs(x)" = |c| r(c)?.try_add(&at(c, 1)?.apply(Op::Abs, &[])?),
         [rscalar "[3]"] [cscalar "[3.23607 + 1i]"];
@@ -193,9 +195,8 @@ operations! {
         [rscalar "[4]"] [cscalar "[5 + 3i]"] [ctensor "[[5 + 3i]]"];
     add_sigmoid_back(r: Target, g: Operand, x: Operand) "r += g * x * (1 - x), x being what the sigmoid gave, real and imaginary parts each by themselves" = |c| plus_of_parts(c, &[2, 1], &|x| x[1].try_mul(&x[0])?.try_mul(&x[0].try_neg()?.try_add(1)?)),
         [rscalar "[-5]"] [cscalar "[1 - 3i]"];
-    add_inp(r: Target, x: Tensor, y: Tensor) "r += the sum of x * conj(y) over all entries" = |c| {
-        let sum = c.tensor(1)?.inner(&c.tensor(2)?, true)?;
-        r(c)?.try_add(&like(c, sum)?)
+    add_inp(r: Target, x: Tensor, y: Tensor) "r += the sum of x * conj(y) over all entries, of bundles over those of each" = |c| {
+        r(c)?.try_add(&inner(c, &c.tensor(1)?, &c.tensor(2)?)?)
     },
         [ctensor "[[5 - 1i]]"];
     add_Mprod(r: Target, x: Tensor, y: Tensor) "r += x @ y" = |c| plus_matrices(c, AS_IT_IS, AS_IT_IS),
@@ -231,16 +232,6 @@ const TURNED: Factor = [false, true];
 const CONJUGATED: Factor = [true, false];
 const BOTH: Factor = [true, true];
 
-/// The target.
-fn r(c: &Call<'_, '_>) -> Result<Value> {
-    c.value(0)
-}
-
-/// A tensor, or its entries where the target is none.
-fn like(c: &Call<'_, '_>, x: Tensor) -> Result<Value> {
-    if matches!(c.args[0], Argument::Tensor(_)) { Ok(Value::Tensor(x)) } else { x.lanes() }
-}
-
 /// An operand; a number is one lane of the target's type.
 fn at(c: &Call<'_, '_>, i: usize) -> Result<Value> {
     match c.args[i] {
@@ -250,6 +241,17 @@ fn at(c: &Call<'_, '_>, i: usize) -> Result<Value> {
         }
         arg => arg.to_value(c.op),
     }
+}
+
+/// An operand that is real.
+fn real(c: &Call<'_, '_>, i: usize) -> Result<Value> {
+    let value = at(c, i)?;
+    if value.is_complex() { Err(c.unexpected(i, "a real value")) } else { Ok(value) }
+}
+
+/// A factor beside tensors, if the target is one.
+fn factor(c: &Call<'_, '_>, factor: Result<Value>) -> Result<Value> {
+    beside_tensors(c, factor?)
 }
 
 fn conj(c: &Call<'_, '_>, i: usize) -> Result<Value> {
@@ -349,31 +351,4 @@ fn with_part(
     let Some(part) = parts.get_mut(i) else { return Err(c.unexpected(0, "complex numbers")) };
     *part = change(part)?;
     of_parts(parts)
-}
-
-/// The first argument with a value in its place, which has its type and shape.
-fn written(c: &Call<'_, '_>, value: &Value) -> Result<Answer> {
-    let (old, new) = (c.args[0], Argument::from(value));
-    let refuse = |own: &str, other: &str| {
-        Err(Error::forms(format!("{}: r is {own} and would become {other}", c.op)))
-    };
-    let value = match old {
-        Argument::Tensor(place) => {
-            let fitted = new.fitted_to(c.op, place)?;
-            if fitted.shape() != place.shape() {
-                return refuse(&place.shape().to_string(), &fitted.shape().to_string());
-            }
-            Value::Tensor(fitted)
-        }
-        _ if old.form() == new.form() => {
-            if old.lanes() != new.lanes() {
-                let [own, other] = [old, &new].map(|x| x.lanes().unwrap_or(0));
-                let what = format!("{}: bundle sizes differ: {own} vs {other}", c.op);
-                return Err(Error::forms(what));
-            }
-            value.cast(old.dtype().unwrap_or(DType::F32))?
-        }
-        _ => return refuse(&old.type_name(), &new.type_name()),
-    };
-    Ok(Answer::Written(value, None))
 }

@@ -70,8 +70,8 @@ const fn ctensor(name: &'static str, fill: Fill, shown: &'static str) -> New {
 impl New {
     /// Names of what it takes: all but the shape may be left out.
     pub fn parameters(&self) -> &'static [&'static str] {
-        let all = &["shape", "nbu", "c"];
-        let n = if self.fill == Fill::Gaussian { 3 } else { 2 };
+        let all = &["shape", "nbu", "dev", "c"];
+        let n = if self.fill == Fill::Gaussian { 4 } else { 3 };
         &all[usize::from(!self.is_tensor)..n]
     }
 
@@ -85,7 +85,8 @@ impl New {
         let of = if self.is_tensor { "tensor" } else { "scalar" };
         let (fill, shown) = (self.fill.text(), self.shown);
         format!(
-            "A new {of} of Cengine, a bundle of nbu (-1, the default, is none): {fill}.\n\n>> {shown}"
+            "A new {of} of Cengine, a bundle of nbu (-1, the default, is none), on device dev by the numbers of \
+             to_device (0 is the processor): {fill}.\n\n>> {shown}"
         )
     }
 
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn parameters_are_those_that_help_names() {
         let of = |name: &str| NEW.iter().find(|new| new.name == name).map(New::parameters);
-        assert_eq!(of("new_rscalar"), Some(&["nbu"][..]));
-        assert_eq!(of("new_ctensor_gaussian"), Some(&["shape", "nbu", "c"][..]));
+        assert_eq!(of("new_rscalar"), Some(&["nbu", "dev"][..]));
+        assert_eq!(of("new_ctensor_gaussian"), Some(&["shape", "nbu", "dev", "c"][..]));
     }
 }

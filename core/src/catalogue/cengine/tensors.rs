@@ -1,7 +1,8 @@
 //! Operations of Cengine whose examples are their own: copies, parts, slices and chunks of tensors, columns.
 
 use super::super::{Answer, Call, Kind, Row, table};
-use super::{conj, like, parts_of, plus_product, r, written};
+use super::target::{like, r, written};
+use super::{conj, parts_of, plus_product};
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -15,17 +16,17 @@ table! {
     ///
     /// >> rscalar_copy(rscalar(1))
     /// [1]
-    rscalar_copy(x: Value) = |c| r(c);
+    rscalar_copy(x: Value) = |c| r(c)?.own();
     /// A value of its own: what is written to it changes no other.
     ///
     /// >> cscalar_copy(cscalar(1, 2))
     /// [1 + 2i]
-    cscalar_copy(x: Value) = |c| r(c);
+    cscalar_copy(x: Value) = |c| r(c)?.own();
     /// A value of its own: what is written to it changes no other.
     ///
     /// >> ctensor_copy(ctensor([1]))
     /// [1 + 0i]
-    ctensor_copy(x: Value) = |c| r(c);
+    ctensor_copy(x: Value) = |c| r(c)?.own();
     /// Conjugated.
     ///
     /// >> cscalar_conj(cscalar(1, 2))
@@ -75,7 +76,8 @@ table! {
     /// >> ctensor_get(push("ctensor_conj", ctensor([1], [2])))
     /// [1 - 2i]
     ctensor_get(x: Value) = |c| r(c);
-    /// A complex tensor of another tensor, in each of nbu bundles; -1 is none.
+    /// A complex tensor of another tensor, in each of nbu bundles; -1 is none. On device dev, a third argument, by the numbers
+    /// of to_device.
     ///
     /// >> new_ctensor_from_gtensor(TensorXfC([[1, 2]]))
     /// [[1 + 0i, 2 + 0i]]
@@ -107,7 +109,8 @@ table! {
     /// >> r = cscalar(1, 0); ctensor_add_element(r, ctensor([[1, 2]]), [0, 1]); r
     /// [3 + 0i]
     ctensor_add_element(r: Target, x: Tensor, place: Integers("a place")) = |c| {
-        let entry = c.tensor(1)?.at(&numbers(c, 2)?)?.lanes()?;
+        let x = c.tensor(1)?;
+        let entry = x.at(&entry(c, 2, &x)?)?.lanes()?;
         written(c, &r(c)?.try_add(&entry)?)
     };
     /// An entry of a tensor += a number. An operation of Cengine: every name of r sees the change. Recorded, not run.
@@ -115,19 +118,22 @@ table! {
     /// >> r = ctensor([[1, 2]]); ctensor_add_to_element(r, cscalar(0, 1), [0, 1]); r
     /// [[1 + 0i, 2 + 1i]]
     ctensor_add_to_element(r: Target, x: Operand, place: Integers("a place")) = |c| {
-        into(c, &numbers(c, 2)?, c.args[1].fitted_to(c.op, &c.tensor(0)?)?, true)
+        into(c, &entry(c, 2, &c.tensor(0)?)?, c.args[1].fitted_to(c.op, &c.tensor(0)?)?, true)
     };
     /// An entry of a tensor.
     ///
     /// >> ctensor_get_element(ctensor([[1, 2]]), [0, 1])
     /// [2 + 0i]
-    ctensor_get_element(x: Tensor, place: Integers("a place")) = |c| c.tensor(0)?.at(&numbers(c, 1)?)?.lanes();
+    ctensor_get_element(x: Tensor, place: Integers("a place")) = |c| {
+        let x = c.tensor(0)?;
+        x.at(&entry(c, 1, &x)?)?.lanes()
+    };
     /// An entry of a tensor becomes a number. An operation of Cengine: every name of r sees the change. Recorded, not run.
     ///
     /// >> r = ctensor([[1, 2]]); ctensor_set_element(r, cscalar(0, 1), [0, 1]); r
     /// [[1 + 0i, 0 + 1i]]
     ctensor_set_element(r: Target, x: Operand, place: Integers("a place")) = |c| {
-        into(c, &numbers(c, 2)?, c.args[1].fitted_to(c.op, &c.tensor(0)?)?, false)
+        into(c, &entry(c, 2, &c.tensor(0)?)?, c.args[1].fitted_to(c.op, &c.tensor(0)?)?, false)
     };
     /// The slice with number offs along axis ix += x. An operation of Cengine: every name of r sees the change. Recorded,
     /// not run.
@@ -146,7 +152,7 @@ table! {
     ctensor_add_slice(r: Target, x: Tensor, ix: Integer, offs: Integer) = |c| {
         let (x, axis) = (c.tensor(1)?, c.integer(2)?);
         let places = on_axis_of(c, &x, axis, AxisIndex::Number(c.integer(3)?))?;
-        written(c, &r(c)?.try_add(&Value::Tensor(x.at(&places)?))?)
+        plus_part(c, x.at(&places)?)
     };
     /// The slices along axis ix += the tensors of a list, one each. An operation of Cengine: every name of r sees the change.
     /// Recorded, not run.
@@ -158,6 +164,12 @@ table! {
         let [_, list @ .., Argument::Number(Scalar::Int(axis))] = c.args else {
             return Err(c.unexpected(1, "a list of tensors and an axis"));
         };
+        let place = c.tensor(0)?;
+        let (got, own) = (list.len() as u64, place.shape().extents()[place.shape().axis(c.op, *axis)?]);
+        if got != own {
+            let what = format!("got {got} tensors for {own} slices along axis {axis}, expected one each");
+            return Err(Error::Argument { op: c.op, what });
+        }
         let slices = list.iter().map(|slice| slice.to_tensor(c.op)).collect::<Result<Vec<_>>>()?;
         written(c, &r(c)?.try_add(&Value::Tensor(Tensor::stack(&slices, *axis)?))?)
     };
@@ -168,7 +180,7 @@ table! {
     /// [0 + 0i, 1 + 0i, 2 + 0i]
     ctensor_add_to_chunk(r: Target, x: Tensor, ix: Integer, offs: Count("an offset")) = |c| {
         let x = c.tensor(1)?;
-        into(c, &chunk(c, 2, 3, &x)?, x, true)
+        into(c, &chunk(c, &c.tensor(0)?, extent(c, &x, 2)?)?, x, true)
     };
     /// The part of an axis ix from offs on becomes x, which has its length. An operation of Cengine: every name of r sees the
     /// change. Recorded, not run.
@@ -177,7 +189,7 @@ table! {
     /// [7 + 0i, 1 + 0i, 2 + 0i]
     ctensor_set_chunk(r: Target, x: Tensor, ix: Integer, offs: Count("an offset")) = |c| {
         let x = c.tensor(1)?;
-        into(c, &chunk(c, 2, 3, &x)?, x, false)
+        into(c, &chunk(c, &c.tensor(0)?, extent(c, &x, 2)?)?, x, false)
     };
     /// r += the part of x with n entries along axis ix from offs on. An operation of Cengine: every name of r sees the change.
     /// Recorded, not run.
@@ -185,21 +197,20 @@ table! {
     /// >> r = ctensor([1, 1]); ctensor_add_chunk(r, ctensor([1, 2, 3]), 0, 1, 2); r
     /// [3 + 0i, 4 + 0i]
     ctensor_add_chunk(r: Target, x: Tensor, ix: Integer, offs: Count("an offset"), n: Count("a number")) = |c| {
-        let (offset, n): (i64, i64) = (c.integer(3)?, c.integer(4)?);
-        let part = c.tensor(1)?.slice(c.integer(2)?, Slice::new(offset, offset.saturating_add(n), 1))?;
-        written(c, &r(c)?.try_add(&Value::Tensor(part))?)
+        let x = c.tensor(1)?;
+        plus_part(c, x.at(&chunk(c, &x, c.integer(4)?)?)?)
     };
     /// The length of each column: the square root of the sum of the squares over the last axis but one.
     ///
     /// >> ctensor_col_norms(ctensor([[3, 0], [4, 2]]))
     /// [5, 2]
-    ctensor_col_norms(x: Tensor) = |c| column_norms(&c.tensor(0)?);
+    ctensor_col_norms(x: Tensor) = |c| column_norms(c, &c.tensor(0)?);
     /// r += the length of each column of x. An operation of Cengine: every name of r sees the change. Recorded, not run.
     ///
     /// >> r = ctensor([1, 1]); ctensor_add_col_norms(r, ctensor([[3, 0], [4, 2]])); r
     /// [6 + 0i, 3 + 0i]
     ctensor_add_col_norms(r: Target, x: Tensor) = |c| {
-        written(c, &r(c)?.try_add(&column_norms(&c.tensor(1)?)?)?)
+        written(c, &r(c)?.try_add(&column_norms(c, &c.tensor(1)?)?)?)
     };
     /// r += what the lengths n of the columns of x, which have g, give back to x. An operation of Cengine: every name of r
     /// sees the change. Recorded, not run.
@@ -250,6 +261,7 @@ table! {
     /// >> r = ctensor([0]); ctensor_add_divide_cols_back1(r, ctensor([[2], [4]]), ctensor([[1], [1]]), FloatC([2])); r
     /// [-1.5 + 0i]
     ctensor_add_divide_cols_back1(r: Target, g: Tensor, x: Tensor, n: Tensor) = |c| {
+        check_columns(c, &c.tensor(1)?)?;
         let Value::Tensor(product) = Value::Tensor(c.tensor(1)?).try_mul(&Value::Tensor(c.tensor(2)?.conjugate()?))? else {
             return Err(c.unexpected(1, "tensors"));
         };
@@ -283,9 +295,15 @@ fn into(c: &Call<'_, '_>, places: &[AxisIndex], x: Tensor, adds: bool) -> Result
     Ok(Answer::Written(Value::Tensor(target.with_at(places, &x)?), None))
 }
 
-/// Places that integers name, from the first axis on.
-fn numbers(c: &Call<'_, '_>, i: usize) -> Result<Vec<AxisIndex>> {
-    Ok(c.integers(i)?.into_iter().map(AxisIndex::Number).collect())
+/// The place of an entry, which integers name, one for each axis.
+fn entry(c: &Call<'_, '_>, i: usize, of: &Tensor) -> Result<Vec<AxisIndex>> {
+    let places = c.integers(i)?;
+    let (got, expected) = (places.len(), of.shape().rank());
+    if got != expected {
+        let what = format!("got {got} indices for an entry of {}, expected {expected}", of.shape());
+        return Err(Error::Argument { op: c.op, what });
+    }
+    Ok(places.into_iter().map(AxisIndex::Number).collect())
 }
 
 /// A place on the axis of the target that an argument names.
@@ -300,25 +318,34 @@ fn on_axis_of(c: &Call<'_, '_>, x: &Tensor, axis: i64, place: AxisIndex) -> Resu
     Ok(places)
 }
 
-/// The part of an axis of the target, from an offset on, that is as long as a tensor.
-fn chunk(c: &Call<'_, '_>, axis: usize, offset: usize, x: &Tensor) -> Result<Vec<AxisIndex>> {
-    let start: u64 = c.integer(offset)?;
-    let extent = |tensor: &Tensor| {
-        Ok(tensor.shape().extents()[tensor.shape().axis(c.op, c.integer(axis)?)?])
-    };
-    let (own, n): (u64, u64) = (extent(&c.tensor(0)?)?, extent(x)?);
+/// The part of a tensor along the axis of argument 2, so many entries from the offset of argument 3 on.
+fn chunk(c: &Call<'_, '_>, of: &Tensor, n: u64) -> Result<Vec<AxisIndex>> {
+    let (start, own): (u64, u64) = (c.integer(3)?, extent(c, of, 2)?);
     if start.saturating_add(n) > own {
         let what = format!("got {n} entries from {start} on, of {own}");
         return Err(Error::Argument { op: c.op, what });
     }
-    on_axis(
-        c,
-        axis,
-        AxisIndex::Slice(Slice::new(start.cast_signed(), (start + n).cast_signed(), 1)),
-    )
+    let slice = Slice::new(start.cast_signed(), (start + n).cast_signed(), 1);
+    on_axis_of(c, of, c.integer(2)?, AxisIndex::Slice(slice))
 }
 
-fn column_norms(x: &Tensor) -> Result<Value> {
+/// The extent of a tensor along the axis that an argument names.
+fn extent(c: &Call<'_, '_>, of: &Tensor, axis: usize) -> Result<u64> {
+    Ok(of.shape().extents()[of.shape().axis(c.op, c.integer(axis)?)?])
+}
+
+/// The target and a part of another tensor, which has its shape.
+fn plus_part(c: &Call<'_, '_>, part: Tensor) -> Result<Answer> {
+    let place = c.tensor(0)?;
+    if part.shape() != place.shape() {
+        let what = format!("got a part of shape {} for r of {}", part.shape(), place.shape());
+        return Err(Error::Argument { op: c.op, what });
+    }
+    written(c, &r(c)?.try_add(&like(c, part)?)?)
+}
+
+fn column_norms(c: &Call<'_, '_>, x: &Tensor) -> Result<Value> {
+    check_columns(c, x)?;
     let length = Value::Tensor(x.clone()).apply(Op::Abs, &[])?;
     match length.try_mul(&length)? {
         Value::Tensor(square) => {
@@ -326,6 +353,14 @@ fn column_norms(x: &Tensor) -> Result<Value> {
         }
         square => Ok(square),
     }
+}
+
+/// Refuses a tensor without columns.
+fn check_columns(c: &Call<'_, '_>, x: &Tensor) -> Result<()> {
+    if x.shape().rank() > 1 {
+        return Ok(());
+    }
+    Err(Error::forms(format!("{}: got {}, expected two axes or more", c.op, x.shape())))
 }
 
 /// Numbers for the columns of a tensor, as rows that broadcast.
