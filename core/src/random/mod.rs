@@ -395,7 +395,7 @@ fn permutation_output(state: u64) -> u32 {
 pub enum Seed {
     /// The same for all.
     Number(u64),
-    /// One a lane; converted to u64.
+    /// Integers, one a lane; converted to u64.
     Array(Array),
 }
 
@@ -415,7 +415,7 @@ impl Seed {
     fn array(self, session: &Session) -> Result<Array> {
         match self {
             Self::Number(number) => session.full(DType::U64, number, 1),
-            Self::Array(array) => array.cast(DType::U64),
+            Self::Array(array) => integers("PCG32C", &array, DType::U64),
         }
     }
 

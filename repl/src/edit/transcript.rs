@@ -1,7 +1,7 @@
 //! Pasted transcripts: the prompts go, and the outputs between them.
 
-/// Prompts of ours, of Python, IPython and Julia; those of continued lines second.
-const PROMPTS: [(&str, &str); 2] = [(">>> ", "... "), ("julia> ", "       ")];
+/// Prompts of ours, of Python, IPython and Julia, and of the examples in help; those of continued lines second.
+const PROMPTS: [(&str, &str); 3] = [(">>> ", "... "), ("julia> ", "       "), (">> ", "")];
 
 /// A transcript without its prompts and outputs; other texts as they are.
 pub(crate) fn without_prompts(text: &str) -> String {
@@ -58,6 +58,7 @@ mod tests {
             ("In [1]: a = 1\n\nIn [2]: a\nOut[2]: 1", "a = 1\na"),
             ("In [1]: if a {\n   ...:     b\n   ...: }\n", "if a {\n    b\n}"),
             ("julia> a = 1\n1", "a = 1"),
+            (">> a = 1; a\n[1]\n  >> a + 1\n[2]", "a = 1; a\na + 1"),
             ("a >>> b", "a >>> b"),
         ] {
             assert_eq!(without_prompts(pasted), cell, "{pasted:?}");

@@ -47,6 +47,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_indexer_get(|host: &mut HostRef, index: Dynamic| -> Result<Dynamic> {
         host_item(host, &index)
     });
+    registry.engine.register_indexer_set(|_: &mut HostRef, _: Dynamic, _: Dynamic| -> Result<()> {
+        let message = "[]=: an ndarray is read only";
+        Err(fault_with_hint(message, "change the array, a[k] = x, and take a.ndarray() of it"))
+    });
+    registry.engine.register_iterator_result::<HostRef, Dynamic>();
     registry.engine.register_iterator_result::<ArrayRef, Dynamic>();
     host_arrays(registry);
 }
@@ -380,6 +385,10 @@ fn set_slice(context: &Context, array: &ArrayRef, slice: Slice, value: &Dynamic)
 /// The k-th of all elements, or the one at a place along each axis.
 fn host_item(host: &HostRef, index: &Dynamic) -> Result<Dynamic> {
     let mut shape = host.shape();
+    if let Some(name) = index.read_lock::<rhai::ImmutableString>() {
+        let hint = "it has shape, dtype, len(), ravel(), reshape(shape), and elements by index";
+        return Err(fault_with_hint(format!("an ndarray has no member {}", *name), hint));
+    }
     let indices = match index.read_lock::<rhai::Array>() {
         Some(list) => list.iter().map(|index| index.as_int().ok()).collect(),
         None => {
@@ -401,6 +410,23 @@ fn host_item(host: &HostRef, index: &Dynamic) -> Result<Dynamic> {
         element = element * extent as u64 + place(index, extent as u64).or_fault()?;
     }
     host.element(usize::try_from(element).unwrap_or(usize::MAX)).map(dynamic)
+}
+
+/// `for x in host` runs over the elements of one axis.
+impl IntoIterator for HostRef {
+    type Item = Result<Dynamic>;
+    type IntoIter = Box<dyn Iterator<Item = Self::Item>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        match self.shape()[..] {
+            [n] => Box::new((0..n).map(move |i| self.element(i).map(dynamic))),
+            ref shape => {
+                let message = format!("for: got an ndarray of {shape:?}, expected one axis");
+                let hint = "y.ravel() has all its elements in a row";
+                Box::new(std::iter::once(Err(fault_with_hint(message, hint))))
+            }
+        }
+    }
 }
 
 /// `for x in v` runs over components, `for x in a` over lanes (which evaluates).

@@ -5,7 +5,7 @@ use rhai::{Dynamic, Map};
 use super::given::check_contents;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{Result, fault};
+use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
 use crate::value::host_array::HostRef;
 use crate::value::{ArrayRef, type_name};
@@ -36,9 +36,14 @@ fn host_arrays(registry: &mut Registry<'_>) {
             check_contents("ndarray", array)?;
             HostRef::of(array)
         });
-        registry.on_array(name, 2, |context, _, array, rest| {
+        registry.on_array(name, 2, move |context, _, array, rest| {
             check_contents("ndarray", array)?;
-            if rest[0].as_bool().unwrap_or(true) {
+            let evaluates = rest[0].as_bool().map_err(|_| {
+                let got = type_name(rest[0]);
+                let hint = "false leaves the contents for the next eval()";
+                fault_with_hint(format!("{name}: got {got} as evaluate, expected a bool"), hint)
+            })?;
+            if evaluates {
                 return HostRef::of(array);
             }
             let host = HostRef::deferred(array)?;

@@ -11,6 +11,9 @@ use crate::language::words::{first_word, last_word};
 const NO_DEFAULTS: &str =
     "write a second function with fewer of them, or take a map of options: see help(\"language\")";
 
+/// What to do with an example that was copied from help.
+const PROMPT: &str = "`>>` stands for the prompt in help: leave it off";
+
 /// How letters are written that cannot be typed.
 const ESCAPES: &str =
     "letters by their numbers are \\x41, \\u20ac of four digits, \\U0001f600 of eight";
@@ -23,9 +26,13 @@ impl Diagnosis<'_> {
             self.hints.push(index);
             return lowercase(&error.to_string());
         }
+        let is_behind_prompt = before.trim().is_empty() && behind.starts_with(">>");
         if let Some(location) = self.location {
             let hint = python::hint_at(&location.text, location.column).map(String::from);
             self.hints.extend(matrices::along(&location.text).or(hint));
+            if is_behind_prompt {
+                self.hints = vec![PROMPT.into()];
+            }
         }
         match error {
             ParseErrorType::BadInput(lex) => match lex {
