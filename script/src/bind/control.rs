@@ -29,7 +29,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          functions take the states; condition returns a mask, body the list of next states, of the same \
          types. States in a map, #{x: a, n: 0}, are given to |s| as one, and come back as one. A lane that is done keeps its values. The loop has the lanes of its largest state; states of one \
          lane widen. An array that the body only scatters to, or gathers from, keeps its own size. Arrays that the \
-         body scatters to and generators it draws from must be among the states; what is written, and what \
+         body changes in place and generators it draws from must be among the states; what is written, and what \
          scatter_inc finds, is as if one lane ran after the other. Recorded once, runs inside a kernel; Ctrl-C \
          ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
          the loop then runs step by step too, beside the kernel, and what else the body does, to variables of the \
