@@ -39,6 +39,16 @@ pub enum Error {
         /// Type of the second operand.
         rhs: DType,
     },
+    /// Values for a place whose type would not hold all that they are.
+    #[error("{op}: got values of {value} for {place}; convert them: {place}(x)")]
+    Conversion {
+        /// The operation.
+        op: &'static str,
+        /// Type of the values.
+        value: String,
+        /// Type of the place.
+        place: String,
+    },
     /// An operand type that the operation does not take.
     #[error("{op}: got {}, expected {expected}", dtype.script_name())]
     UnsupportedType {
@@ -291,6 +301,20 @@ impl Error {
     /// Values whose forms do not fit.
     pub(crate) fn forms(what: String) -> Self {
         Self::Forms { what, remedy: None }
+    }
+
+    /// Values of a lane type in the place of others.
+    pub(crate) fn conversion(op: &'static str, value: DType, place: DType) -> Self {
+        let [value, place] = [value, place].map(|dtype| dtype.script_name().into());
+        Self::Conversion { op, value, place }
+    }
+
+    /// The error as one of another operation, which tells its sizes.
+    pub(crate) fn of(self, op: &'static str) -> Self {
+        match self {
+            Self::SizeMismatch { lhs, rhs, .. } => Self::SizeMismatch { op, lhs, rhs },
+            other => other,
+        }
     }
 }
 

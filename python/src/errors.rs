@@ -34,9 +34,10 @@ pub(crate) fn raised(error: &Error) -> PyErr {
     }
     let text = as_python(&text).into_owned();
     match error {
-        Error::TypeMismatch { .. } | Error::UnsupportedType { .. } | Error::NumberType { .. } => {
-            PyTypeError::new_err(text)
-        }
+        Error::TypeMismatch { .. }
+        | Error::Conversion { .. }
+        | Error::UnsupportedType { .. }
+        | Error::NumberType { .. } => PyTypeError::new_err(text),
         Error::NumberRange { .. } => PyOverflowError::new_err(text),
         Error::IndexOutOfRange { .. } | Error::Bounds { .. } => PyIndexError::new_err(text),
         Error::OutOfMemory { .. } => PyMemoryError::new_err(text),

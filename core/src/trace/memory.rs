@@ -121,9 +121,7 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         let from = self.dtype(value);
         if dtype.promote(from) != Some(dtype) {
-            let (own, other) = (dtype.script_name(), from.script_name());
-            let what = format!("got values of {other} for {own}; convert them: {own}(x)");
-            return Err(Error::Argument { op: name, what });
+            return Err(Error::conversion(name, from, dtype));
         }
         self.cast(value, dtype)
     }

@@ -81,7 +81,7 @@ impl Argument<'_> {
     pub fn masked(&self, mask: &Argument<'_>) -> Result<Value> {
         let is_mask = self.dtype() == Some(DType::Mask);
         let zero = if is_mask { Scalar::Bool(false) } else { Scalar::Int(0) };
-        components("[]", &[mask, self, &Argument::Number(zero)], &choose)
+        components("[]", &[mask, self, &Argument::Number(zero)], &|operands| choose("[]", operands))
     }
 
     /// The value with others in the lanes where a mask is true.
@@ -89,14 +89,14 @@ impl Argument<'_> {
     /// # Errors
     /// As [`components`].
     pub fn assigned(&self, mask: &Argument<'_>, value: &Argument<'_>) -> Result<Value> {
-        components("[]=", &[mask, value, self], &choose)
+        components("[]=", &[mask, value, self], &|operands| choose("[]=", operands))
     }
 
     /// The value as something that can stand in `place`: of its lane type, with its components. Numbers must fit the
     /// type, and arrays convert where nothing is lost (S7); an array goes into every component.
     ///
     /// # Errors
-    /// `Forms` for components in place of an array; `TypeMismatch`, `NumberRange`; as [`components`].
+    /// `Forms` for components that are not those of the place; `Conversion`, `NumberRange`; as [`components`].
     pub fn fitted(&self, op: &'static str, place: &Argument<'_>) -> Result<Value> {
         if self.is_nested() && !place.is_nested() {
             let (got, expected) = (self.type_name(), place.type_name());
@@ -104,17 +104,26 @@ impl Argument<'_> {
                 "{op}: got {got}, expected one value for {expected}"
             )));
         }
-        components(op, &[self, place], &|operands| match *operands {
+        if let (Some(value), Some(lanes)) = (self.dtype(), place.dtype())
+            && lanes.promote(value) != Some(lanes)
+        {
+            let name =
+                if self.is_nested() { place.type_name() } else { lanes.script_name().into() };
+            return Err(Error::Conversion { op, value: self.type_name(), place: name });
+        }
+        let value = components(op, &[self, place], &|operands| match *operands {
             [Operand::Number(number), Operand::Array(place)] => {
                 place.session().full(place.dtype(), number, 1)
             }
-            [Operand::Array(array), Operand::Array(place)] => {
-                let (lhs, rhs) = (place.dtype(), array.dtype());
-                let fits = lhs.promote(rhs) == Some(lhs);
-                if fits { array.cast(lhs) } else { Err(Error::TypeMismatch { op, lhs, rhs }) }
-            }
+            [Operand::Array(array), Operand::Array(place)] => array.cast(place.dtype()),
             _ => Err(Error::Argument { op, what: "one value expected".into() }),
-        })
+        })?;
+        // What does not pair with the components of the place would go whole into each of them.
+        if place.is_nested() && value.type_name() != place.type_name() {
+            let (got, expected) = (self.type_name(), place.type_name());
+            return Err(Error::forms(format!("{op}: got {got}, expected a value for {expected}")));
+        }
+        Ok(value)
     }
 }
 
@@ -145,10 +154,12 @@ impl Form {
     }
 }
 
-fn choose(operands: &[Operand<'_>]) -> Result<Array> {
+fn choose(op: &'static str, operands: &[Operand<'_>]) -> Result<Array> {
     match *operands {
-        [Operand::Array(mask), a, b] => mask.apply(Op::Select, &[a, b]),
-        _ => Err(Error::Argument { op: "[]", what: "a mask expected".into() }),
+        [Operand::Array(mask), a, b] => {
+            mask.apply(Op::Select, &[a, b]).map_err(|error| error.of(op))
+        }
+        _ => Err(Error::Argument { op, what: "a mask expected".into() }),
     }
 }
 

@@ -246,7 +246,7 @@ impl Argument<'_> {
     /// nothing is lost (S7).
     ///
     /// # Errors
-    /// `NumberRange`, `TypeMismatch`; `Forms` for complex values in place of real ones.
+    /// `NumberRange`, `Conversion`; `Forms` for complex values in place of real ones.
     pub fn fitted_to(&self, op: &'static str, place: &Tensor) -> Result<Tensor> {
         let (session, lhs) = (place.parts()[0].session(), place.dtype());
         let value = match (self.lent_tensor(op)?, self) {
@@ -258,7 +258,7 @@ impl Argument<'_> {
         };
         let rhs = value.dtype();
         if lhs.promote(rhs) != Some(lhs) {
-            return Err(Error::TypeMismatch { op, lhs, rhs });
+            return Err(Error::conversion(op, rhs, lhs));
         }
         if value.is_complex() && !place.is_complex() {
             let (got, expected) = (self.type_name(), place.type_name());
