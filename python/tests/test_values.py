@@ -339,6 +339,23 @@ def test_random_numbers_of_the_session():
         pc.function(lambda x: x + pc.rand(2))(pc.Float([1, 2]))
 
 
+def test_writes_to_values_with_components():
+    v = pc.Vector2f([1, 2], 5)
+    pc.scatter(v, pc.Vector2f(7, 8), pc.UInt32([0]))
+    assert [v.x.tolist(), v.y.tolist()] == [[7, 2], [8, 5]]
+    v = pc.Vector2f([1, 2], 5)
+    v[pc.UInt32([1])] = 9
+    assert [v.x.tolist(), v.y.tolist()] == [[1, 9], [5, 9]]
+    z = pc.Complex2f([1, 2], [3, 4])
+    pc.scatter_add(z, 7, pc.UInt32([1]))
+    assert [z.real.tolist(), z.imag.tolist()] == [[1, 9], [3, 4]]
+    with pytest.raises(ValueError, match="different numbers of components"):
+        pc.scatter(v, pc.Vector3f(7, 8, 9), pc.UInt32([1]))
+    x = pc.Int32([1, 2])
+    with pytest.raises(TypeError, match=r"got values of Float for Int32; convert them: Int32\(x\)"):
+        x[0:1] = pc.Float([1.5])
+
+
 def test_scatter_reduce():
     x = pc.Float([1, 2])
     pc.scatter_reduce(pc.ReduceOp.Max, x, pc.Float([5, 0]), pc.UInt32([0, 1]))

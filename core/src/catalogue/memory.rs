@@ -3,7 +3,7 @@
 use super::{Answer, Call, Kind, Row, table};
 use crate::error::{Error, Result};
 use crate::ir::op::{ScatterMode, ScatterOp};
-use crate::value::{Argument, Value};
+use crate::value::{Argument, Form, Value};
 
 table! {
     /// What reads by index.
@@ -35,9 +35,10 @@ pub const MEMORY: &[Row] = &{
 const NOTE: &str = "\
 Only lanes where active (optional) is true take part. The value is a number or an array of the target's type or one \
 that fits it. Recorded, not run. Every name of the target sees the write, copies do not. An index out of bounds is \
-dropped, and an error at the next read. A vector is written component by component. The mode (optional, last) says what \
-a GPU does where lanes meet at one element: \"fast\" takes them in any order, \"exact\" (or \"last\") in that of the CPU, \
-lane after lane.";
+dropped, and an error at the next read. A vector is written component by component, one of a single lane in as many as \
+the others have; a real number in complex ones is one without imaginary part. The mode (optional, last) says what a GPU \
+does where lanes meet at one element: \"fast\" takes them in any order, \"exact\" (or \"last\") in that of the CPU, lane \
+after lane.";
 
 /// The words for modes.
 const MODES: &[&str] = &{
@@ -69,18 +70,72 @@ const fn row(op: ScatterOp) -> Row {
 
 /// The target with a value written.
 fn scatter(c: &Call<'_, '_>, target: &Argument<'_>, value: &Argument<'_>) -> Result<Value> {
-    if let Argument::Nested(form, components) = target {
-        let parts = value.components();
-        let few = || Error::forms(format!("{}: too few components", c.op));
-        let component = |(i, component)| {
-            let part = if parts.is_empty() { value } else { parts.get(i).ok_or_else(few)? };
-            scatter(c, component, part)
-        };
-        let components = components.iter().enumerate().map(component);
-        return Ok(Value::Nested(*form, components.collect::<Result<_>>()?));
-    }
     let op = ScatterOp::ALL.into_iter().find(|op| op.name() == c.op);
     let op = op.expect("internal error: a row of no scatter");
+    if !target.is_nested() {
+        return write(c, op, target, value);
+    }
+    let wide = widened(c, target)?;
+    let target = Argument::from(&wide);
+    match op {
+        ScatterOp::Add => add(c, &target, value),
+        _ => write(c, op, &target, &Argument::from(&value.fitted(c.op, &target)?)),
+    }
+}
+
+/// A target with all components in as many lanes as it has: what is written to lane 0 of one is not seen in others.
+fn widened(c: &Call<'_, '_>, target: &Argument<'_>) -> Result<Value> {
+    let unequal = || Error::forms(format!("{}: components of unequal sizes", c.op));
+    let lanes = target.lanes().ok_or_else(unequal)?;
+    let is_one = target.leaves().iter().any(|leaf| leaf.size() != lanes);
+    if is_one && c.session.is_recording() {
+        let what = format!("{}: a component of one lane in a value of {lanes}", c.op);
+        let remedy = "states keep their sizes; widen it in front: v.y = resize(v.y, n)";
+        return Err(Error::Forms { what, remedy: Some(remedy) });
+    }
+    target.each(c.op, |x| if x.size() == lanes { Ok(x.clone()) } else { x.resize(lanes) })
+}
+
+/// The target with a value added. A real number goes where `+` has it: to the real part, of a matrix to the diagonal.
+fn add(c: &Call<'_, '_>, target: &Argument<'_>, value: &Argument<'_>) -> Result<Value> {
+    let (form, n) = (target.form(), target.components().len());
+    let is_whole = match value.form() {
+        Form::Scalar => target.is_nested(),
+        Form::Complex => form.is_vector() || matches!(form, Form::Matrix(_)),
+        Form::Vector(_) | Form::Quaternion | Form::Matrix(_) | Form::Tensor => false,
+    };
+    if !is_whole {
+        let value = value.fitted(c.op, target)?;
+        return write(c, ScatterOp::Add, target, &Argument::from(&value));
+    }
+    let at = |entry: usize, part: &Argument<'_>| match form.holds_real(entry) {
+        true => add(c, part, value),
+        false => part.to_value(c.op),
+    };
+    let component = |(j, component): (usize, &Argument<'_>)| match form {
+        Form::Matrix(_) => {
+            let entries = component.components().iter().enumerate();
+            let entries = entries.map(|(i, entry)| at(j * n + i, entry));
+            entries.collect::<Result<_>>().map(Value::vector)
+        }
+        _ => at(j, component),
+    };
+    let components = target.components().iter().enumerate().map(component);
+    Ok(Value::Nested(form, components.collect::<Result<_>>()?))
+}
+
+/// A target with a value of its form written, array by array.
+fn write(
+    c: &Call<'_, '_>,
+    op: ScatterOp,
+    target: &Argument<'_>,
+    value: &Argument<'_>,
+) -> Result<Value> {
+    if let Argument::Nested(form, components) = target {
+        let pairs = components.iter().zip(value.components());
+        let components = pairs.map(|(target, value)| write(c, op, target, value));
+        return Ok(Value::Nested(*form, components.collect::<Result<_>>()?));
+    }
     let mode = match c.given(4) {
         None => ScatterMode::Fast,
         Some(_) => {
