@@ -1,5 +1,7 @@
 //! Results of kernels into arrays that are there (S12, S27).
 
+use std::borrow::Cow;
+
 use super::TextKernel;
 use super::reduction::{Over, TextReduction};
 use super::types::accumulation;
@@ -24,7 +26,8 @@ impl TextKernel {
     /// and what they write by index; the new values of the targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
     ///
     /// # Errors
-    /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes.
+    /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes, `Forms`
+    /// where it has one, or another form.
     pub fn store(
         &self,
         session: &Session,
@@ -76,26 +79,72 @@ fn all_stored(
     }
     let pairs = results.iter().zip(targets);
     let wanted = pairs.filter_map(|(result, target)| Some((result, (*target)?)));
-    let stored = wanted.map(|(result, target)| {
-        let [result, target] = [&Argument::from(result), target];
-        components("into", &[result, target], &|operands| match *operands {
-            [Operand::Array(result), Operand::Array(target)] => {
-                stored(session, store, result, target, active)
-            }
-            _ => Err(Error::forms("into: got a number, expected an array to write to".into())),
-        })
-    });
+    let stored = wanted.map(|(result, target)| stored(session, store, result, target, active));
     stored.map(|value| value?.own()).collect()
 }
 
+/// The new value of a target, which keeps its type and size.
 fn stored(
+    session: &Session,
+    store: Store,
+    result: &Value,
+    target: &Argument<'_>,
+    active: Option<&Array>,
+) -> Result<Value> {
+    let lanes = target.lanes().unwrap_or(1);
+    let value = components("into", &[&result.into(), target], &|operands| {
+        let [result, Operand::Array(target)] = *operands else {
+            return Err(Error::forms("into: got a number, expected an array to write to".into()));
+        };
+        let result = match result {
+            Operand::Array(result) => Cow::Borrowed(result),
+            // The imaginary part of a real number.
+            Operand::Number(zero) => Cow::Owned(session.full(target.dtype(), zero, 1)?),
+        };
+        // A component of one lane beside longer ones is as long as they are.
+        match target.size() {
+            1 if lanes != 1 => {
+                lanes_stored(session, store, &result, &target.resize(lanes)?, active)
+            }
+            _ => lanes_stored(session, store, &result, target, active),
+        }
+    })?;
+    kept(result, value, target)
+}
+
+/// What a result made of a target, if that has the type and size of the target; an array takes the entries of a tensor.
+fn kept(result: &Value, value: Value, target: &Argument<'_>) -> Result<Value> {
+    let value = match (value, target) {
+        (Value::Tensor(entries), Argument::Array(_)) => entries.lanes()?,
+        (value, _) => value,
+    };
+    match (&value, target) {
+        (Value::Tensor(new), Argument::Tensor(old)) if new.shape() != old.shape() => {
+            let what = format!("into: got values of shape {} for {}", new.shape(), old.shape());
+            Err(Error::forms(what))
+        }
+        (Value::Array(new), Argument::Array(old)) if new.size() != old.size() => {
+            Err(wrong_size(new.size(), old.size()))
+        }
+        _ if value.type_name() != target.type_name() => {
+            let (got, expected) = (result.type_name(), target.type_name());
+            Err(Error::forms(format!("into: got {got}, expected a value for {expected}")))
+        }
+        _ => Ok(value),
+    }
+}
+
+fn lanes_stored(
     session: &Session,
     store: Store,
     result: &Array,
     target: &Array,
     active: Option<&Array>,
 ) -> Result<Array> {
-    let dtype = target.dtype();
+    let (dtype, size) = (target.dtype(), target.size());
+    if ![1, size].contains(&result.size()) {
+        return Err(wrong_size(result.size(), size));
+    }
     let mut new = match store {
         Store::Into => result.clone(),
         Store::AddTo => {
@@ -107,19 +156,29 @@ fn stored(
             session.apply(Op::Add, &[(&target).into(), (&result).into()])?
         }
     };
-    let size = target.size();
-    let sizes = |lhs| Error::SizeMismatch { op: "into", lhs, rhs: size };
     new = match new.dtype() {
         of_new if of_new == dtype => new,
         _ if dtype == DType::Mask => new.neq(0)?,
         _ => new.cast(dtype)?,
     };
     if let Some(active) = active {
-        new = session.apply(Op::Select, &[active.into(), (&new).into(), target.into()])?;
+        let chosen = [active.into(), (&new).into(), target.into()];
+        new = session.apply(Op::Select, &chosen).map_err(|error| error.of("into"))?;
     }
     match new.size() {
         lanes if lanes == size => Ok(new),
         1 => new.resize(size),
-        lanes => Err(sizes(lanes)),
+        lanes => Err(wrong_size(lanes, size)),
+    }
+}
+
+/// The error of more values than a target has room for.
+fn wrong_size(lhs: u64, rhs: u64) -> Error {
+    match rhs {
+        1 => Error::Forms {
+            what: format!("into: got {lhs} values for a target of one lane"),
+            remedy: Some("y = k(x) makes a new array, FloatC::zero(3) one of three lanes"),
+        },
+        _ => Error::SizeMismatch { op: "into", lhs, rhs },
     }
 }

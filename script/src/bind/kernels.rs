@@ -379,9 +379,9 @@ fn documented(registry: &mut Registry<'_>) {
     registry.doc(
         "into",
         "(k, target, arguments..)",
-        "Calls a kernel and writes its result to an array or tensor, which keeps its type and size: k.into(y, x). Several results \
-         go to a list of targets; a map at the end says where: k.into(y, x, #{active: mask}). To () nothing is written, and \
-         nothing runs.\n\n\
+        "Calls a kernel and writes its result to an array, tensor or vector, which keeps its type and size: k.into(y, x). \
+         Several results go to a list of targets; a map at the end says where: k.into(y, x, #{active: mask}). To () nothing is \
+         written, and nothing runs.\n\n\
          >> k = kernel(\"T twice(T x) { return x + x; }\"); y = Int32C([0, 0]); k.into(y, FloatC([1.5, 2])); y\n[3, 4]",
     );
     registry.doc(
