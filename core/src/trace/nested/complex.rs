@@ -117,7 +117,7 @@ nested_functions! { $ complex_rows;
     arg (C) -> (Scalar), Float = |x, _| vec![real::atan2(x[1], x[0])];
     /// Square root with a real part that is not negative; the branch cut is the negative real axis. Its parts are
     /// `m = sqrt(|x| * 0.5 + |z| * 0.5)` and `n = |y| / (m + m)` (0 for m = 0), for x >= 0 in this order, the second with
-    /// the sign of y; |y| and y for an infinite y.
+    /// the sign of y; |y| and y for an infinite y. The largest and smallest numbers are scaled by a power of 4 before.
     ///
     /// >> sqrt(Complex2fC(1, 2))
     /// [1.27202 + 0.786151i]
@@ -217,7 +217,8 @@ nested_functions! { $ complex_rows;
     /// >> atanh(Complex2fC(1, 2))
     /// [0.173287 + 1.1781i]
     "atanh" (C) -> (C), Float = |x, _| one(x, Complex::atanh);
-    /// Complex exponential function: `cos(y) * exp(x)`, `sin(y) * exp(x)`; y = 0 stays as it is.
+    /// Complex exponential function: `cos(y) * exp(x)`, `sin(y) * exp(x)`; y = 0 stays as it is, and of x = -inf it is 0
+    /// for any y.
     ///
     /// >> exp(Complex2fC(1, 2))
     /// [-1.1312 + 2.47173i]
@@ -228,7 +229,8 @@ nested_functions! { $ complex_rows;
     /// >> exp2(Complex2fC(3, 1))
     /// [6.15391 + 5.11169i]
     "exp2" (C) -> (C), Float = |x, _| {
-        Complex::polar(real::exp2(x[0]), x[1] * x[1].constant(LN_2)).parts()
+        let z = Complex::of(x);
+        Complex::polar(real::exp2(z.re), z.angle(z.im * z.im.constant(LN_2))).parts()
     };
     /// 10 to the power of a complex number: with `a = y * log(10)`, `cos(a) * exp10(x)`, `sin(a) * exp10(x)`; y = 0
     /// stays as it is.
@@ -236,7 +238,8 @@ nested_functions! { $ complex_rows;
     /// >> exp10(Complex2fC(1, 1))
     /// [-6.68201 + 7.4398i]
     "exp10" (C) -> (C), Float = |x, _| {
-        Complex::polar(real::exp10(x[0]), x[1] * x[1].constant(LN_10)).parts()
+        let z = Complex::of(x);
+        Complex::polar(real::exp10(z.re), z.angle(z.im * z.im.constant(LN_10))).parts()
     };
     /// Whether a part is not a number.
     ///
@@ -311,17 +314,15 @@ impl<'r> Complex<'r> {
         Self { re: self.re + self.re.constant(number), ..self }
     }
 
-    fn abs(self) -> Expr<'r> {
-        real::hypot(self.re, self.im)
-    }
-
     /// The larger part of the root comes from the sum of magnitudes, the other by division.
     pub(super) fn sqrt(self) -> Self {
-        let half = self.re.constant(0.5);
-        let larger = (self.re.abs() * half + self.abs() * half).sqrt();
-        let zero = self.re.constant(0);
-        let smaller = self.im.abs() / (larger + larger);
+        let (half, zero) = (self.re.constant(0.5), self.re.constant(0));
+        let (scale, back) = self.root_scale();
+        let (x, y) = (self.re.abs() * scale, self.im.abs() * scale);
+        let larger = (x * half + real::hypot(x, y) * half).sqrt();
+        let smaller = y / (larger + larger);
         let smaller = larger.eq(zero).select(zero, smaller);
+        let (larger, smaller) = (larger * back, smaller * back);
         let positive = self.re.ge(zero);
         let (re, im) = (positive.select(larger, smaller), positive.select(smaller, larger));
         // An infinite imaginary part wins over anything.
@@ -332,15 +333,33 @@ impl<'r> Complex<'r> {
         }
     }
 
+    /// What keeps magnitudes in the range of the type, and halves of the smallest exact; and the root of its reciprocal.
+    fn root_scale(self) -> (Expr<'r>, Expr<'r>) {
+        let (huge, tiny, up) = match self.re.dtype() {
+            DType::F32 => (126, -100, 24),
+            _ => (1022, -900, 60),
+        };
+        let power = |exponent: i32| self.re.constant(2_f64.powi(exponent));
+        let most = self.re.abs().max(self.im.abs());
+        let (is_huge, is_tiny) = (most.gt(power(huge)), most.lt(power(tiny)));
+        let scale = is_huge.select(power(-2), is_tiny.select(power(2 * up), power(0)));
+        (scale, is_huge.select(power(1), is_tiny.select(power(-up), power(0))))
+    }
+
     /// Near the unit circle by `log1p` of `|z|² - 1`, which is exact to the last bits of the parts.
     pub(super) fn log(self) -> Self {
-        let size = self.abs();
         let (re, im) = (self.re.abs(), self.im.abs());
         let (larger, smaller) = (re.max(im), re.min(im));
-        let one = size.constant(1);
+        let one = re.constant(1);
+        // A quarter of the largest numbers has an absolute value.
+        let limit = if re.dtype() == DType::F32 { 126 } else { 1022 };
+        let huge = larger.gt(re.constant(2_f64.powi(limit)));
+        let scale = huge.select(re.constant(0.25), one);
+        let size = real::hypot(re * scale, im * scale);
+        let rest = huge.select(re.constant(2.0 * LN_2), re.constant(0));
         let excess = (larger - one).fma(larger + one, smaller * smaller);
         let near = size.gt(size.constant(0.5)) & size.lt(size.constant(2));
-        let log = near.select(real::log1p(excess) * size.constant(0.5), real::log(size));
+        let log = near.select(real::log1p(excess) * size.constant(0.5), real::log(size) + rest);
         Self { re: log, im: real::atan2(self.im, self.re) }
     }
 
@@ -431,7 +450,14 @@ impl<'r> Complex<'r> {
 
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
-        Self::polar(real::exp(self.re), self.im)
+        Self::polar(real::exp(self.re), self.angle(self.im))
+    }
+
+    /// The angle of a power: of 0, which an infinite exponent gives, any is as good as one that is no number.
+    fn angle(self, angle: Expr<'r>) -> Expr<'r> {
+        let infinity = |sign: f64| self.re.constant(sign * f64::INFINITY);
+        let vanishes = self.re.eq(infinity(-1.0)) & !angle.abs().lt(infinity(1.0));
+        vanishes.select(self.re.constant(0), angle)
     }
 
     /// By absolute value and angle.
