@@ -100,12 +100,13 @@ const EVERY: &str = "every lane runs the kernel: i is its number and n how many 
                      with a width w, int row = idiv(i, w), column = i % w;";
 const SHARED: &str = "lanes do not meet in a kernel of text: reduction(…) combines them, and cuda_module(…) takes CUDA C++ whole";
 const PARTS: &str = "take the parts as parameters and give them as `out` results; a vector of the script goes through component by component";
+const ACCUMULATED: &str = "write the type itself: T, or acc_t(T), in which values of T are summed";
 
 /// What there is instead of pointers.
 pub(super) const POINTER: &str = "there are no pointers: an element is x[j], and one value that a function changes is a reference, T &x";
 
 /// Names that mean something elsewhere, and what to write here.
-const FOREIGN: [(&str, &str); 34] = [
+const FOREIGN: [(&str, &str); 37] = [
     ("threadIdx", EVERY),
     ("blockIdx", EVERY),
     ("blockDim", EVERY),
@@ -124,6 +125,9 @@ const FOREIGN: [(&str, &str); 34] = [
     ("class", PARTS),
     ("typedef", "write the type itself; capital letters are types that calls bind: T"),
     ("using", "write the type itself; capital letters are types that calls bind: T"),
+    ("typename", ACCUMULATED),
+    ("AccType", ACCUMULATED),
+    ("namespace", "write the functions without it, and call them without a prefix: sigmoid(x)"),
     ("enum", "write numbers: const int RED = 0;"),
     ("float2", PARTS),
     ("float3", PARTS),

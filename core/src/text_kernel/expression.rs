@@ -244,6 +244,10 @@ impl Parser<'_> {
         if let Some(type_name) = type_name {
             return self.of_type(type_name, at);
         }
+        // What is outside of all namespaces, as all is here.
+        if self.takes("::") {
+            return self.primary();
+        }
         let Token::Name(name) = *self.token() else {
             let opens =
                 [Token::Sign("="), Token::Sign("("), Token::Sign(","), Token::Name("return")];
@@ -275,7 +279,12 @@ impl Parser<'_> {
         }
         if self.takes("::") {
             let what = format!("`{name}` is no type");
-            return Err(Trouble::new(at, what));
+            let function = match *self.token() {
+                Token::Name(function) => function,
+                _ => "f",
+            };
+            let remedy = format!("functions have no prefix: write and call `{function}` alone");
+            return Err(Trouble::new(at, what).with(Some(remedy)));
         }
         let explicit = self.explicit_types()?;
         if self.takes("(") {

@@ -248,13 +248,7 @@ impl<'t> Preprocessor<'t> {
         self.expand(body, &mut Vec::new(), &mut expanded)?;
         let body = expanded.into_iter().map(|(token, _)| token);
         let body: Vec<Token<'t>> = body.filter(|token| *token != Token::Name("const")).collect();
-        let words = body.iter().map(|token| match token {
-            Token::Name(word) => Some(*word),
-            _ => None,
-        });
-        let words: Vec<&str> = words.collect::<Option<_>>().unwrap_or_default();
-        let is_whole = known(&words).is_some_and(|(_, n_words)| n_words == words.len());
-        if !is_whole && !matches!(words[..], [letter] if is_letter(letter)) {
+        if !is_type(&body) {
             return Err(wrong(&tokens));
         }
         self.macros.insert(name, Rc::new(Macro { parameters: None, body }));
@@ -385,6 +379,20 @@ impl<'t> Preprocessor<'t> {
             )),
         }
     }
+}
+
+/// Whether tokens name a type: the words of one that is known, a letter, or `acc_t(T)` of such.
+fn is_type(tokens: &[Token<'_>]) -> bool {
+    if let [Token::Name("acc_t"), Token::Sign("("), inner @ .., Token::Sign(")")] = tokens {
+        return is_type(inner);
+    }
+    let words = tokens.iter().map(|token| match token {
+        Token::Name(word) => Some(*word),
+        _ => None,
+    });
+    let words: Vec<&str> = words.collect::<Option<_>>().unwrap_or_default();
+    let is_known = known(&words).is_some_and(|(_, n_words)| n_words == words.len());
+    is_known || matches!(words[..], [letter] if is_letter(letter))
 }
 
 /// The arguments that begin there, up to the bracket that closes them, and where that ends.
@@ -520,8 +528,10 @@ mod tests {
         check("using real = double; using other = real; other", "double");
         check("#define BASE int\ntypedef const BASE t;\nt", "int");
         check("typedef T value; value using namespace std; x", "T x");
+        check("using wide = acc_t(T); typedef wide sum; sum", "acc_t ( T )");
         is_told("typedef struct { int x; } p;", "`typedef` names a type of numbers here");
         is_told("typedef float *p;", "`typedef` names a type of numbers here");
+        is_told("using sum = acc_t(x);", "`using` names a type of numbers here");
         is_told("using real = float", "`using` names a type of numbers here");
     }
 

@@ -350,8 +350,8 @@ fn documented(registry: &mut Registry<'_>) {
          Several results are out parameters: void f(T x, out T s, out T c). A raw parameter is an array of any size, \
          read as x[j]; out raw T y is written too: y[j] = v, y[j] += v, atomicAdd(&y[j], v). C's `const float *x` and \
          `float *y` are such arrays, and __global__, __restrict__, template <typename T>, #include, #pragma and std:: \
-         are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, typedef float real; and using real \
-         = float; name types, '0' is 48, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; \
+         are skipped, #define N 4, #define SQ(x) ((x) * (x)) and #if are those of C, typedef float real; and using sum \
+         = acc_t(T); name types, '0' is 48, and blockIdx.x * blockDim.x + threadIdx.x is i, gridDim.x * blockDim.x n; \
          INFINITY, NAN, M_PI, FLT_MAX and INT_MAX are known. What is stored converts: int f(float x) takes doubles as \
          floats and gives integers. Parameters may have defaults. Numbers and kernels of the script are known by name, \
          with the value that they have now, where they are in sight: a closure sees those that its own code names, \
@@ -369,11 +369,12 @@ fn documented(registry: &mut Registry<'_>) {
          k.asm(..) and k.sass(..) show it for such arguments; kernel_stats() counts calls. In a cell of its own: \
          %%kernel, and the text in the lines below; in a script a text of several lines stands in backticks.\n\n\
          Not as in CUDA: k(x, y) calls it, without <<<>>>, and the last function is the kernel. uint8 and short stay \
-         narrow: int(x) first, as in int(x) * 2 and int(x) << 8. int with unsigned has 64 bits: hashes begin with \
-         unsigned h = i;. uint64 with int is int64: uint64(i). a / b of two integers is idiv(a, b). T &x for a value \
-         that a function changes; T *x is an array. Of y[j] = y[j] + y[j - 1] all is read before anything is written. \
-         There are no pointers (*b = *a), no small arrays as arguments, no old values of atomicAdd, no # and ## in \
-         macros, no struct. Types are checked at the first call.\n\n\
+         narrow: int(x) first, as in int(x) * 2 and int(x) << 8; -x of an unsigned one wraps, -1 is 255: \
+         expf(-float(x)). int with unsigned has 64 bits: hashes begin with unsigned h = i;. uint64 with int is int64: \
+         uint64(i). a / b of two integers is idiv(a, b). T &x for a value that a function changes; T *x is an array. \
+         Of y[j] = y[j] + y[j - 1] all is read before anything is written. There are no pointers (*b = *a), no small \
+         arrays as arguments, no old values of atomicAdd, no # and ## in macros, no struct. Types are checked at the \
+         first call.\n\n\
          >> k = kernel(\"T sq_diff(T x, T y) { return (x - y) * (x - y); }\"); k(FloatC([1, 2, 5]), 2)\n[1, 0, 9]",
     );
     registry.doc(
