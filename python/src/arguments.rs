@@ -104,7 +104,7 @@ fn argument(
         },
     };
     let given = match kind {
-        Kind::Value | Kind::Each | Kind::Tensor => match Given::of(session, object)? {
+        Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor => match Given::of(session, object)? {
             Some(given) => given,
             None => return Err(unfit("an array")),
         },

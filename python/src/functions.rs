@@ -12,7 +12,7 @@ use porcini_core::value::{self, Argument, Form};
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
@@ -389,7 +389,7 @@ impl Overloads {
             let takes = (row.n_required..=row.parameters.len()).contains(&n)
                 && takes_names(row, args.len(), named)
                 // Rows of arrays stand beside operations of the name that take numbers, too.
-                && (!row.parameters[0].1.is_value() || args.first().is_none_or(is_array_like));
+                && args.first().is_none_or(|first| takes_first(row.parameters[0].1, first));
             if !takes {
                 continue;
             }
@@ -435,6 +435,13 @@ fn is_tensor(object: &Object<'_>) -> bool {
         });
     }
     object.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n > 1)
+}
+
+/// Whether a parameter may be meant by an object in the first place.
+fn takes_first(kind: Kind, object: &Object<'_>) -> bool {
+    !kind.is_value()
+        || is_array_like(object)
+        || kind == Kind::Mask && object.is_instance_of::<PyBool>()
 }
 
 /// Whether an object has lanes.

@@ -356,6 +356,11 @@ def test_writes_to_values_with_components():
         x[0:1] = pc.Float([1.5])
 
 
+def test_a_truth_value_is_a_mask():
+    assert pc.any(True) is True and pc.all(False) is False and pc.none(pc.isnan(1.5)) is True
+    assert pc.count(True) == 1 and pc.any_nested(False) is False
+
+
 def test_scatter_reduce():
     x = pc.Float([1, 2])
     pc.scatter_reduce(pc.ReduceOp.Max, x, pc.Float([5, 0]), pc.UInt32([0, 1]))

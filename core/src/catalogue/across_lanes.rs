@@ -73,22 +73,22 @@ table! {
     ///
     /// >> any(Int32C([1, 2, 4]) > 1)
     /// true
-    any(mask: Value) = |c| truth(c, ReduceOp::Any);
+    any(mask: Mask) = |c| truth(c, ReduceOp::Any);
     /// Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane.
     ///
     /// >> all(Int32C([1, 2, 4]) > 1)
     /// false
-    all(mask: Value) = |c| truth(c, ReduceOp::All);
+    all(mask: Mask) = |c| truth(c, ReduceOp::All);
     /// Whether no lane of a mask is true (evaluates, gives a bool); of a vector: not or of its components, lane by lane.
     ///
     /// >> none(Int32C([1, 2, 4]) > 1)
     /// false
-    none(mask: Value) = |c| truth(c, ReduceOp::Any).and_then(not);
+    none(mask: Mask) = |c| truth(c, ReduceOp::Any).and_then(not);
     /// Number of true lanes of a mask (evaluates, gives an integer); of a vector: number of its components, lane by lane.
     ///
     /// >> count(Int32C([1, 2, 4]) > 1)
     /// 2
-    count(mask: Value) = |c| truth(c, ReduceOp::Count);
+    count(mask: Mask) = |c| truth(c, ReduceOp::Count);
     /// Sum of the lanes before each, recorded, not run; lane 0 is 0. Types as of hsum.
     ///
     /// >> psum_exclusive(Int32C([3, 1, 4]))
@@ -227,22 +227,22 @@ table! {
     ///
     /// >> any_nested(Vector2fC([1, 2], [3, 4]) > 1)
     /// true
-    any_nested(mask: Value) = |c| c.value(0)?.reduce_all(ReduceOp::Any)?.item(0);
+    any_nested(mask: Mask) = |c| truth_nested(c, ReduceOp::Any);
     /// As all over all components of a vector and all their lanes; evaluates.
     ///
     /// >> all_nested(Vector2fC([1, 2], [3, 4]) > 1)
     /// false
-    all_nested(mask: Value) = |c| c.value(0)?.reduce_all(ReduceOp::All)?.item(0);
+    all_nested(mask: Mask) = |c| truth_nested(c, ReduceOp::All);
     /// As none over all components of a vector and all their lanes; evaluates.
     ///
     /// >> none_nested(Vector2fC([1, 2], [3, 4]) > 1)
     /// false
-    none_nested(mask: Value) = |c| not(c.value(0)?.reduce_all(ReduceOp::Any)?.item(0)?.into());
+    none_nested(mask: Mask) = |c| truth_nested(c, ReduceOp::Any).and_then(|any| not(any.into()));
     /// As count over all components of a vector and all their lanes; evaluates.
     ///
     /// >> count_nested(Vector2fC([1, 2], [3, 4]) > 1)
     /// 3
-    count_nested(mask: Value) = |c| c.value(0)?.reduce_all(ReduceOp::Count)?.item(0);
+    count_nested(mask: Mask) = |c| truth_nested(c, ReduceOp::Count);
     /// Whether any lane is true, if the mask is a number that is known already; else the default. Never evaluates: a
     /// hint, for branches that only save work.
     ///
@@ -282,12 +282,29 @@ table! {
 
 /// The lanes of a mask as one number, or its components lane by lane.
 fn truth(c: &Call<'_, '_>, op: ReduceOp) -> Result<Answer> {
+    if let Some(one) = of_truth(c, op) {
+        return Ok(one.into());
+    }
     let mask = c.value(0)?;
     let result = mask.reduce(op)?;
     match mask {
         Value::Array(_) | Value::Tensor(_) => result.item(0).map(Answer::from),
         Value::Nested(..) => Ok(result.into()),
     }
+}
+
+/// All lanes of all components of a mask as one number.
+fn truth_nested(c: &Call<'_, '_>, op: ReduceOp) -> Result<Scalar> {
+    match of_truth(c, op) {
+        Some(one) => Ok(one),
+        None => c.value(0)?.reduce_all(op)?.item(0),
+    }
+}
+
+/// What a truth value by itself is as one number.
+fn of_truth(c: &Call<'_, '_>, op: ReduceOp) -> Option<Scalar> {
+    let Argument::Number(Scalar::Bool(truth)) = *c.args[0] else { return None };
+    Some(if op == ReduceOp::Count { Scalar::UInt(truth.into()) } else { Scalar::Bool(truth) })
 }
 
 fn not(answer: Answer) -> Result<Answer> {

@@ -86,6 +86,8 @@ pub enum Kind {
     Value,
     /// An array; of a nested value each component by itself, in as many lanes as the value has.
     Each,
+    /// An array or nested value of truth values, or one such.
+    Mask,
     /// An array or nested value which is written: every name of it sees that. In a body that is recorded, only what is of
     /// it can be (S21).
     Target,
@@ -128,7 +130,13 @@ impl Kind {
     pub const fn is_value(self) -> bool {
         matches!(
             self,
-            Self::Value | Self::Each | Self::Target | Self::Marked | Self::Tensor | Self::Array
+            Self::Value
+                | Self::Each
+                | Self::Mask
+                | Self::Target
+                | Self::Marked
+                | Self::Tensor
+                | Self::Array
         )
     }
 }

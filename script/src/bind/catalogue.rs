@@ -30,6 +30,10 @@ pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
             registry
                 .typed(row.name, first, arity, |context, call, args| run(context, call, row, args));
         }
+        if row.parameters[0].1 == Kind::Mask {
+            let truth = TypeId::of::<bool>();
+            registry.typed(row.name, truth, 1, |context, call, args| run(context, call, row, args));
+        }
     }
 }
 
@@ -175,13 +179,12 @@ fn argument(row: &Row, name: &str, kind: Kind, value: &Dynamic) -> Result<Arg> {
     Ok(Arg::Number(match kind {
         Kind::Value
         | Kind::Each
+        | Kind::Mask
         | Kind::Target
         | Kind::Marked
         | Kind::Tensor
         | Kind::Operand
-        | Kind::List => {
-            return Arg::new(op, value);
-        }
+        | Kind::List => return Arg::new(op, value),
         Kind::Index if value.is_int() => return Arg::new(op, value),
         Kind::Active if value.is_bool() => return Arg::new(op, value),
         Kind::Axes => return integers(op, "an axis or a list of axes", value),

@@ -25,8 +25,7 @@ const OF_LISTS: [&str; 9] =
 pub(super) fn register(registry: &mut Registry<'_>) {
     for row in ACROSS_LANES.iter().chain(tensor_rows()) {
         let first = row.parameters[0].1;
-        if OF_LISTS.contains(&row.name) || !matches!(first, Kind::Value | Kind::Each | Kind::Tensor)
-        {
+        if OF_LISTS.contains(&row.name) || !(takes_list(first) && first != Kind::Operand) {
             continue;
         }
         for arity in row.n_required..=row.parameters.len() {
@@ -48,13 +47,17 @@ pub(super) fn called(
     let mut given: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
     for (arg, (_, kind)) in given.iter_mut().zip(row.parameters) {
         let list = arg.read_lock::<rhai::Array>().map(|list| list.clone());
-        if let (Some(list), Kind::Value | Kind::Each | Kind::Tensor | Kind::Operand) = (list, kind)
-        {
+        if let Some(list) = list.filter(|_| takes_list(*kind)) {
             // What is summed has room.
             *arg = value_of(context, row.name, DType::I64, &list)?;
         }
     }
     recalled(call, row.name, given)
+}
+
+/// Whether a parameter takes a list of numbers as the array that it is.
+fn takes_list(kind: Kind) -> bool {
+    matches!(kind, Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor | Kind::Operand)
 }
 
 /// The array or tensor that a list of numbers is by itself, of integers in this type if they fit.
