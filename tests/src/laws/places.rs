@@ -59,6 +59,7 @@ pub const GROUPS: &[Group] = &[
             ("gather(z, i)", "Complex2C(gather(real(z), i), gather(imag(z), i))", Bits),
             ("change.call(v, |t| { scatter(t, w, i); t })", "Vector3C(change.call(v.x, |t| { scatter(t, w.x, i); t }), change.call(v.y, |t| { scatter(t, w.y, i); t }), change.call(v.z, |t| { scatter(t, w.z, i); t }))", Bits),
             ("change.call(z, |t| { scatter_add(t, z, j, few); t })", "Complex2C(change.call(real(z), |t| { scatter_add(t, real(z), j, few); t }), change.call(imag(z), |t| { scatter_add(t, imag(z), j, few); t }))", Bits),
+            ("change.call(z, |t| { scatter_add(t, x, j); t })", "Complex2C(change.call(real(z), |t| { scatter_add(t, x, j); t }), imag(z))", Bits),
             ("change.call(v, |t| { scatter_max(t, x, j); t }).y", "change.call(v.y, |t| { scatter_max(t, x, j); t })", Bits),
             ("change.call(v, |t| { scatter_min(t, w, j); t }).z", "change.call(v.z, |t| { scatter_min(t, w.z, j); t })", Bits),
             ("change.call(c, |t| { scatter(t, d, i); t })[1]", "change.call(c[1], |t| { scatter(t, d[1], i); t })", Bits),
