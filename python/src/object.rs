@@ -21,7 +21,7 @@ type Object<'py> = Bound<'py, PyAny>;
 #[pyclass(name = "Array", module = "porcini", subclass, frozen, weakref)]
 pub(crate) struct PyValue {
     value: RwLock<Value>,
-    /// The value that it is a component of, which sees what is written here.
+    /// The value that it is a component of: each sees what is written to the other.
     whole: Option<(Py<Self>, usize)>,
 }
 
@@ -33,7 +33,21 @@ impl PyValue {
 
     /// What it is now. Nobody waits for anything while holding this.
     pub(crate) fn value(&self) -> RwLockReadGuard<'_, Value> {
+        self.follow();
         self.value.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A component becomes what others wrote in the whole. It waits for nobody: while one of them is held, it stays.
+    fn follow(&self) {
+        let Some((whole, i)) = &self.whole else { return };
+        let whole = whole.get();
+        whole.follow();
+        let Ok(held) = whole.value.try_read() else { return };
+        if let (Value::Nested(_, components), Ok(mut value)) = (&*held, self.value.try_write())
+            && let Some(now) = components.get(*i)
+        {
+            value.clone_from(now);
+        }
     }
 
     fn value_mut(&self) -> RwLockWriteGuard<'_, Value> {

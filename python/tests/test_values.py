@@ -356,6 +356,21 @@ def test_writes_to_values_with_components():
         x[0:1] = pc.Float([1.5])
 
 
+def test_components_and_values_see_each_others_writes():
+    v = pc.Vector2f([1, 2], [3, 4])
+    y = v.y
+    v.y[1] = 7
+    y[0] = 1
+    assert [y.tolist(), v.y.tolist()] == [[1, 7], [1, 7]]
+    pc.scatter(v, 9, pc.UInt32([0]))
+    assert y.tolist() == [9, 7]
+    m = pc.Matrix2f(1, 2, 3, 4)
+    column = m[0]
+    entry = column.x
+    m[0, 0] = 5
+    assert [entry.tolist(), column.x.tolist()] == [[5], [5]]
+
+
 def test_a_truth_value_is_a_mask():
     assert pc.any(True) is True and pc.all(False) is False and pc.none(pc.isnan(1.5)) is True
     assert pc.count(True) == 1 and pc.any_nested(False) is False
