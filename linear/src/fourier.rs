@@ -70,6 +70,22 @@ impl Length {
             _ => self.n,
         }
     }
+
+    /// Complex numbers that the plan, and so many rows in work beside each other, have room for: about, where the length
+    /// has large prime factors. Those are transformed as convolutions of up to three times the length.
+    pub fn workspace(self, n_rows: u64) -> u64 {
+        const SMALL_FACTORS: [u64; 6] = [2, 3, 5, 7, 11, 13];
+        let without = |n: u64, factor: u64| {
+            std::iter::successors(Some(n), |&n| n.is_multiple_of(factor).then(|| n / factor))
+                .last()
+                .unwrap_or(1)
+        };
+        let large = SMALL_FACTORS.into_iter().fold(self.n.max(1), without);
+        let convolved = if large == 1 { 0 } else { large.saturating_mul(5) };
+        // Twiddle factors are as many as entries; a row in work has a copy of its own.
+        let each = self.n.saturating_mul(2).saturating_add(convolved);
+        each.saturating_mul(n_rows.saturating_add(1))
+    }
 }
 
 /// Entries that are worth a thread.

@@ -99,16 +99,58 @@ impl Function {
         })
     }
 
-    /// The extents of result i.
-    pub fn extents(self, i: usize, result: &Matrix) -> Vec<usize> {
-        match (self, i) {
-            (Self::Determinant | Self::SignAndLog | Self::Rank | Self::Condition, _) => Vec::new(),
-            (Self::SingularValues | Self::EigenvaluesSymmetric, _)
-            | (Self::Svd, 1)
-            | (Self::EigenSymmetric | Self::Eigen, 0) => vec![result.columns],
-            _ => vec![result.rows, result.columns],
+    /// The results for a matrix of so many rows and columns, and a right side of so many columns.
+    pub fn results(self, [m, n]: [u64; 2], width: u64, is_complex: bool) -> Vec<Outline> {
+        let side = m.min(n);
+        let outline = |extents: &[u64], is_complex: bool, entries: Entries| Outline {
+            extents: extents.to_vec(),
+            is_complex,
+            entries,
+        };
+        let alike = |extents: &[u64]| outline(extents, is_complex, Entries::Zeros);
+        let real = |extents: &[u64]| outline(extents, false, Entries::Zeros);
+        let complex = |extents: &[u64]| outline(extents, true, Entries::Zeros);
+        let one = outline(&[], is_complex, Entries::Ones);
+        match self {
+            Self::Solve | Self::LeastSquares => vec![alike(&[n, width])],
+            Self::Inverse | Self::PseudoInverse => vec![alike(&[n, m])],
+            Self::Determinant => vec![one],
+            Self::SignAndLog => vec![one, real(&[])],
+            Self::Lu => {
+                let order = outline(&[m, m], is_complex, Entries::Identity);
+                vec![order, alike(&[m, side]), alike(&[side, n])]
+            }
+            Self::Cholesky | Self::Exponential | Self::Cofactors => vec![alike(&[n, n])],
+            Self::Qr => vec![alike(&[m, side]), alike(&[side, n])],
+            Self::Svd => vec![alike(&[m, side]), real(&[side]), alike(&[side, n])],
+            Self::SingularValues | Self::EigenvaluesSymmetric => vec![real(&[side])],
+            Self::EigenSymmetric => vec![real(&[n]), alike(&[n, n])],
+            Self::Eigen => vec![complex(&[n]), complex(&[n, n])],
+            Self::Rank | Self::Condition => vec![real(&[])],
         }
     }
+}
+
+/// One result of a function, known before it is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// Its extents.
+    pub extents: Vec<u64>,
+    /// Whether it has imaginary parts.
+    pub is_complex: bool,
+    /// Its entries where the matrix has none.
+    pub entries: Entries,
+}
+
+/// The entries of a result of nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// All are 0.
+    Zeros,
+    /// All are 1.
+    Ones,
+    /// Those of the diagonal are 1.
+    Identity,
 }
 
 /// Does a piece of work n times, on so many threads, each a run of neighbours; nothing is left of it where it is stopped.
@@ -186,7 +228,7 @@ const LARGE: i32 = 400;
 /// Of eigenvectors, the largest distance of A V from V diag(w) by the length of A.
 const RESIDUAL: f64 = 1e-10;
 
-/// A function of `a`, and where it takes two of a right side; singular values count as 0 up to the largest times
+/// A function of `a`, which has entries, and where it takes two of a right side; singular values count as 0 up to the largest times
 /// `precision` times the longer side.
 ///
 /// # Errors
@@ -375,9 +417,6 @@ fn of_type<T: Entry>(
         return Err(Failure::NotFinite);
     }
     let (m, n) = (a.rows, a.columns);
-    if m == 0 || n == 0 {
-        return Ok(of_nothing::<T>(function, [m, n], b.map_or(0, |b| b.columns)));
-    }
     let mut matrix: Mat<T> = a.faer();
     if function.is_hermitian() {
         // Its diagonal is real; faer would count what else stands there, LAPACK does not.
@@ -498,31 +537,6 @@ fn of_type<T: Entry>(
             vec![row, Matrix::of(vectors.as_ref())]
         }
     })
-}
-
-/// The results for a matrix without entries, and a right side of so many columns.
-fn of_nothing<T: Entry>(function: Function, [m, n]: [usize; 2], width: usize) -> Vec<Matrix> {
-    let number = |number: f64| T::of(number, 0.0);
-    let zeros = |rows: usize, columns: usize| {
-        Matrix::of(Mat::from_fn(rows, columns, |_, _| number(0.0)).as_ref())
-    };
-    match function {
-        Function::Solve | Function::LeastSquares => vec![zeros(n, width)],
-        Function::Inverse | Function::PseudoInverse => vec![zeros(n, m)],
-        Function::Determinant => vec![Matrix::number(number(1.0))],
-        Function::SignAndLog => vec![Matrix::number(number(1.0)), Matrix::row(vec![0.0])],
-        Function::Lu => {
-            let one = Mat::from_fn(m, m, |i, j| number(f64::from(u8::from(i == j))));
-            vec![Matrix::of(one.as_ref()), zeros(m, 0), zeros(0, n)]
-        }
-        Function::Cholesky | Function::Exponential | Function::Cofactors => vec![zeros(n, n)],
-        Function::Qr => vec![zeros(m, 0), zeros(0, n)],
-        Function::Svd => vec![zeros(m, 0), Matrix::row(Vec::new()), zeros(0, n)],
-        Function::SingularValues | Function::EigenvaluesSymmetric => vec![Matrix::row(Vec::new())],
-        Function::EigenSymmetric => vec![Matrix::row(Vec::new()), zeros(n, n)],
-        Function::Eigen => [zeros(1, 0), zeros(0, 0)].map(Matrix::complex).into(),
-        Function::Rank | Function::Condition => vec![Matrix::row(vec![0.0])],
-    }
 }
 
 /// Coefficients of the numerator of Padé's approximation of exp with two polynomials of degree 13.

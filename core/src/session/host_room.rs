@@ -41,7 +41,7 @@ impl Session {
             requested: Bytes(bytes).to_string(),
             used: Bytes(self.memory_info().used).to_string(),
             limit,
-            largest: "; read fewer lanes at a time".into(),
+            largest: "; fewer lanes at a time take less".into(),
         }
     }
 

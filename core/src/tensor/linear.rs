@@ -13,11 +13,11 @@ use super::rearrange::alike;
 use super::{Shape, Tensor};
 use crate::array::Array;
 use crate::convert::exactly;
-use crate::dtype::{DType, Element};
+use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::linear::fourier::{Length, Real, Rows, Transform};
-use crate::linear::{Failure, Function, Matrix, in_pieces, run};
+use crate::linear::{Entries, Failure, Function, Matrix, Outline, in_pieces, run};
 
 /// Between two looks at the interrupt flag.
 const PATIENCE: Duration = Duration::from_millis(2);
@@ -158,7 +158,11 @@ impl Tensor {
         length: Length,
         shape: &Shape,
     ) -> Result<Vec<Array>> {
+        let n_parts = if length.kind == Transform::RealInverse { 1 } else { 2 };
         let parts = match self.dtype() {
+            dtype if shape.n_entries() == 0 => {
+                vec![self.parts[0].session().zeros(dtype, 0)?; n_parts]
+            }
             DType::F32 => self.transform_as::<f32>(op, length, shape)?,
             _ => self.transform_as::<f64>(op, length, shape)?,
         };
@@ -184,16 +188,16 @@ impl Tensor {
         let mut planes = self.read::<T>()?.into_iter();
         let real = planes.next().unwrap_or_default();
         let rows = Rows { real, imag: planes.next().unwrap_or_default() };
-        session.check_host_memory(shape.n_entries().saturating_mul(2 * size_of::<T>() as u64))?;
+        let n_rows = shape.n_entries() / length.of_output();
+        let workspace = length.workspace(n_rows.min(session.threads() as u64));
+        let room = shape.n_entries().saturating_add(workspace);
+        session.check_host_memory(room.saturating_mul(2 * size_of::<T>() as u64))?;
         let (plans, threads) = (session.plans(), session.threads());
         let done =
             off_thread(op, move |stop| T::transform_all(&rows, length, &plans, threads, stop))?;
         let Some(done) = done else { return Err(Error::Interrupted) };
-        let planes = [done.real, done.imag]
-            .into_iter()
-            .filter(|plane| !plane.is_empty() || shape.n_entries() == 0);
-        let n_parts = if length.kind == Transform::RealInverse { 1 } else { 2 };
-        planes.take(n_parts).map(|plane| session.array(&plane)).collect()
+        let planes = [done.real, done.imag].into_iter().filter(|plane| !plane.is_empty());
+        planes.map(|plane| session.array(&plane)).collect()
     }
 
     /// So many entries along an axis: the first ones, or all and zeros.
@@ -230,6 +234,7 @@ impl Tensor {
         parts.iter().map(Array::to_vec).collect()
     }
 
+    /// A function of matrices of the same extents, and of right sides. Those without entries reach no library.
     fn each_matrix(
         &self,
         op: &'static str,
@@ -237,53 +242,67 @@ impl Tensor {
         other: Option<&Self>,
         before: Shape,
     ) -> Result<Vec<Self>> {
-        let session = self.parts[0].session().clone();
-        let float = self.dtype().quotient().widened();
-        let precision = if float == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON };
-        let read = |tensor: &Self| -> Result<Vec<Matrix>> {
-            let planes = tensor.each(|part| part.cast(DType::F64))?.read::<f64>()?;
-            let [.., rows, columns] = tensor
-                .shape()
-                .extents()
-                .iter()
-                .map(|&n| exactly::<usize>(n))
-                .collect::<Vec<_>>()[..]
-            else {
-                return Ok(Vec::new());
-            };
-            session.check_host_memory(tensor.shape().n_entries().saturating_mul(64))?;
-            let plane = |k: usize, plane: &[f64]| {
-                plane[k * rows * columns..(k + 1) * rows * columns].to_vec()
-            };
-            let matrix = |k: usize| Matrix {
-                rows,
-                columns,
-                real: plane(k, &planes[0]),
-                imag: planes.get(1).map(|imag| plane(k, imag)),
-            };
-            Ok((0..exactly(before.n_entries())).map(matrix).collect())
+        let (_, extents) = self.matrices(op)?;
+        let width = other.and_then(|other| other.shape().extents().last()).map_or(0, |&n| n);
+        let is_complex = self.is_complex() || other.is_some_and(Self::is_complex);
+        let outlines = function.results(extents, width, is_complex);
+        let results = if self.shape().n_entries() == 0 {
+            let known = |outline| self.of_nothing(op, function, outline, &before);
+            outlines.iter().map(known).collect()
+        } else {
+            self.computed(op, function, other, &before, &outlines)
         };
-        let matrices = read(self)?;
-        let others = other.map(read).transpose()?;
-        let n = matrices.len();
-        if n == 0 {
-            // The shapes of the results are those of a matrix of zeros.
-            let one = |tensor: &Self| {
-                let extents = tensor.shape().extents();
-                let matrix = Shape::new(op, &extents[extents.len() - 2..])?;
-                Self::of(tensor.each(|part| part.session().zeros(part.dtype(), 1))?.parts, matrix)
-            };
-            let identity =
-                if function.needs_square() { one(self)?.matrix_power(0)? } else { one(self)? };
-            let other = other.map(one).transpose()?;
-            let shapes = identity.each_matrix(op, function, other.as_ref(), Shape::number())?;
-            let empty = |result: &Self| {
-                let shape = Shape::new(op, [before.extents(), result.shape().extents()].concat())?;
-                let none = result.parts.iter().map(|part| part.session().zeros(part.dtype(), 0));
-                Self::of(none.collect::<Result<Vec<_>>>()?, shape)
-            };
-            return shapes.iter().map(empty).collect();
+        let inputs: Vec<&Self> = std::iter::once(self).chain(other).collect();
+        with_derivatives(op, function, &inputs, results?)
+    }
+
+    /// A result where there are no matrices, or they have no entries.
+    fn of_nothing(
+        &self,
+        op: &'static str,
+        function: Function,
+        outline: &Outline,
+        before: &Shape,
+    ) -> Result<Self> {
+        let shape = Shape::new(op, [before.extents(), &outline.extents].concat())?;
+        let session = self.parts[0].session();
+        let (dtype, n) = (self.result_type(function), shape.n_entries());
+        let number = u64::from(outline.entries == Entries::Ones);
+        let mut parts = vec![session.full(dtype, Scalar::UInt(number), n)?];
+        if outline.is_complex {
+            parts.push(session.zeros(dtype, n)?);
         }
+        let result = Self::of(parts, shape)?;
+        if outline.entries == Entries::Identity { result.matrix_power(0) } else { Ok(result) }
+    }
+
+    /// The lane type of results.
+    fn result_type(&self, function: Function) -> DType {
+        let float = self.dtype().quotient().widened();
+        if function == Function::Rank { DType::U32 } else { float }
+    }
+
+    /// The results for matrices with entries.
+    fn computed(
+        &self,
+        op: &'static str,
+        function: Function,
+        other: Option<&Self>,
+        before: &Shape,
+        outlines: &[Outline],
+    ) -> Result<Vec<Self>> {
+        let session = self.parts[0].session().clone();
+        let dtype = self.result_type(function);
+        let is_single = self.dtype().quotient().widened() == DType::F32;
+        let precision = if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let inputs = || std::iter::once(self).chain(other);
+        let read = |tensor: &Self| tensor.each(|part| part.cast(DType::F64))?.read::<f64>();
+        let planes = inputs().map(read).collect::<Result<Vec<_>>>()?;
+        let given = inputs().map(|input| input.shape().n_entries()).sum();
+        session.check_host_memory(room_of(given, before.n_entries(), outlines))?;
+        let n = exactly::<usize>(before.n_entries());
+        let mut all = inputs().zip(&planes).map(|(tensor, planes)| tensor.split(planes, n));
+        let (matrices, others) = (all.next().unwrap_or_default(), all.next());
         let threads = session.threads();
         let length = matrices.iter().map(|matrix| matrix.real.len() + 1).sum::<usize>();
         let is_small = length < PIECE / 8;
@@ -296,28 +315,46 @@ impl Tensor {
         let results = if is_small { work(&AtomicBool::new(false)) } else { off_thread(op, work)? };
         let results = results.map_err(|(k, failure)| refusal(op, k, n, failure))?;
         let Some(results) = results else { return Err(Error::Interrupted) };
-        let joined = |i: usize| {
-            let first = &results[0][i];
-            let extents = function.extents(i, first).into_iter().map(|n| n as u64);
-            let shape = Shape::new(op, [before.extents(), &extents.collect::<Vec<_>>()].concat())?;
+        let joined = |(i, outline): (usize, &Outline)| {
+            let shape = Shape::new(op, [before.extents(), &outline.extents].concat())?;
             let plane = |of: &dyn Fn(&Matrix) -> Vec<f64>| {
                 let lanes: Vec<f64> = results.iter().flat_map(|result| of(&result[i])).collect();
-                session.array(&lanes)?.cast(if function == Function::Rank {
-                    DType::U32
-                } else {
-                    float
-                })
+                session.array(&lanes)?.cast(dtype)
             };
             let mut parts = vec![plane(&|matrix| matrix.real.clone())?];
-            if first.imag.is_some() {
+            if outline.is_complex {
                 parts.push(plane(&|matrix| matrix.imag.clone().unwrap_or_default())?);
             }
             Self::of(parts, shape)
         };
-        let results = (0..results[0].len()).map(joined).collect::<Result<Vec<_>>>()?;
-        let inputs: Vec<&Self> = std::iter::once(self).chain(other).collect();
-        with_derivatives(op, function, &inputs, results)
+        outlines.iter().enumerate().map(joined).collect()
     }
+
+    /// The n matrices of lanes that were read.
+    fn split(&self, planes: &[Vec<f64>], n: usize) -> Vec<Matrix> {
+        let Some(&[rows, columns]) = self.shape().extents().last_chunk() else { return Vec::new() };
+        let [rows, columns] = [rows, columns].map(exactly::<usize>);
+        let plane =
+            |k: usize, plane: &[f64]| plane[k * rows * columns..(k + 1) * rows * columns].to_vec();
+        let matrix = |k: usize| Matrix {
+            rows,
+            columns,
+            real: plane(k, &planes[0]),
+            imag: planes.get(1).map(|imag| plane(k, imag)),
+        };
+        (0..n).map(matrix).collect()
+    }
+}
+
+/// Bytes that n matrices of so many entries in all take, their copies as libraries hold them, and the results.
+fn room_of(given: u64, n: u64, outlines: &[Outline]) -> u64 {
+    let entries = |outline: &Outline| {
+        let parts = 1 + u64::from(outline.is_complex);
+        outline.extents.iter().fold(parts, |n, &extent| n.saturating_mul(extent))
+    };
+    let results = outlines.iter().map(entries).fold(0, u64::saturating_add);
+    let each = results.saturating_mul(32).saturating_add(256);
+    given.saturating_mul(64).saturating_add(n.saturating_mul(each))
 }
 
 /// Does work on a thread of its own, and waits: an interrupt is answered at once, and the result is dropped when it comes.
