@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Recorder, Settings};
 use crate::convert::exactly;
@@ -83,7 +83,9 @@ impl Recorder<'_> {
         match self.table.rehearsed(&composite, args)? {
             Rehearsed::Argument(place) => Ok(args[place]),
             Rehearsed::Number(kind, dtype, size) => {
-                Ok(self.add(number_variable(kind, dtype, size)))
+                let number = self.add(number_variable(kind, dtype, size));
+                let is_of_nothing = args.iter().any(|&arg| self.size(arg) == 0);
+                Ok(if is_of_nothing { self.tracked_number(args, number) } else { number })
             }
             Rehearsed::Value { dtype, size, bytes_within } => {
                 composite.bytes_within = bytes_within;
@@ -128,6 +130,20 @@ impl Recorder<'_> {
         composite.derivative = Some(derivative);
         let (dtype, size) = (self.dtype(value), self.size(value));
         self.add_composite(composite, dtype, size, args)
+    }
+
+    /// A number that arrays were found to give, since there are no lanes: it counts as computed from those that are
+    /// tracked, whose gradients are zeros then.
+    pub(super) fn tracked_number(&mut self, args: &[VarId], number: VarId) -> VarId {
+        let tracked = args.iter().copied().filter(|&arg| self.var(arg).tracked);
+        let mut all: SmallVec<[VarId; 4]> = tracked.collect();
+        if all.is_empty() || self.is_spelled_out(args) {
+            return number;
+        }
+        all.push(number);
+        let composite = self.recipe("nothing", &[], |_, args| Ok(args[args.len() - 1]));
+        let (dtype, size) = (self.dtype(number), self.size(number));
+        self.add_composite(composite, dtype, size, &all)
     }
 
     /// Whether a composite of these arguments is recorded as what it is made of: in its own place, or inside a body.

@@ -99,7 +99,8 @@ impl Recorder<'_> {
             return self.widen(x, size);
         }
         if from == 0 || size == 0 {
-            return Ok(self.literal(dtype, 0, size));
+            let zeros = self.literal(dtype, 0, size);
+            return Ok(self.tracked_number(&[x], zeros));
         }
         let lane = self.lane_numbers(size);
         if size < from {

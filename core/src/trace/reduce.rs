@@ -28,7 +28,8 @@ impl Recorder<'_> {
         })?;
         self.whole(op.name(), x)?;
         if size == 0 {
-            return self.reduce_nothing(op, dtype);
+            let number = self.reduce_nothing(op, dtype)?;
+            return Ok(self.tracked_number(&[x], number));
         }
         let is_total = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
         let x = if is_total || size == 1 { self.cast(x, dtype)? } else { x };
