@@ -230,6 +230,11 @@ impl DType {
         }
     }
 
+    /// The float in which lanes are added for their mean: f64 of integers, whose sums f32 rounds, f32 of halves.
+    pub const fn averaged(self) -> Self {
+        if self.is_int() { Self::F64 } else { self.quotient().widened() }
+    }
+
     /// The common type of two arrays (S7): float beats integer, wider beats narrower, and signed with
     /// unsigned of its width or more takes the next wider signed type (`u64 + i64` stays `i64`).
     ///

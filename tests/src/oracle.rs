@@ -332,8 +332,12 @@ pub(crate) fn function(row: usize, args: &[&Value]) -> Vec<u64> {
 
 /// The sum of all lanes divided by their number, as a float of type `dtype`.
 pub(crate) fn mean(x: &Value, dtype: DType) -> u64 {
-    let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
-    let lanes = x.lanes.iter().map(|&lane| cast(wide, dtype, cast(dtype, x.dtype, lane)));
+    let wide = match dtype {
+        _ if x.dtype.is_int() => DType::F64,
+        DType::F16 => DType::F32,
+        other => other,
+    };
+    let lanes = x.lanes.iter().map(|&lane| cast(wide, x.dtype, lane));
     let floats = Value { dtype: wide, lanes: lanes.collect() };
     let sum = reduce(ReduceOp::Sum, &floats);
     let count = cast(wide, DType::U64, floats.lanes.len() as u64);

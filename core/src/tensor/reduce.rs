@@ -47,9 +47,9 @@ impl Tensor {
     /// As [`Tensor::reduce`].
     pub fn mean(&self, axes: Option<&[i64]>, keeps: bool) -> Result<Self> {
         let along = |x: &Self, axis: usize| {
-            // A half is added in f32, and rounded once.
+            // A half is added in f32, integers in f64, and the mean is rounded.
             let (own, n) = (x.dtype().quotient(), x.shape().extents()[axis]);
-            let wide = x.each(|x| x.cast(own.widened()))?;
+            let wide = x.each(|part| part.cast(x.dtype().averaged()))?;
             let sum = wide.one_axis(ReduceOp::Sum, axis)?;
             sum.each(|sum| sum.try_div(Scalar::UInt(n).to_f64())?.cast(own))
         };

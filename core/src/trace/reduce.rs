@@ -41,22 +41,21 @@ impl Recorder<'_> {
 
     /// The arithmetic mean `hsum(x) / n`, of a mask how many of its lanes are true; NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs, integers and masks give f32 (64-bit ones f64). f16 is computed in f32 and
-    /// rounded once.
+    /// **Dtypes**: floats keep theirs, integers and masks give f32 (64-bit ones f64). f16 is added in f32, integers in f64,
+    /// and the mean is rounded.
     ///
     /// # Errors
     /// `Recording` in a body.
     pub fn mean(&mut self, x: VarId) -> Result<VarId> {
-        if self.dtype(x).is_half() {
-            return self.in_single(x, Self::mean);
-        }
-        let x = self.cast(x, self.dtype(x).quotient())?;
-        let dtype = self.dtype(x);
+        let (own, n) = (self.dtype(x), self.size(x));
+        let dtype = own.averaged();
+        let x = self.cast(x, dtype)?;
         let sum = self.reduce(ReduceOp::Sum, x)?;
-        let n = dtype.encode(crate::dtype::Scalar::UInt(self.size(x)))?;
+        let n = dtype.encode(crate::dtype::Scalar::UInt(n))?;
         // A literal: arrays of other sizes take the same kernel.
         let n = self.literal(dtype, n, 1);
-        self.same(Op::Div, &[sum, n])
+        let mean = self.same(Op::Div, &[sum, n])?;
+        self.cast(mean, own.quotient())
     }
 
     /// Records `compute` on lanes of a half in f32, rounded once.

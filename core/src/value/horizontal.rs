@@ -106,12 +106,12 @@ impl Value {
         over: impl Fn(&Self, ReduceOp) -> Result<Self>,
     ) -> Result<Self> {
         let op = "nanmean";
-        let own = self.dtype().quotient();
+        let (own, wider) = (self.dtype().quotient(), self.dtype().averaged());
         let cast = |x: &Self, dtype| Argument::from(x).each(op, |x| x.cast(dtype));
-        let wide = cast(self, own.widened())?;
+        let wide = cast(self, wider)?;
         let others = apply(Op::Not, &[&(&wide.is_nan()?).into()])?;
         let sum = over(&wide.without_nan(0.0)?, ReduceOp::Sum)?;
-        let count = cast(&over(&others, ReduceOp::Count)?, own.widened())?;
+        let count = cast(&over(&others, ReduceOp::Count)?, wider)?;
         cast(&apply(Op::Div, &[&(&sum).into(), &(&count).into()])?, own)
     }
 
