@@ -129,7 +129,8 @@ impl Recorder<'_> {
         let mut value = self.lane_as(sorted, lower, dtype)?;
         if place.fract() > 0.0 && lower + 1 < size {
             let upper = self.lane_as(sorted, lower + 1, dtype)?;
-            let part = self.constant(dtype, dtype.encode(Scalar::Float(place.fract()))?);
+            // A literal: other parts take the same kernel.
+            let part = self.literal(dtype, dtype.encode(Scalar::Float(place.fract()))?, 1);
             let step = self.same(Op::Sub, &[upper, value])?;
             value = self.same(Op::Fma, &[part, step, value])?;
         }
