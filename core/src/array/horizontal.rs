@@ -83,7 +83,7 @@ impl Array {
             self.session()
                 .record_all(|recorder| recorder.scatter_inc(self.id(), index.id(), active))?,
         );
-        *self = written;
+        self.replace(written);
         Ok(found)
     }
 
@@ -100,7 +100,7 @@ impl Array {
     ) -> Result<Self> {
         let results = self.exchange("scatter_exch", None, value.into(), index, active)?;
         let [found, written] = exactly_so_many(results);
-        *self = written;
+        self.replace(written);
         Ok(found)
     }
 
@@ -119,7 +119,7 @@ impl Array {
         let (compare, value) = (Some(compare.into()), value.into());
         let results = self.exchange("scatter_cas", compare, value, index, active)?;
         let [found, swapped, written] = exactly_so_many(results);
-        *self = written;
+        self.replace(written);
         Ok([found, swapped])
     }
 

@@ -144,6 +144,14 @@ impl Array {
         });
     }
 
+    /// Names what was written to the array, under its label.
+    pub(crate) fn replace(&mut self, mut written: Self) {
+        if let Some(label) = self.label() {
+            written.set_label(&label);
+        }
+        *self = written;
+    }
+
     // ---- recording ----
 
     /// Records an elementwise operation with other operands (S6, S7).
@@ -229,7 +237,10 @@ impl Array {
         let active = active.map(|active| self.brought("gather", active)).transpose()?;
         // Nothing is dropped while the table is lent.
         let (index, active) = (index.id(), active.as_ref().map(|active| active.id()));
-        self.session.record(|recorder| recorder.gather(self.id(), index, active))
+        self.session.record(|recorder| {
+            recorder.check_reach("gather", self.id(), index)?;
+            recorder.gather(self.id(), index, active)
+        })
     }
 
     /// `self[index[i]]` for indices that are known to be in bounds. Of what is not evaluated and made of few operations,
@@ -290,11 +301,12 @@ impl Array {
             self.refuse_duplicates(index, active)?;
         }
         let written = self.session.record(|recorder| {
+            recorder.check_reach(op.function(writer), self.id(), index.id())?;
             let value = self.element(recorder, value)?;
             let active = active.map(|active| active.id());
             recorder.write(op, mode, writer, [self.id(), value, index.id()], active)
         })?;
-        *self = written;
+        self.replace(written);
         Ok(())
     }
 

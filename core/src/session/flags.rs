@@ -15,7 +15,7 @@ pub const FLAGS: [(&str, bool, &str); 11] = [
     (
         "check_duplicates",
         false,
-        "a scatter that writes an element twice is an error; it evaluates to see",
+        "a scatter that writes an element twice is an error; it evaluates to see, and says nothing in bodies that are recorded",
     ),
     ("forbid_eval", false, "an evaluation that is not asked for with eval() is an error"),
     (

@@ -515,8 +515,13 @@ impl Session {
         Ok(self.0.common.flags.get(Flags::find(name)?))
     }
 
+    /// Whether writes are looked at: in bodies that are recorded indices have no lanes yet.
     pub(crate) fn checks_duplicates(&self) -> bool {
-        self.0.common.flags.get(CHECK_DUPLICATES)
+        let is_recorded = |table: &mut Table| {
+            let in_body = table.open_region_mut().is_some_and(|open| !open.evaluated);
+            in_body || table.recording.functions > 0
+        };
+        self.0.common.flags.get(CHECK_DUPLICATES) && !self.with_table(is_recorded)
     }
 
     /// Whether products of matrices of such lanes go to the tensor cores of a GPU.

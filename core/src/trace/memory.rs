@@ -19,6 +19,9 @@ impl Recorder<'_> {
     /// # Errors
     /// `UnsupportedType` if the index is not an integer or `active` not a mask, `SizeMismatch`.
     pub fn gather(&mut self, source: VarId, index: VarId, active: Option<VarId>) -> Result<VarId> {
+        if let Some(known) = self.gather_known(source, index, active)? {
+            return Ok(known);
+        }
         self.gather_as(Reader::Gather, source, index, active)
     }
 

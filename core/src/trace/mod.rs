@@ -4,6 +4,7 @@
 //! owns; the result is handed out by [`Recorder::finish`], the rest is released, also when recording
 //! fails half-way.
 
+mod bounds;
 mod broadcast;
 mod call;
 mod copy;

@@ -96,6 +96,28 @@ impl Recorder<'_> {
         true
     }
 
+    /// Whether a value that is not evaluated is made of few operations on numbers and the numbers of lanes.
+    pub(super) fn is_of_lane_numbers(&self, x: VarId) -> bool {
+        let size = self.size(x);
+        let mut open: SmallVec<[VarId; 8]> = smallvec![x];
+        let mut n_operations = 0;
+        while let Some(x) = open.pop() {
+            let variable = self.var(x);
+            if variable.size != size {
+                continue;
+            }
+            match variable.kind {
+                Kind::Index | Kind::Literal(_) | Kind::Constant(_) if !variable.tracked => {}
+                Kind::Op(_) if looks_through(variable) && n_operations < MOST_OPERATIONS => {
+                    n_operations += 1;
+                    open.extend(variable.operands());
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// The lanes of `x` in places that it has, through operations that are not evaluated yet.
     fn in_places(&mut self, x: VarId, index: VarId, places: &mut Reread) -> Result<VarId> {
         let mut known = places.known.iter();

@@ -84,12 +84,19 @@ impl Argument<'_> {
         components("[]", &[mask, self, &Argument::Number(zero)], &|operands| choose("[]", operands))
     }
 
-    /// The value with others in the lanes where a mask is true.
+    /// The value with others in the lanes where a mask is true, under its labels.
     ///
     /// # Errors
     /// As [`components`].
     pub fn assigned(&self, mask: &Argument<'_>, value: &Argument<'_>) -> Result<Value> {
-        components("[]=", &[mask, value, self], &|operands| choose("[]=", operands))
+        components("[]=", &[mask, value, self], &|operands| {
+            let mut place = match operands {
+                [.., Operand::Array(place)] => (*place).clone(),
+                _ => return choose("[]=", operands),
+            };
+            place.replace(choose("[]=", operands)?);
+            Ok(place)
+        })
     }
 
     /// The value as something that can stand in `place`: of its lane type, with its components. Numbers must fit the
