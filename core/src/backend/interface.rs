@@ -472,11 +472,16 @@ pub struct Outcome {
 
 impl Default for Pending {
     fn default() -> Self {
-        Self { since: Instant::now(), outcome: OnceLock::new() }
+        Self::since(Instant::now())
     }
 }
 
 impl Pending {
+    /// Of a launch that is in line since then.
+    pub(super) const fn since(since: Instant) -> Self {
+        Self { since, outcome: OnceLock::new() }
+    }
+
     pub(super) fn finish(&self, outcome: Outcome) {
         // A launch is done once.
         drop(self.outcome.set(outcome));

@@ -17,7 +17,7 @@ mod works;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 
@@ -40,6 +40,9 @@ pub struct Worth {
 
 /// Nanoseconds on one thread from which on a launch is waited for: an interrupt then leaves its results as they were.
 const LONG: f64 = 2.5e8;
+
+/// A launch that waited longer for others tells of its own time.
+const NOTED: Duration = Duration::from_millis(1);
 
 impl Default for Worth {
     fn default() -> Self {
@@ -214,10 +217,12 @@ impl Queued {
         let in_place = members.iter().any(|params| params.in_place);
         let is_now = must_wait || is_short && !workers.touch(&uses);
         if !in_place && (is_now || !workers.has_room(uses.len())) {
+            let came = Instant::now();
             workers.wait_for(&uses)?;
+            let start = Instant::now();
             let launched = lanes.run()?;
             workers.mend(&uses);
-            return Ok(launched);
+            return Ok(if start - came > NOTED { begun(launched, came, start) } else { launched });
         }
         let pending = Arc::new(Pending::default());
         let work = Box::new(Later { lanes, pending: pending.clone() });
@@ -255,6 +260,14 @@ impl Executable for Queued {
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics()
     }
+}
+
+/// A launch that waited for others and began then: the time that it took is its own.
+fn begun(launched: Launched, came: Instant, start: Instant) -> Launched {
+    let Launched::Done { failures, .. } = launched else { return launched };
+    let pending = Arc::new(Pending::since(came));
+    pending.finish(Outcome { failures, start, time: start.elapsed(), worker: 0 });
+    Launched::Queued(pending)
 }
 
 /// Lanes of one launch, or of each member of a batch.
