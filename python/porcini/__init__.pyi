@@ -1478,7 +1478,7 @@ def len(t: Any) -> Any:
     ...
 
 def lerp(a: Any, b: Any, c: Any) -> Any:
-    """`fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`."""
+    """`fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1; of Float16C rounded once. Of numbers of several parts as `fma`."""
     ...
 
 def less(a: Any, b: Any) -> Any:
@@ -2076,7 +2076,7 @@ def row(m: Any, i: Any) -> Any:
     ...
 
 def rsqrt(x: Any) -> Any:
-    """Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded."""
+    """Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded; of Float16C rounded once."""
     ...
 
 def run(path: Any, *args: Any, **given: Any) -> Any:

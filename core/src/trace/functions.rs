@@ -248,7 +248,7 @@ macro_rules! function_rows {
             /// [0.5, 0.25]
             rcp / 1, Float = |x| x[0].constant(1) / x[0],
                 partials = [|v, _, y| -(v * (y * y))];
-            /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded.
+            /// Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded; of Float16C rounded once.
             ///
             /// >> rsqrt(FloatC([4, 16]))
             /// [0.5, 0.25]
@@ -328,7 +328,7 @@ macro_rules! function_rows {
             /// >> right(FloatC([2, 3]), Int32C(1))
             /// [1, 1]
             right / 2, Number = |x| x[1];
-            /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1. Of numbers of several parts as `fma`.
+            /// `fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1; of Float16C rounded once. Of numbers of several parts as `fma`.
             ///
             /// >> lerp(FloatC([0, 10]), FloatC([1, 20]), 0.5)
             /// [0.5, 15]

@@ -195,7 +195,7 @@ fn mask_index(of: &ArrayRef, index: &Dynamic) -> Result<ArrayRef> {
                 let message = format!(
                     "[]: got {got} as index of {name}, expected an integer (a component) or a mask (of lanes)"
                 );
-                let hint = "several components of a vector: v.xy, v[0..2]; lanes of one: v.x[0..2]";
+                let hint = "lanes: gather(z, UInt32C::arange(0, 2)), of one part z.x[0..2]; components: v.xy, v[0..2]";
                 return Err(fault_with_hint(message, hint));
             }
             let message = format!("[]: got {got} as index, expected an integer, a range or a mask");
