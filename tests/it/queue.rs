@@ -151,6 +151,24 @@ fn without_the_flag_launches_are_waited_for() {
     assert_eq!(session.history()[0].worker, 0);
 }
 
+#[test]
+fn a_launch_that_waited_tells_of_its_own_time() {
+    let (session, trouble) = troubled(1);
+    trouble.is_closed.store(true, Ordering::Release);
+    let x = lanes(&session, 10) + 1;
+    x.eval().unwrap();
+    session.set_flag("async", false).unwrap();
+    let opener = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        trouble.is_closed.store(false, Ordering::Release);
+    });
+    let y = &x * 2;
+    y.eval().unwrap();
+    opener.join().unwrap();
+    let last = &session.history()[1];
+    assert!(last.waited > Duration::from_millis(100) && last.run_time < last.waited, "{last:?}");
+}
+
 /// An array with what it should hold, or nothing if a launch before it may have failed.
 struct Known {
     array: Array,
