@@ -43,6 +43,9 @@ pub(crate) use groups::combining;
 pub use operand::Operand;
 pub use slice::Slice;
 
+/// Lanes of an array of which one is computed alone, if it is made of lane numbers: to store them takes longer.
+const LARGE: u64 = 1 << 24;
+
 /// An array, or real and imaginary part: few, so that they take no memory of their own.
 pub type Parts = SmallVec<[Array; 2]>;
 
@@ -385,6 +388,12 @@ impl Array {
     pub fn item(&self, index: i64) -> Result<Scalar> {
         let (dtype, size) = (self.dtype(), self.size());
         let lane = place(index, size)?;
+        if size >= LARGE {
+            let one = self.session.record(|recorder| recorder.lane_known(self.id(), lane))?;
+            if one.size() == 1 {
+                return one.item(0);
+            }
+        }
         let contents = self.evaluated(dtype)?;
         let mut bytes = [0; 8];
         let bytes = &mut bytes[..dtype.bytes()];

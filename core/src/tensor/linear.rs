@@ -273,7 +273,8 @@ impl Tensor {
             parts.push(session.zeros(dtype, n)?);
         }
         let result = Self::of(parts, shape)?;
-        if outline.entries == Entries::Identity { result.matrix_power(0) } else { Ok(result) }
+        let has_ones = outline.entries == Entries::Identity && n > 0;
+        if has_ones { result.matrix_power(0) } else { Ok(result) }
     }
 
     /// The lane type of results.

@@ -1,6 +1,7 @@
 //! What is known of indices while they are recorded: how large they may be.
 
 use super::Recorder;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId};
@@ -52,6 +53,18 @@ impl Recorder<'_> {
         Ok(None)
     }
 
+    /// One lane of what is computed of the numbers of lanes alone; all others are given back.
+    ///
+    /// # Errors
+    /// As [`Recorder::gather`].
+    pub(crate) fn lane_known(&mut self, x: VarId, lane: u64) -> Result<VarId> {
+        if !self.is_of_lane_numbers(x) {
+            return Ok(x);
+        }
+        let index = self.literal(DType::U64, lane, 1);
+        self.places(x, index)
+    }
+
     /// Whether every index is one of so many lanes, whatever is in memory.
     fn is_in_bounds(&self, index: VarId, size: u64) -> bool {
         self.largest(index, DEPTH).is_some_and(|largest| largest < size)
@@ -94,8 +107,8 @@ impl Recorder<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::DType;
     use crate::array::Array;
-    use crate::dtype::DType;
     use crate::session::Session;
 
     #[test]
