@@ -95,6 +95,12 @@ impl Array {
         self.detach()?.with_derivative(op, &[other], Same)
     }
 
+    /// A number that arrays give since there are no lanes: computed from those that are tracked.
+    pub(crate) fn of_nothing(&self, arrays: &[Self]) -> Result<Self> {
+        let ids: Vec<VarId> = arrays.iter().map(Self::id).collect();
+        self.session().record(|recorder| Ok(recorder.tracked_number(&ids, self.id())))
+    }
+
     /// This value as that of a function of arrays whose derivative is told.
     ///
     /// # Errors

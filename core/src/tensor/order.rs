@@ -291,7 +291,7 @@ impl Tensor {
         if rows.shape().n_entries() == 0 {
             // None, of the type that one would have.
             let none = change(&self.sample()?, 1)?.dtype();
-            let none = self.parts[0].session().zeros(none, 0)?;
+            let none = self.parts[0].session().zeros(none, 0)?.of_nothing(&self.parts)?;
             return Self::of([none], self.shape().clone());
         }
         let changed = change(&rows.entries()?[0], extent)?;

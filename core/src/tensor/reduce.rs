@@ -178,9 +178,10 @@ impl Tensor {
         let dtype = self.sample()?.reduce(op)?.dtype();
         let bits = if op == ReduceOp::Sum { 0 } else { identity_bits(op, dtype) };
         let session = self.parts[0].session();
-        let mut identity = vec![session.full(dtype, dtype.decode(bits), 1)?];
+        let mut identity =
+            vec![session.full(dtype, dtype.decode(bits), 1)?.of_nothing(&self.parts)?];
         if self.is_complex() {
-            identity.push(session.zeros(dtype, 1)?);
+            identity.push(session.zeros(dtype, 1)?.of_nothing(&self.parts)?);
         }
         let mut extents = self.shape().extents().to_vec();
         extents[axis] = 1;

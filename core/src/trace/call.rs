@@ -134,7 +134,7 @@ impl Recorder<'_> {
 
     /// A number that arrays were found to give, since there are no lanes: it counts as computed from those that are
     /// tracked, whose gradients are zeros then.
-    pub(super) fn tracked_number(&mut self, args: &[VarId], number: VarId) -> VarId {
+    pub(crate) fn tracked_number(&mut self, args: &[VarId], number: VarId) -> VarId {
         let tracked = args.iter().copied().filter(|&arg| self.var(arg).tracked);
         let mut all: SmallVec<[VarId; 4]> = tracked.collect();
         if all.is_empty() || self.is_spelled_out(args) {

@@ -49,7 +49,8 @@ impl Recorder<'_> {
         let n: u64 = runs.iter().map(|(extent, _)| extent).product();
         let (dtype, size) = (self.dtype(x), self.size(x));
         if n == 0 {
-            return Ok(self.literal(dtype, 0, 0));
+            let none = self.literal(dtype, 0, 0);
+            return Ok(self.tracked_number(&[x], none));
         }
         if size == 1 {
             return self.widen(x, n);
