@@ -274,7 +274,7 @@ impl Tensor {
         }
         let result = Self::of(parts, shape)?;
         let has_ones = outline.entries == Entries::Identity && n > 0;
-        if has_ones { result.matrix_power(0) } else { Ok(result) }
+        if has_ones { result.matrix_power(0)?.whole() } else { Ok(result) }
     }
 
     /// The lane type of results.

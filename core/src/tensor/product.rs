@@ -147,7 +147,8 @@ impl Tensor {
         let dtype = self.dtype();
         let session = self.parts[0].session();
         if shape.n_entries() == 0 || depth == 0 {
-            let zero = session.zeros(dtype, 1)?.of_nothing(&self.parts)?.of_nothing(&other.parts)?;
+            let zero =
+                session.zeros(dtype, 1)?.of_nothing(&self.parts)?.of_nothing(&other.parts)?;
             return Self::of(vec![zero; self.parts.len()], shape);
         }
         let [small_depth, small_columns] = [depth, columns].map(u32::try_from);
