@@ -5,6 +5,7 @@ A form has the name of the table's function and calls it with what is left; NotI
 import functools
 import inspect
 import math
+import numbers
 import threading
 
 import porcini as pc
@@ -98,6 +99,14 @@ def _is_type(dtype):
     return dtype is None or pc._porcini._lane_type_name(dtype) is not None
 
 
+def _is_complex(number):
+    return isinstance(number, numbers.Complex) and not isinstance(number, numbers.Real)
+
+
+def _stretched(number, dtype, shape):
+    return pc.broadcast_to(pc.reshape(pc.asarray(number, dtype=dtype), ()), shape)
+
+
 @_form("zeros", "ones")
 def _filled(made, shape, dtype):
     return made(shape, dtype=dtype) if _is_type(dtype) else NotImplemented
@@ -105,6 +114,8 @@ def _filled(made, shape, dtype):
 
 @_form("full")
 def _full(full, shape, fill_value, dtype=None):
+    if _is_complex(fill_value):
+        return _stretched(fill_value, dtype, shape)
     return full(shape, fill_value, dtype=dtype) if _is_type(dtype) else NotImplemented
 
 
@@ -113,6 +124,8 @@ def _like(like, x, *args, dtype=None):
     if not _is_type(dtype):
         return NotImplemented
     x = _operand(x)
+    if any(map(_is_complex, args)):
+        return _stretched(*args, x.dtype if dtype is None else dtype, x.shape)
     return like(x if dtype is None else x.astype(dtype), *args)
 
 

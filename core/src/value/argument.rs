@@ -130,6 +130,9 @@ impl<'a> Argument<'a> {
         let (form, components) = match self {
             Self::Number(number) => return number.to_string(),
             Self::Array(array) => return array.dtype().script_name().into(),
+            Self::Nested(Form::Complex, parts) if matches!(parts[..], [Self::Number(_), ..]) => {
+                return "a complex number".into();
+            }
             Self::Nested(form, components) => (form, components),
             Self::Tensor(tensor) => return tensor.type_name(),
         };

@@ -7,9 +7,11 @@ use smallvec::{SmallVec, smallvec};
 use super::argument::{Argument, types};
 use super::{Form, Value};
 use crate::array::{Array, Operand};
+use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::var::MAX_OPERANDS;
+use crate::session::Session;
 use crate::tensor::{Parts, Shape, Tensor};
 
 /// What is done to the entries of tensors: arrays, complex numbers and numbers.
@@ -70,8 +72,10 @@ fn of_lanes(value: Value, n: u64) -> std::result::Result<Parts, Value> {
 
 /// The lanes of a number, or of a tensor of this shape that lies in memory entry by entry.
 fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
+    if arg.number_parts().is_some() {
+        return Some(arg.clone());
+    }
     match arg {
-        Argument::Number(number) => Some(Argument::Number(*number)),
         Argument::Tensor(tensor) if tensor.shape() == shape => {
             (*tensor).lying().map(|parts| match parts {
                 [array] => Argument::Array(array),
@@ -80,7 +84,10 @@ fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
                 }
             })
         }
-        Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) => None,
+        Argument::Tensor(_)
+        | Argument::Array(_)
+        | Argument::Nested(..)
+        | Argument::Number(_) => None,
     }
 }
 
@@ -133,7 +140,7 @@ fn shaped(op: &str, args: &[&Argument<'_>], mut result: Value, shape: Shape) -> 
 }
 
 impl<'a> Argument<'a> {
-    /// The tensor that an array, a complex number or a tensor is; `None` of a number.
+    /// The tensor that an array, a complex number or a tensor is; `None` of a number, a complex one without lanes too.
     ///
     /// # Errors
     /// `Forms` for other values.
@@ -143,8 +150,10 @@ impl<'a> Argument<'a> {
 
     /// As [`Self::as_tensor`], of a tensor itself.
     fn lent_tensor(&self, op: &str) -> Result<Option<Cow<'a, Tensor>>> {
+        if self.number_parts().is_some() {
+            return Ok(None);
+        }
         Ok(Some(Cow::Owned(match self {
-            Self::Number(_) => return Ok(None),
             Self::Tensor(tensor) => return Ok(Some(Cow::Borrowed(*tensor))),
             Self::Array(array) => Tensor::from(*array),
             Self::Nested(Form::Complex, parts) => {
@@ -157,8 +166,23 @@ impl<'a> Argument<'a> {
                 let shape: &[u64] = if lanes == 1 { &[] } else { &[lanes] };
                 Tensor::complex(&part(real)?, &part(imag)?, shape)?
             }
-            Self::Nested(..) => return Err(no_tensor(op, self)),
+            Self::Nested(..) | Self::Number(_) => return Err(no_tensor(op, self)),
         })))
+    }
+
+    /// The number, or the real and the imaginary part of a complex number without lanes, as other languages have them.
+    fn number_parts(&self) -> Option<SmallVec<[Scalar; 2]>> {
+        match self {
+            Self::Number(number) => Some(smallvec![*number]),
+            Self::Nested(Form::Complex, parts) => {
+                let number = |part: &Self| match part {
+                    Self::Number(number) => Some(*number),
+                    _ => None,
+                };
+                parts.iter().map(number).collect()
+            }
+            Self::Nested(..) | Self::Array(_) | Self::Tensor(_) => None,
+        }
     }
 }
 
@@ -249,22 +273,28 @@ impl Argument<'_> {
     /// `NumberRange`, `Conversion`; `Forms` for complex values in place of real ones.
     pub fn fitted_to(&self, op: &'static str, place: &Tensor) -> Result<Tensor> {
         let (session, lhs) = (place.parts()[0].session(), place.dtype());
-        let value = match (self.lent_tensor(op)?, self) {
-            (Some(value), _) => value,
-            (None, Self::Number(number)) => {
-                Cow::Owned(Tensor::from(&session.full(lhs, *number, 1)?))
-            }
-            (None, _) => return Err(no_tensor(op, self)),
+        let is_complex = self.form() == Form::Complex
+            || matches!(self, Self::Tensor(tensor) if tensor.is_complex());
+        if is_complex && !place.is_complex() {
+            let (got, expected) = (self.type_name(), place.type_name());
+            return Err(Error::forms(format!("{op}: got {got}, expected values for {expected}")));
+        }
+        let value = match self.lent_tensor(op)? {
+            Some(value) => value,
+            None => Cow::Owned(self.number_as(op, session, lhs)?),
         };
         let rhs = value.dtype();
         if lhs.promote(rhs) != Some(lhs) {
             return Err(Error::conversion(op, rhs, lhs));
         }
-        if value.is_complex() && !place.is_complex() {
-            let (got, expected) = (self.type_name(), place.type_name());
-            return Err(Error::forms(format!("{op}: got {got}, expected values for {expected}")));
-        }
         let value = value.each(|part| part.cast(lhs))?;
         if place.is_complex() { value.to_complex() } else { Ok(value) }
+    }
+
+    /// A number, real or complex, as a tensor of one entry.
+    fn number_as(&self, op: &str, session: &Session, dtype: DType) -> Result<Tensor> {
+        let parts = self.number_parts().ok_or_else(|| no_tensor(op, self))?;
+        let part = |number: &Scalar| session.full(dtype, *number, 1);
+        Tensor::of(parts.iter().map(part).collect::<Result<Parts>>()?, Shape::number())
     }
 }
