@@ -15,7 +15,7 @@ impl Array {
     pub fn unique(&self) -> Result<Self> {
         let sorted = self.sort(Order::Ascending)?;
         let starts = sorted.starts_of_runs()?;
-        self.session().eval(&[&sorted, &starts])?;
+        self.session().eval_for("unique", &[&sorted, &starts])?;
         sorted.compress(&starts)
     }
 

@@ -106,7 +106,8 @@ impl<'s> Held<'s> {
         }
         let arrays = ids.iter().map(|&id| self.session.record(|_| Ok(id)));
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
-        self.session.eval(&arrays.iter().collect::<Vec<_>>())?;
+        let all: Vec<&Array> = arrays.iter().collect();
+        self.session.eval_for("counting the turns of a loop", &all)?;
         let number = |array: &Array| array.to_vec::<u32>().map(|lanes| lanes.into_iter().next());
         arrays.iter().map(|array| number(array).map(|n| n.map_or(0, u64::from))).collect()
     }

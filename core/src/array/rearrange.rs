@@ -133,7 +133,7 @@ impl Array {
         let wide = counts.cast(DType::U64)?;
         // So many do not fit a machine: the sum of floats tells it where that of integers wraps.
         let (ends, about) = (wide.psum()?, wide.cast(DType::F64)?.hsum()?);
-        self.session().eval(&[&least, &ends, &about])?;
+        self.session().eval_for(op, &[&least, &ends, &about])?;
         let refuse = |what: String| Err(Error::Argument { op, what });
         if dtype.is_signed() && least.item(0)?.to_f64() < 0.0 {
             return refuse(format!("got the count {}, expected counts from 0 up", least.item(0)?));
@@ -193,7 +193,7 @@ impl Array {
         let order = self.argsort(Order::Ascending)?;
         let sorted = self.gather(&order, None)?;
         let starts = sorted.starts_of_runs()?;
-        session.eval(&[&order, &sorted, &starts])?;
+        session.eval_for("partition", &[&order, &sorted, &starts])?;
         let starts = starts.true_lanes()?;
         let values = sorted.gather(&starts, None)?;
         let values = values.read(0..values.size())?;

@@ -59,7 +59,7 @@ impl Session {
             running = running.try_and(&holds)?;
             // The body is called even if no lane runs it: sizes and types depend on it.
             let any = running.reduce(ReduceOp::Any)?;
-            any.eval()?;
+            self.eval_for(op, &[&any])?;
             self.keep_first(trouble);
             if any.item(0)? != Scalar::Bool(true) && turns > 0 {
                 return Ok(states);
@@ -72,7 +72,7 @@ impl Session {
                 *state = self.merge(op, &running, &next, state)?;
             }
             drop(guard);
-            self.eval(&states.iter().chain([&running]).collect::<Vec<_>>())?;
+            self.eval_for(op, &states.iter().chain([&running]).collect::<Vec<_>>())?;
             self.keep_first(trouble);
         }
     }
@@ -200,8 +200,8 @@ impl Session {
     /// # Errors
     /// Those of an evaluation.
     pub fn fork(&self, value: &Array) -> Result<Array> {
-        value.eval()?;
         let session = value.session();
+        session.eval_for("a second number of an array", &[value])?;
         let handle = session.with_table(|table| {
             let fork = table.fork(value.id());
             table.handle(fork)
@@ -217,7 +217,7 @@ impl Session {
         }
         let mut lanes: Vec<u64> = (0..form.lanes).collect();
         for mask in self.limiting_mask().iter().chain(mask) {
-            mask.eval()?;
+            self.eval_for("a body step by step", &[mask])?;
             let pending = self.take_errors();
             let allowed = mask.to_vec::<bool>();
             self.put_errors(pending);

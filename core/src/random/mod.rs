@@ -305,7 +305,7 @@ impl Pcg32 {
             let mut rejected = below(&first, &limit, active)?;
             loop {
                 let again = rejected.any()?;
-                session.eval(&[&drawn, &rejected, &moved.state, &again])?;
+                session.eval_for(op, &[&drawn, &rejected, &moved.state, &again])?;
                 if again.item(0)? != Scalar::Bool(true) {
                     break;
                 }

@@ -1,5 +1,6 @@
 //! What is evaluated because somebody reads, and because much waits.
 
+use crate::array::Array;
 use super::{BATCH, FORBID_EVAL, Session};
 use crate::error::{Error, Result};
 use crate::ir::table::Table;
@@ -9,6 +10,20 @@ use crate::ir::var::VarId;
 const MOST_BYTES: u64 = 1 << 30;
 
 impl Session {
+    /// [`Session::eval`], because `what` looks at the contents.
+    ///
+    /// # Errors
+    /// As there; `EvaluationForbidden`.
+    pub(crate) fn eval_for(&self, what: &'static str, arrays: &[&Array]) -> Result<()> {
+        let is_pending = |array: &&Array| {
+            array.session().with_table(|table| table.is_pending(array.id()))
+        };
+        if self.common().flags.get(FORBID_EVAL) && arrays.iter().any(is_pending) {
+            return Err(Error::EvaluationForbidden { what });
+        }
+        self.eval(arrays)
+    }
+
     /// Evaluates because `what` looks at contents: where many small values wait that are alike, all of them, as one batch.
     pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
         let flags = &self.common().flags;

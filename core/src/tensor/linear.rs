@@ -185,7 +185,7 @@ impl Tensor {
         shape: &Shape,
     ) -> Result<Vec<Array>> {
         let session = self.parts[0].session();
-        let mut planes = self.read::<T>()?.into_iter();
+        let mut planes = self.read::<T>(op)?.into_iter();
         let real = planes.next().unwrap_or_default();
         let rows = Rows { real, imag: planes.next().unwrap_or_default() };
         let n_rows = shape.n_entries() / length.of_output();
@@ -228,9 +228,9 @@ impl Tensor {
     }
 
     /// The lanes of the parts, evaluated and read together.
-    fn read<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+    fn read<T: Element>(&self, op: &'static str) -> Result<Vec<Vec<T>>> {
         let parts = self.entries()?;
-        self.parts[0].session().eval(&parts.iter().collect::<Vec<_>>())?;
+        self.parts[0].session().eval_for(op, &parts.iter().collect::<Vec<_>>())?;
         parts.iter().map(Array::to_vec).collect()
     }
 
@@ -297,7 +297,7 @@ impl Tensor {
         let is_single = self.dtype().quotient().widened() == DType::F32;
         let precision = if is_single { f64::from(f32::EPSILON) } else { f64::EPSILON };
         let inputs = || std::iter::once(self).chain(other);
-        let read = |tensor: &Self| tensor.each(|part| part.cast(DType::F64))?.read::<f64>();
+        let read = |tensor: &Self| tensor.each(|part| part.cast(DType::F64))?.read::<f64>(op);
         let planes = inputs().map(read).collect::<Result<Vec<_>>>()?;
         let given = inputs().map(|input| input.shape().n_entries()).sum();
         session.check_host_memory(room_of(given, before.n_entries(), outlines))?;
