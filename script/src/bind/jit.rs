@@ -163,7 +163,7 @@ fn called(
     let reach = Reach::of(context, &jitted.function, &args);
     let arrays = reach.arrays();
     if reach.is_unknown || !session.replays(&arrays) {
-        return jitted.function.call_within_context(call, args);
+        return run(call, jitted, args, &reach);
     }
     let find = |known: &Known| (known.0 == reach.facts).then(|| known.1.clone());
     let known = jitted.recordings.borrow().iter().find_map(find);
@@ -180,7 +180,7 @@ fn called(
         }
     };
     let Some(recording) = recording else {
-        return jitted.function.call_within_context(call, args);
+        return run(call, jitted, args, &reach);
     };
     let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let mut outputs = outputs.into_iter();
@@ -188,6 +188,21 @@ fn called(
         reach.slots[*slot].put(content.with(&mut outputs));
     }
     Ok(recording.result.made(&reach, &mut outputs, &mut Vec::new()))
+}
+
+/// Calls a function as it is. Where it throws, arrays and generators are what they were: of a recording nothing is left
+/// then either.
+fn run(
+    call: &NativeCallContext<'_>,
+    jitted: &Jitted,
+    args: Vec<Dynamic>,
+    reach: &Reach,
+) -> Result<Dynamic> {
+    let contents = reach.slots.iter().map(Slot::content).collect();
+    let mut before = Before { reach, contents, variables: Vec::new() };
+    let result = jitted.function.call_within_context(call, args)?;
+    before.contents.clear();
+    Ok(result)
 }
 
 /// Calls a function with stand-ins in all slots that it can reach; what it did, if that can be done again without it.
