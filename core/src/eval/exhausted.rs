@@ -10,7 +10,7 @@ use crate::memory::caching_allocator::{Bytes, Exhausted};
 /// Arrays that are named.
 const LARGEST_SHOWN: usize = 5;
 
-pub(super) fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
+pub(crate) fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
     // There is no memory for a list of all.
     let mut live: Vec<(u64, &Variable)> = Vec::with_capacity(LARGEST_SHOWN + 1);
     for (_, variable) in table.iter().filter(|(_, variable)| variable.data.is_some()) {

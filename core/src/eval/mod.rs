@@ -18,7 +18,7 @@ mod compile_time;
 mod cones;
 mod consecutive;
 mod draft;
-mod exhausted;
+pub(crate) mod exhausted;
 pub mod history;
 mod kernel_registers;
 mod known;

@@ -24,6 +24,13 @@ pub struct MemoryInfo {
     pub limit: u64,
 }
 
+impl MemoryInfo {
+    /// Whether so many more go beyond the limit, unless kept blocks are given back.
+    fn exceeded_by(&self, bytes: u64) -> bool {
+        self.used.saturating_add(self.cached).saturating_add(bytes) > self.limit
+    }
+}
+
 /// Bytes that may be in use, and the origin of that limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -70,6 +77,24 @@ pub struct Exhausted {
     pub limit: Limit,
 }
 
+/// Bytes that the host has for somebody else, which count as used until this is dropped.
+pub struct Held {
+    memory: Arc<Allocator>,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.memory.lock().used -= self.bytes;
+    }
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Held({})", Bytes(self.bytes))
+    }
+}
+
 /// Hands out blocks of a device's memory.
 pub struct Allocator {
     backend: Arc<dyn Backend>,
@@ -110,6 +135,23 @@ impl Allocator {
             None => self.fresh(capacity).ok_or_else(fail)?,
         };
         Ok(Buffer::new(address, n, capacity, self.clone()))
+    }
+
+    /// Counts bytes that lie elsewhere in the same memory; kept blocks make room for them.
+    ///
+    /// # Errors
+    /// `Exhausted` beyond the limit.
+    pub fn hold(self: &Arc<Self>, bytes: u64) -> Result<Held, Exhausted> {
+        if self.info().exceeded_by(bytes) {
+            self.trim();
+        }
+        let info = self.info();
+        if info.used.saturating_add(bytes) > info.limit {
+            let limit = self.limit(info.used + info.cached);
+            return Err(Exhausted { requested: bytes, info, limit });
+        }
+        self.lock().count(bytes);
+        Ok(Held { memory: self.clone(), bytes })
     }
 
     /// Gives all kept blocks back to the device; the number of blocks and bytes.
@@ -154,7 +196,7 @@ impl Allocator {
         let mut state = self.lock();
         let address = state.free.get_mut(&capacity)?.pop()?;
         state.cached -= capacity as u64;
-        state.count(capacity);
+        state.count(capacity as u64);
         Some(address)
     }
 
@@ -164,7 +206,7 @@ impl Allocator {
         if self.limit.is_some() || capacity >= SMALL || self.is_due(capacity) {
             let wanted = capacity as u64;
             let info = self.info();
-            if info.used.saturating_add(info.cached).saturating_add(wanted) > info.limit {
+            if info.exceeded_by(wanted) {
                 self.trim();
             }
             // The next one is checked too.
@@ -178,7 +220,7 @@ impl Allocator {
             self.trim();
             memory.alloc_raw(capacity)
         })?;
-        self.lock().count(capacity);
+        self.lock().count(capacity as u64);
         Some(address)
     }
 
@@ -199,8 +241,8 @@ impl Allocator {
 }
 
 impl State {
-    fn count(&mut self, capacity: usize) {
-        self.used += capacity as u64;
+    fn count(&mut self, bytes: u64) {
+        self.used += bytes;
         self.peak = self.peak.max(self.used);
     }
 }
@@ -314,6 +356,17 @@ mod tests {
         fn capacity(&self) -> Capacity {
             Capacity { bytes: self.0.load(Ordering::Relaxed), whose: "the device" }
         }
+    }
+
+    #[test]
+    fn what_is_held_elsewhere_counts() {
+        let memory = Allocator::new(Arc::new(Generous((1_u64 << 30).into())), Some((1 << 20).into()));
+        drop(memory.alloc(1 << 19).unwrap());
+        let held = memory.hold(700 << 10).unwrap();
+        assert_eq!((memory.info().used, memory.info().cached), (700 << 10, 0));
+        assert!(memory.hold(400 << 10).is_err() && memory.alloc(400 << 10).is_err());
+        drop(held);
+        assert!(memory.alloc(400 << 10).is_ok());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use crate::backend::host::HostMemory;
 use crate::backend::{Capacity, Memory as _};
 use crate::error::{Error, Result};
-use crate::memory::caching_allocator::Bytes;
+use crate::eval::exhausted::out_of_memory;
+use crate::memory::caching_allocator::{Bytes, Held};
 use crate::session::Session;
 
 impl Session {
@@ -29,6 +30,19 @@ impl Session {
         }
         let fits = bytes <= HostMemory.capacity().bytes;
         if fits { Ok(()) } else { Err(self.no_host_memory(bytes)) }
+    }
+
+    /// Counts what is in host memory beside arrays as used, as long as it is held; `None` where arrays are in that of a GPU.
+    ///
+    /// # Errors
+    /// `OutOfMemory` beyond the memory limit; what opening the device fails with.
+    pub fn hold_host_memory(&self, bytes: u64) -> Result<Option<Held>> {
+        let device = self.device()?;
+        if device.backend.gpu().is_some() {
+            return Ok(None);
+        }
+        let held = device.memory.hold(bytes);
+        held.map(Some).map_err(|exhausted| self.with_table(|table| out_of_memory(table, exhausted)))
     }
 
     fn no_host_memory(&self, bytes: u64) -> Error {

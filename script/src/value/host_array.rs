@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::slice;
+use std::sync::Arc;
 
 use ndarray::{ArcArray, Axis, IxDyn, ShapeBuilder, StrideShape};
-use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::memory::caching_allocator::{Bytes, Held};
 use porcini_core::{Array, DType, Element, F16, Result as CoreResult, Scalar, Session};
 
 use crate::fault::{IntoFault, Result, fault};
@@ -24,6 +25,20 @@ struct HostArray {
     is_complex: bool,
     /// The value that fills it at the next `eval()`, for `x.ndarray(false)`.
     source: Option<ArrayRef>,
+    /// What its elements take of the session's memory.
+    room: Room,
+}
+
+/// Memory of elements, counted as long as something shares them.
+type Room = Option<Arc<Held>>;
+
+/// Elements in row-major order that an array shares.
+struct Lent<T>(ArcArray<T, IxDyn>, #[expect(dead_code, reason = "dropped with it")] Room);
+
+impl<T> AsRef<[T]> for Lent<T> {
+    fn as_ref(&self) -> &[T] {
+        self.0.as_slice().unwrap_or_default()
+    }
 }
 
 /// Where the elements are.
@@ -87,12 +102,15 @@ macro_rules! host_data {
 
             /// An array of the elements whose last index is `component`, in order; of all elements without
             /// a copy.
-            fn column(&self, session: &Session, component: Option<usize>) -> CoreResult<Array> {
+            fn column(&self, session: &Session, component: Option<usize>, room: &Room) -> CoreResult<Array> {
                 match self { $(Self::$variant(array) => match component {
                     Some(i) => {
                         session.from_ndarray(&array.index_axis(Axis(array.ndim() - 1), i))
                     }
-                    None => session.wrap_ndarray(array.clone()),
+                    None if array.is_standard_layout() => {
+                        session.wrap(Lent(array.clone(), room.clone()))
+                    }
+                    None => session.from_ndarray(&array.view()),
                 })* }
             }
 
@@ -192,15 +210,32 @@ where
     ArcArray::from_shape_vec(shape, elements).map_err(|error| fault(error.to_string()))
 }
 
+/// Counts what elements take, in the memory of a value's session.
+fn held_for(value: &ArrayRef, data: &HostData) -> Result<Room> {
+    value.leaves().first().map_or(Ok(None), |leaf| held(leaf.session(), data))
+}
+
+fn held(session: &Session, data: &HostData) -> Result<Room> {
+    let n = data.shape().iter().product::<usize>() as u64;
+    let held = session.hold_host_memory(n.saturating_mul(data.dtype().bytes() as u64));
+    Ok(held.or_fault()?.map(Arc::new))
+}
+
 impl HostRef {
-    fn new(data: HostData, is_complex: bool) -> Self {
-        Self(Rc::new(RefCell::new(HostArray { data: Data::Here(data), is_complex, source: None })))
+    fn new(data: HostData, is_complex: bool, room: Room) -> Self {
+        let data = Data::Here(data);
+        Self(Rc::new(RefCell::new(HostArray { data, is_complex, source: None, room })))
+    }
+
+    fn counted(session: &Session, data: HostData, is_complex: bool) -> Result<Self> {
+        let room = held(session, &data)?;
+        Ok(Self::new(data, is_complex, room))
     }
 
     /// Elements that the parts of a device have, in row-major order.
     pub(crate) fn shared(array: Array, shape: Vec<usize>) -> Self {
         let data = Data::Shared { array, shape };
-        Self(Rc::new(RefCell::new(HostArray { data, is_complex: false, source: None })))
+        Self(Rc::new(RefCell::new(HostArray { data, is_complex: false, source: None, room: None })))
     }
 
     /// The contents of an array value: shape `[lanes]`, or `[lanes, components]` of a vector; of deeper
@@ -208,7 +243,8 @@ impl HostRef {
     pub(crate) fn of(value: &ArrayRef) -> Result<Self> {
         let (dtype, shape) = (value.dtype(), checked_shape(value)?);
         let data = HostData::from_columns(dtype, &shape, &columns(value)?)?;
-        Ok(Self::new(data, has_complex_entries(value)))
+        let room = held_for(value, &data)?;
+        Ok(Self::new(data, has_complex_entries(value), room))
     }
 
     /// The same as a file has it: numbers that are complex with their parts side by side.
@@ -216,8 +252,9 @@ impl HostRef {
         let host = Self::of(value)?;
         // The parts of a tensor's entries stand there already, those of nested values behind the lanes.
         if matches!(value.dtype(), DType::F32 | DType::F64) && has_complex_lanes(value) {
-            let data = host.0.borrow().data.here()?.into_owned().with_last(1);
-            return Ok(Self::new(data, true));
+            let host = host.0.borrow();
+            let data = host.data.here()?.into_owned().with_last(1);
+            return Ok(Self::new(data, true, host.room.clone()));
         }
         Ok(host)
     }
@@ -234,19 +271,20 @@ impl HostRef {
 
     /// Zeros of the same shape, to be filled by the next `eval()`.
     pub(crate) fn deferred(value: &ArrayRef) -> Result<Self> {
-        let data = Data::Here(HostData::zeros(value.dtype(), &checked_shape(value)?)?);
+        let zeros = HostData::zeros(value.dtype(), &checked_shape(value)?)?;
+        let (room, data) = (held_for(value, &zeros)?, Data::Here(zeros));
         let source = Some(value.copy());
         let is_complex = has_complex_entries(value);
-        Ok(Self(Rc::new(RefCell::new(HostArray { data, is_complex, source }))))
+        Ok(Self(Rc::new(RefCell::new(HostArray { data, is_complex, source, room }))))
     }
 
     /// All elements in row-major order, as one dimension.
-    pub(crate) fn ravel(&self) -> Result<Self> {
-        self.reshape(&[self.shape().iter().product()])
+    pub(crate) fn ravel(&self, session: &Session) -> Result<Self> {
+        self.reshape(session, &[self.shape().iter().product()])
     }
 
     /// All elements in row-major order in a shape for as many.
-    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self> {
+    pub(crate) fn reshape(&self, session: &Session, shape: &[usize]) -> Result<Self> {
         let got = self.shape();
         let n = shape.iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
         if n != Some(got.iter().product()) {
@@ -255,7 +293,7 @@ impl HostRef {
             )));
         }
         match &self.0.borrow().data {
-            Data::Here(data) => Ok(Self::new(data.reshape(shape)?, false)),
+            Data::Here(data) => Self::counted(session, data.reshape(shape)?, false),
             Data::Shared { array, .. } => Ok(Self::shared(array.clone(), shape.to_vec())),
         }
     }
@@ -269,11 +307,9 @@ impl HostRef {
     pub(crate) fn fill(&self) -> Result<()> {
         let Some(source) = self.source() else { return Ok(()) };
         let data = HostData::from_columns(source.dtype(), &shape(&source)?, &columns(&source)?)?;
-        *self.0.borrow_mut() = HostArray {
-            data: Data::Here(data),
-            is_complex: has_complex_entries(&source),
-            source: None,
-        };
+        let mut host = self.0.borrow_mut();
+        host.data = Data::Here(data);
+        host.source = None;
         Ok(())
     }
 
@@ -323,21 +359,21 @@ impl HostRef {
                 Ok(array.clone())
             }
             // Also what another device has, since host arrays go anywhere.
-            data => data.here()?.column(session, component).or_fault(),
+            data => data.here()?.column(session, component, &host.room).or_fault(),
         }
     }
 
     /// The same with all elements here, for who looks at each of them.
     pub(crate) fn fetched(&self) -> Result<Self> {
         let host = self.0.borrow();
-        Ok(Self::new(host.data.here()?.into_owned(), host.is_complex))
+        Ok(Self::new(host.data.here()?.into_owned(), host.is_complex, host.room.clone()))
     }
 
     /// The array in an `.npy` file.
     pub(crate) fn from_npy(session: &Session, file: &[u8]) -> Result<Self> {
         let (header, bytes) = Header::read(file).map_err(|refusal| fault(refusal.to_string()))?;
         session.check_host_memory(bytes.len() as u64).or_fault()?;
-        Ok(Self::new(HostData::read(&header, bytes)?, header.is_complex))
+        Self::counted(session, HostData::read(&header, bytes)?, header.is_complex)
     }
 
     /// The contents of an `.npy` file.
