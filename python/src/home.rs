@@ -21,6 +21,7 @@ pub(crate) fn session(py: Python<'_>) -> PyResult<&'static Session> {
 }
 
 fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResult<Session> {
+    let is_given = options.memory_limit.is_some();
     for warning in options.read_environment(|name| std::env::var(name).ok()) {
         say(&format!("porcini: {warning}"));
     }
@@ -29,7 +30,8 @@ fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResul
         builder = builder.threads(threads);
     }
     if let Some(bytes) = options.memory_limit {
-        builder = builder.memory_limit_by(bytes, "memory_limit");
+        let name = if is_given { "memory_limit" } else { "PORCINI_MEMORY_LIMIT" };
+        builder = builder.memory_limit_by(bytes, name);
     }
     let sink: LogSink = Arc::new(|line: &str| say(line));
     builder = builder.log(log_level.unwrap_or_default(), sink.clone()).warnings(sink);

@@ -336,9 +336,9 @@ fn kernel_history(py: Python<'_>, clear: bool) -> PyResult<Table> {
     let session = home::session(py)?;
     let has_parts = session.parts() > 1;
     let rows = PyList::empty(py);
-    for (i, launch) in session.history().into_iter().enumerate() {
+    for launch in session.history() {
         let dict = PyDict::new(py);
-        dict.set_item("number", i)?;
+        dict.set_item("number", launch.number)?;
         dict.set_item("name", launch.name.as_ref())?;
         dict.set_item("size", launch.size)?;
         dict.set_item("run_us", launch.run_time.as_secs_f64() * 1e6)?;

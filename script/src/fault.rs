@@ -184,6 +184,12 @@ pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltR
     error
 }
 
+/// The error of a place that has no name of a function, which says what was done when memory was full.
+pub(crate) fn full_at(error: Box<EvalAltResult>, place: &str) -> Box<EvalAltResult> {
+    let is_full = Fault::of(&error).message.starts_with("out of memory");
+    if is_full { placed(error, place) } else { error }
+}
+
 /// The same with what to do about it.
 pub(crate) fn advised(mut error: Box<EvalAltResult>, hint: &str) -> Box<EvalAltResult> {
     if let EvalAltResult::ErrorRuntime(value, _) = &mut *error

@@ -38,11 +38,12 @@ impl Options {
         if self.launcher.is_none() {
             self.launcher = variable("PORCINI_LAUNCHER").filter(|words| !words.trim().is_empty());
         }
-        if let Some(text) = variable("PORCINI_MEMORY_LIMIT") {
+        let limit = variable("PORCINI_MEMORY_LIMIT").filter(|text| !text.trim().is_empty());
+        if let Some(text) = limit.filter(|_| self.memory_limit.is_none()) {
             self.memory_limit = parse_bytes(&text);
             if self.memory_limit.is_none() {
                 warnings.push(format!(
-                    "PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 4G); ignored"
+                    "PORCINI_MEMORY_LIMIT={text} is no size (bytes, 512M, 1.5G); ignored"
                 ));
             }
         }
@@ -72,12 +73,13 @@ impl Options {
     }
 }
 
-/// Bytes from `1048576`, `512M`, `4G`, `4GiB`.
+/// Bytes from `1048576`, `512M`, `1.5G`, `4GiB`.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let shift = match text[digits..].to_ascii_lowercase().trim() {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, unit) = text.split_at(text.find(|c| !is_digit(c)).unwrap_or(text.len()));
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let shift = match unit.to_ascii_lowercase().trim() {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
@@ -85,7 +87,11 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         "t" | "tb" | "tib" => 40,
         _ => return None,
     };
-    number.checked_mul(1 << shift)
+    let whole = whole.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    // As many digits as fit beside the largest unit.
+    let digits = part.get(..6).unwrap_or(part);
+    let scale = digits.chars().fold(1, |scale: u64, _| scale * 10);
+    whole.checked_add((digits.parse::<u64>().ok()? << shift) / scale)
 }
 
 #[cfg(test)]
@@ -97,7 +103,11 @@ mod tests {
         assert_eq!(parse_bytes("512M"), Some(512 << 20));
         assert_eq!(parse_bytes("4 GiB"), Some(4 << 30));
         assert_eq!(parse_bytes("100"), Some(100));
-        assert_eq!(parse_bytes("4X"), None);
+        assert_eq!(parse_bytes("1.5G"), Some(3 << 29));
+        assert_eq!(parse_bytes("0.25 KiB"), Some(256));
+        for wrong in ["4X", "1.5.2G", ".", ".5G", "G"] {
+            assert_eq!(parse_bytes(wrong), None, "{wrong}");
+        }
         assert_eq!(parse_bytes(""), None);
     }
 
@@ -115,6 +125,8 @@ mod tests {
         };
         assert_eq!(read("1G", "avx2"), (Some(1 << 30), DeviceChoice::Compiled(Isa::Avx2), vec![]));
         assert_eq!(read("1G", "neon").1, DeviceChoice::Compiled(Isa::Neon));
+        assert_eq!(read(" ", "avx2").0, None);
+        assert_eq!(read(" ", "avx2").2, Vec::<String>::new());
         let (limit, device, warnings) = read("much", "fast");
         assert_eq!((limit, device), (None, DeviceChoice::Auto));
         assert!(warnings[0].contains("much") && warnings[1].contains("fast"), "{warnings:?}");

@@ -17,6 +17,8 @@ const CAPACITY: usize = 10_000;
 /// One launch.
 #[derive(Clone, Debug)]
 pub struct LaunchRecord {
+    /// How many launches were before it since the history began or was cleared, forgotten ones too; the history says it.
+    pub number: u64,
     /// `kernel`, the primitive's name, or that of a kernel of a CUDA module.
     pub name: Cow<'static, str>,
     /// Structure of the kernel, 0 of a primitive.
@@ -129,12 +131,13 @@ impl History {
     }
 
     /// Adds a launch, forgetting the oldest if there are too many.
-    pub fn push(&mut self, record: LaunchRecord) {
+    pub fn push(&mut self, mut record: LaunchRecord) {
         if self.records.len() == CAPACITY {
             self.settle();
             self.records.pop_front();
             self.n_settled = self.n_settled.saturating_sub(1);
         }
+        record.number = self.records.back().map_or(0, |last| last.number + 1);
         self.totals.launches += 1;
         self.totals.compile_time += record.compile_time;
         if record.pending.is_none() {

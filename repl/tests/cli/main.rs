@@ -446,7 +446,7 @@ fn bodies_print_up_to_a_limit() {
     let (_, out, _) = run(&["-e", &format!("while_loop([UInt32C(0)], |n| n < 3000, {body})[0]")]);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines[..3], ["[0]", "text", "[1]"]);
-    assert_eq!(lines[999..], ["text", ".. 5000 more lines were printed ..", "[3000]"]);
+    assert_eq!(lines[999..], ["text", ".. 5000 more lines are not shown ..", "[3000]"]);
     // Each loop has its own.
     let twice = format!("for i in 0..2 {{ while_loop([UInt32C(0)], |n| n < 400, {body}); }}");
     assert_eq!(run(&["-e", &twice]).1.lines().count(), 1600);

@@ -14,7 +14,7 @@ use super::given::check_lane;
 use super::registry::Registry;
 use super::{tensor_index, tensor_members};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault, fault_with_hint, full_at};
 use crate::value::host_array::HostRef;
 use crate::value::range::{self, All};
 use crate::value::to_core;
@@ -29,7 +29,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
               index: Dynamic|
               -> Result<Dynamic> {
             context.at(&call);
-            failed.note(get(&context, array, &index), || access(&call, array, &index))
+            let read = get(&context, array, &index).map_err(|error| full_at(error, "[]"));
+            failed.note(read, || access(&call, array, &index))
         },
     );
     let context = registry.context.clone();

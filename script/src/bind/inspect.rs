@@ -223,7 +223,7 @@ fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
         "()",
-        "The last 10 000 launches as a list of maps, which prints as a table: number, name (kernel, a primitive's \
+        "The last 10 000 launches as a list of maps, which prints as a table: number (from 0 since the session began or kernel_history_clear(), those forgotten too), name (kernel, a primitive's \
          such as sort, or that of a kernel of a CUDA module), size, run_us, waited_us (how long it was in line before), worker (0: who \
          evaluated or waited for it, others are threads besides), compile_us, cache_hit, operations, inputs, outputs, registers, spills, code_bytes, \
          and the first digits of the hash. Of a device with parts also exchanged (bytes that they brought each other), slowest_part, slowest_us \
@@ -233,9 +233,9 @@ fn history(registry: &mut Registry<'_>) {
     registry.any("kernel_history", 0, |context, _, _| {
         let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
         let has_parts = context.session.parts() > 1;
-        let launches = context.session.history().into_iter().enumerate().map(|(i, launch)| {
+        let launches = context.session.history().into_iter().map(|launch| {
             let mut map = Map::new();
-            map.insert("number".into(), number(i));
+            map.insert("number".into(), number(usize::try_from(launch.number).unwrap_or(usize::MAX)));
             map.insert("name".into(), launch.name.as_ref().into());
             map.insert("hash".into(), format!("{:.8}", launch.hash.to_string()).into());
             map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));

@@ -45,7 +45,7 @@ impl Drop for Bodies<'_> {
         if depth.get() == 0 {
             let left_out = n.take().saturating_sub(MOST);
             if left_out > 0 {
-                self.host.print(&format!(".. {left_out} more lines were printed .."));
+                self.host.print(&format!(".. {left_out} more lines are not shown .."));
             }
         }
     }

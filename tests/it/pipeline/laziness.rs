@@ -253,6 +253,7 @@ fn the_history_keeps_ten_thousand_launches() {
     }
     let history = session.history();
     assert_eq!(history.len(), 10_000);
+    assert_eq!((history[0].number, history[9_999].number), (50, 10_049));
     assert_eq!(history.iter().filter(|launch| launch.size == 2).count(), 50);
     session.clear_history();
     assert!(session.history().is_empty());
