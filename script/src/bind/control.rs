@@ -8,6 +8,7 @@ use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
 use super::registry::Registry;
 use crate::context::Context;
+use crate::diagnose::wording::friendly_types;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
 use crate::value::{self, ArrayRef, Node, scalar};
@@ -196,11 +197,37 @@ fn function(op: &str, what: &str, value: &Dynamic) -> Result<FnPtr> {
 }
 
 fn invoke(
+    context: &Context,
+    op: &str,
     call: &NativeCallContext<'_>,
     function: &FnPtr,
     args: Vec<Dynamic>,
 ) -> std::result::Result<Dynamic, Thrown> {
-    function.call_within_context::<Dynamic>(call, args).map_err(Thrown)
+    function.call_within_context::<Dynamic>(call, args).map_err(|mut error| {
+        if context.session.is_recording() {
+            name_body(op, &mut error);
+        }
+        Thrown(error)
+    })
+}
+
+/// Where a condition of the language got an array, says in which body: its lanes are not there yet.
+fn name_body(op: &str, error: &mut EvalAltResult) {
+    match error {
+        EvalAltResult::ErrorInFunctionCall(.., inner, _) => name_body(op, inner),
+        EvalAltResult::ErrorMismatchDataType(want, got, place)
+            if want == "bool" && friendly_types(got) == "array" =>
+        {
+            let message = format!(
+                "in the body of {op}: expected one bool, got an array, which has no lanes yet"
+            );
+            let hint = "lane by lane write select(m, a, b), or if_then(m, [x], |x| [..], |x| [..])";
+            let mut named = fault_with_hint(message, hint);
+            named.set_position(*place);
+            *error = *named;
+        }
+        _ => {}
+    }
 }
 
 /// Runs `work`, and what its bodies show beside it.
@@ -236,11 +263,11 @@ fn while_loop(
     let states = Parts::new(context, op, args[0], None)?;
     let results = with_shown(context, || {
         let holds = |arrays: &[Array]| {
-            let holds = invoke(call, &condition, states.arguments(arrays))?;
+            let holds = invoke(context, op, call, &condition, states.arguments(arrays))?;
             mask(context, op, &holds, &states).map_err(Thrown)
         };
         let turn = |arrays: &[Array]| {
-            let next = invoke(call, &body, states.arguments(arrays))?;
+            let next = invoke(context, op, call, &body, states.arguments(arrays))?;
             returned(context, op, &next, &states).map_err(Thrown)
         };
         let (session, arrays) = (&context.session, &states.arrays);
@@ -248,7 +275,7 @@ fn while_loop(
             (Some(most), _) => session.while_loop_at_most(most, arrays, holds, turn),
             (None, None) => session.while_loop(arrays, holds, turn),
             (None, Some(inverse)) => session.while_loop_invertible(arrays, holds, turn, |arrays| {
-                let before = invoke(call, inverse, states.arguments(arrays))?;
+                let before = invoke(context, op, call, inverse, states.arguments(arrays))?;
                 returned(context, op, &before, &states).map_err(Thrown)
             }),
         }
@@ -379,7 +406,7 @@ fn if_then(
         // Both branches fill the same template.
         let template = std::cell::RefCell::new(&mut template);
         let branch = |function: &FnPtr, arrays: &[Array]| {
-            let values = invoke(call, function, args.arguments(arrays))?;
+            let values = invoke(context, op, call, function, args.arguments(arrays))?;
             branch_values(context, op, &values, &mut template.borrow_mut()).map_err(Thrown)
         };
         context.session.if_then(
@@ -414,7 +441,7 @@ fn dispatch(
     let results = with_shown(context, || {
         template = None;
         context.session.dispatch(&index, functions.len(), &args.arrays, |number, arrays| {
-            let values = invoke(call, &functions[number], args.arguments(arrays))?;
+            let values = invoke(context, op, call, &functions[number], args.arguments(arrays))?;
             branch_values(context, op, &values, &mut template).map_err(Thrown)
         })
     })?;
