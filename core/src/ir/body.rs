@@ -90,6 +90,16 @@ pub struct Output {
 }
 
 impl Body {
+    /// The argument whose sign a result changes, if it does nothing else.
+    pub(crate) fn negated(&self, output: &Output) -> Option<usize> {
+        let position = output.value.index().checked_sub(self.n_arguments)?;
+        let Step { code: StepCode::Op(Op::Neg), args: [Some(x), ..], .. } = self.steps[position]
+        else {
+            return None;
+        };
+        (x.index() < self.n_arguments).then_some(x.index())
+    }
+
     /// The constant that a result is, whatever the arguments are.
     pub(crate) fn constant(&self, output: &Output) -> Option<u64> {
         let position = output.value.index().checked_sub(self.n_arguments)?;

@@ -10,6 +10,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::body::{Body, Callee};
+use crate::ir::op::Op;
 use crate::ir::composite::{Composite, Rehearsed};
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, VarId, Variable};
@@ -183,12 +184,16 @@ impl Recorder<'_> {
         self.add(called(composite, dtype, size, args))
     }
 
-    /// A result that needs no call: an argument, or a constant.
+    /// A result that needs no call: an argument, also with its sign changed, which products read where it lies, or a
+    /// constant.
     fn known_result(&mut self, body: BodyId, position: usize, args: &[VarId]) -> Option<VarId> {
         let body = self.table.body(body);
         let output = &body.results[position];
         if let Some(&arg) = args.get(output.value.index()) {
             return Some(arg);
+        }
+        if let Some(argument) = body.negated(output) {
+            return self.same(Op::Neg, &[args[argument]]).ok();
         }
         let (dtype, bits) = (output.dtype, body.constant(output)?);
         Some(self.constant(dtype, bits))

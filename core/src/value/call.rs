@@ -9,7 +9,7 @@ use super::{Form, Value};
 use crate::array::Array;
 use crate::array::Operand;
 use crate::error::{Error, Result};
-use crate::trace::nested::{NestedCall, NestedFunction, find, named};
+use crate::trace::nested::{Entries, NestedCall, NestedFunction, find, named};
 
 /// What a function does to the entries of its arguments.
 type Recipe<'f> = dyn Fn(&[Operand<'_>]) -> Result<Vec<Array>> + 'f;
@@ -29,11 +29,29 @@ pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
         Error::forms(format!("{op}: got ({}), expected {takes}", types(args, ", ")))
     };
     for row in named(op) {
+        if let [value] = args
+            && row.entries == Entries::Itself
+            && is_real(value)
+        {
+            return Ok(vec![value.to_value(op)?]);
+        }
         if let Some(result) = over_lanes(row, args)? {
             return Ok(vec![result]);
         }
     }
     call_through(op, args)?.ok_or_else(takes)
+}
+
+/// Whether it is made of real arrays.
+fn is_real(value: &Argument<'_>) -> bool {
+    match value {
+        Argument::Number(_) => false,
+        Argument::Array(_) => true,
+        Argument::Tensor(tensor) => !tensor.is_complex(),
+        Argument::Nested(form, components) => {
+            matches!(form, Form::Vector(_) | Form::Matrix(_)) && components.iter().all(is_real)
+        }
+    }
 }
 
 /// `None` if the function takes no such values.

@@ -75,11 +75,11 @@ nested_functions! { $ complex_rows;
     /// >> sqr(Complex2fC(1, 2))
     /// [-3 + 4i]
     "sqr" (C) -> (C), Float = |x, _| one(x, |z| z * z);
-    /// Complex conjugate.
+    /// Complex conjugate; what is real is its own.
     ///
     /// >> conj(Complex2fC(1, 2))
     /// [1 - 2i]
-    conj (C) -> (C), Float = |x, _| one(x, Complex::conj);
+    conj (C) -> (C), Float (Itself) = |x, _| one(x, Complex::conj);
     /// Real part of a complex number; `z.real` names the part itself.
     ///
     /// >> real(Complex2fC(1, 2))

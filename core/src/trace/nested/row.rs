@@ -142,6 +142,8 @@ impl Form {
 pub enum Entries {
     /// None.
     Real,
+    /// None; what is real is its own result.
+    Itself,
     /// Complex ones: a recipe made of `+ - * /`, absolute values and constants means the same for them.
     Rational,
     /// Complex ones, with conjugates where there are transposes otherwise.
