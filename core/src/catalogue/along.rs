@@ -205,8 +205,8 @@ table! {
     /// [[0, 1],
     ///  [1, 0]]
     argsort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Descending, c.axis(1, -1)?);
-    /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8.
-    /// Without an axis an array: those of all entries in their order, as psum adds them.
+    /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8, but
+    /// where all other axes have one entry as psum adds them. Without an axis an array: those of all entries in their order, as psum too.
     ///
     /// >> cumsum(TensorXfC([[1, 2], [3, 4]]), 0)
     /// [[1, 2],

@@ -83,7 +83,7 @@ impl Tensor {
             };
             return Err(Error::Forms { what, remedy: Some(remedy) });
         }
-        let before = before.broadcast(op, &other_before)?;
+        let before = before.broadcast_in_front(op, &other_before, [self.shape(), b.shape()])?;
         let with = |matrix: [u64; 2]| Shape::new(op, [before.extents(), &matrix].concat());
         let a = self.broadcast(op, &with([rows, columns])?)?;
         let b = b.broadcast(op, &with([height, width])?)?;

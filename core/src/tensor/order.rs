@@ -35,13 +35,17 @@ impl Tensor {
         })
     }
 
-    /// Sums of the entries up to each along an axis; floats are added by doubling, as [`Array::block_prefix_sum`] does.
+    /// Sums of the entries up to each along an axis; floats are added by doubling, as [`Array::block_prefix_sum`] does, but
+    /// where there is one row alone, as [`Array::psum`].
     ///
     /// # Errors
     /// `Argument` if there is no such axis.
     pub fn cumsum(&self, axis: i64) -> Result<Self> {
-        let sums =
-            |part: &Self| part.in_rows("cumsum", axis, |x, extent| x.block_prefix_sum(extent));
+        let sums = |part: &Self| {
+            part.in_rows("cumsum", axis, |x, extent| {
+                if x.size() == extent { x.psum() } else { x.block_prefix_sum(extent) }
+            })
+        };
         let parts = (0..self.parts().len()).map(|i| sums(&self.part(i)));
         Self::zip(&parts.collect::<Result<Vec<_>>>()?)
     }
@@ -51,7 +55,12 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis; `Forms` for complex entries.
     pub fn cumprod(&self, axis: i64) -> Result<Self> {
-        self.prefix("cumprod", "block_prefix_product", Op::Mul, axis)
+        self.in_rows("cumprod", axis, |x, extent| {
+            if x.size() == extent {
+                return x.cumprod();
+            }
+            of_blocks("block_prefix_product", Op::Mul, x, extent)
+        })
     }
 
     /// The largest entry up to each along an axis; NaN is ignored.
@@ -71,15 +80,8 @@ impl Tensor {
     }
 
     fn extremes(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {
-        self.prefix(op, recipe, by, axis)?.each(|x| x.cast(self.dtype()))
-    }
-
-    fn prefix(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {
-        self.in_rows(op, axis, |x, extent| {
-            x.session().compose(recipe, &[extent], &[x], move |recorder, args| {
-                recorder.block_prefix(by, args[0], extent)
-            })
-        })
+        let found = self.in_rows(op, axis, |x, extent| of_blocks(recipe, by, x, extent))?;
+        found.each(|x| x.cast(self.dtype()))
     }
 
     /// The number of the first entry along an axis that is smallest, or largest, as [`Array::argmin`]; without an axis
@@ -303,6 +305,13 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
+}
+
+/// What an operation makes of the lanes up to each in blocks of equal lengths.
+fn of_blocks(recipe: &'static str, by: Op, x: &Array, length: u64) -> Result<Array> {
+    x.session().compose(recipe, &[length], &[x], move |recorder, args| {
+        recorder.block_prefix(by, args[0], length)
+    })
 }
 
 /// Refuses what is no part of a whole.

@@ -39,7 +39,8 @@ impl Shape {
         let mut lengths = shape.0.iter().filter(|&&extent| extent > 0);
         let n = lengths.try_fold(1_u64, |n, &extent| n.checked_mul(extent));
         if n.is_none_or(|n| i64::try_from(n).is_err()) {
-            let what = format!("the shape {shape} has more than 2^63 entries");
+            let along = if shape.0.contains(&0) { " along its other axes" } else { "" };
+            let what = format!("the shape {shape} has more than 2^63 entries{along}");
             return Err(Error::Argument { op, what });
         }
         Ok(shape)
@@ -145,6 +146,16 @@ impl Shape {
     /// # Errors
     /// `Forms`, naming both shapes and the axis.
     pub fn broadcast(&self, op: &str, other: &Self) -> Result<Self> {
+        self.broadcast_in_front(op, other, [self, other])
+    }
+
+    /// The same of the axes in front of others, which the whole shapes have besides and errors name.
+    pub(super) fn broadcast_in_front(
+        &self,
+        op: &str,
+        other: &Self,
+        [own, others]: [&Self; 2],
+    ) -> Result<Self> {
         let rank = self.rank().max(other.rank());
         let extent = |shape: &Self, axis: usize| match (axis + shape.rank()).checked_sub(rank) {
             Some(own) => shape.0[own],
@@ -154,9 +165,9 @@ impl Shape {
             (1, n) | (n, 1) => Ok(n),
             (n, m) if n == m => Ok(n),
             (n, m) => {
-                let from_end = rank - axis;
+                let from_end = rank - axis + own.rank() - self.rank();
                 let what = format!(
-                    "{op}: shapes {self} and {other} do not broadcast: {n} and {m} along axis -{from_end}"
+                    "{op}: shapes {own} and {others} do not broadcast: {n} and {m} along axis -{from_end}"
                 );
                 Err(Error::Forms { what, remedy: Some("extents are equal, or one of them is 1") })
             }

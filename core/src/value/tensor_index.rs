@@ -68,7 +68,7 @@ impl Tensor {
             Index::Mask(mask) => self.masked(mask),
             Index::Axes(places, masks) => {
                 let masked = |found: Self, (axis, mask): &(usize, Self)| {
-                    found.masked(&found.mask_along(*axis, mask)?)
+                    found.masked(&self.mask_at(places, &found, *axis, mask)?)
                 };
                 masks.iter().try_fold(self.at(places)?, masked)
             }
@@ -90,7 +90,7 @@ impl Tensor {
             let args = [&Argument::Tensor(&all), &Argument::Tensor(&mask)];
             apply(Op::And, &args).and_then(tensor)
         };
-        let masks = masks.iter().map(|(axis, mask)| old.mask_along(*axis, mask));
+        let masks = masks.iter().map(|(axis, mask)| self.mask_at(places, &old, *axis, mask));
         match masks.reduce(|all, mask| both(all?, mask?)).transpose()? {
             Some(mask) => self.with_at(places, &old.assigned(&mask, value)?),
             None => self.with_at(places, value),
@@ -124,10 +124,28 @@ impl Tensor {
         self.with_at(&[AxisIndex::Numbers(Self::from(&numbers))], values)
     }
 
-    /// A mask of the entries along an axis, as one that broadcasts to all.
-    fn mask_along(&self, axis: usize, mask: &Self) -> Result<Self> {
-        let mut extents = vec![1; self.shape().rank()];
-        extents[axis] = mask.shape().n_entries().cast_signed();
+    /// A mask along an axis of what was found at places, as one that broadcasts to all of that.
+    fn mask_at(
+        &self,
+        places: &[AxisIndex],
+        found: &Self,
+        axis: usize,
+        mask: &Self,
+    ) -> Result<Self> {
+        let n = mask.shape().n_entries();
+        if n != 1 && n != found.shape().extents()[axis] {
+            // Numbers take axes away, and new ones are none of the tensor.
+            let stays = |&i: &usize| !matches!(places[i], AxisIndex::Number(_));
+            let place = (0..places.len()).filter(stays).nth(axis).unwrap_or_default();
+            let is_own = |place: &&AxisIndex| !matches!(place, AxisIndex::New);
+            let own = places[..place].iter().filter(is_own).count();
+            let (got, whole) = (mask.shape(), self.shape());
+            let what = format!("[]: got a mask of {got} for axis {own} of {whole}");
+            let remedy = "a mask has an entry for each of the axis, or one";
+            return Err(Error::Forms { what, remedy: Some(remedy) });
+        }
+        let mut extents = vec![1; found.shape().rank()];
+        extents[axis] = n.cast_signed();
         mask.reshape(&extents)
     }
 }
