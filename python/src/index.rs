@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Argument, Form, Index, Slice, place};
-use porcini_core::{Array, DType, Session, Value, catalogue};
+use porcini_core::{Array, DType, Error, Session, Value, catalogue};
 use pyo3::exceptions::{PyAttributeError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use crate::convert::{Given, python_number};
-use crate::errors::{OrRaise, got};
+use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
+use crate::names::name_of;
 use crate::object::{self, PyValue, lane};
 use crate::{functions, home};
 
@@ -382,7 +383,18 @@ impl Fitted {
 }
 
 fn fitted(given: &Given, place: &Value) -> PyResult<Fitted> {
-    given.argument().fitted("[]=", &Argument::from(place)).map(Fitted).or_raise()
+    let fitted = given.argument().fitted("[]=", &Argument::from(place));
+    fitted.map(Fitted).map_err(|error| unfit(&error))
+}
+
+/// What is not converted, since something might be lost: NumPy does it without a word.
+fn unfit(error: &Error) -> PyErr {
+    let Error::TypeMismatch { op, lhs, rhs } = error else { return raised(error) };
+    let [place, values] = [lhs, rhs].map(|dtype| name_of(dtype.script_name()));
+    let dtype = lhs.numpy_name();
+    PyTypeError::new_err(format!(
+        "{op}: got values of {values} for {place}; convert them: values.astype(\"{dtype}\")"
+    ))
 }
 
 /// The value with others in the lanes that a mask or integers say.
@@ -426,7 +438,7 @@ fn into_tensor(
     given: &Given,
 ) -> PyResult<Tensor> {
     let index = read(session, tensor, key)?;
-    let new = given.argument().fitted_to("[]=", tensor).or_raise()?;
+    let new = given.argument().fitted_to("[]=", tensor).map_err(|error| unfit(&error))?;
     tensor.with_indexed(&index, &new).or_raise()
 }
 

@@ -473,3 +473,29 @@ def test_conditions_and_choices_are_what_numpy_takes():
     assert pc.choose(pc.UInt32([0, 0]), [5]).tolist() == [5, 5]
     with pytest.raises(ValueError, match="-1 times"):
         pc.diff(x, n=-1)
+
+
+def test_complex_numbers_beside_tensors():
+    z, x = pc.TensorXc([1, 2j]), pc.TensorXf([[1, 2], [3, 4]])
+    assert (z + 2j).tolist() == (2j + z).tolist() == [1 + 2j, 4j] and (z / 1j).tolist() == [-1j, 2]
+    assert (z * np.complex64(1j)).tolist() == np.multiply(z, 1j).tolist() == [1j, -2]
+    assert (z == 2j).tolist() == [False, True] and (z != 2j).tolist() == [True, False]
+    assert (x * 2j).tolist() == [[2j, 4j], [6j, 8j]] and (x * 2j).dtype == "complex64"
+    assert (pc.TensorXz([1, 2]) - 1j).dtype == "complex128" and (x[0] + 1j).tolist() == (1j + x[0]).tolist() == [1 + 1j, 2 + 1j]
+    assert pc.where(pc.TensorXm([True, False]), z, 3j).tolist() == [1, 3j]
+    np.testing.assert_allclose((z**2j).tolist(), np.array([1, 2j]) ** 2j, rtol=1e-5)
+    z[0] = 5 - 1j
+    assert z.tolist() == [5 - 1j, 2j]
+    with pytest.raises(ValueError, match="got a complex number, expected values for TensorXf"):
+        x[0] = 2j
+    assert pc.full((2, 1), 2j).tolist() == [[2j], [2j]] and pc.full(2, np.complex128(1j)).dtype == "complex128"
+    assert pc.full_like(z, 1j).tolist() == [1j, 1j]
+
+
+def test_values_that_lose_digits_are_converted_by_whom_they_belong_to():
+    for x in (pc.Float([1, 2, 3]), pc.TensorXf([1, 2, 3])):
+        with pytest.raises(TypeError, match=r'got values of Float64 for Float; convert them: values.astype\("float32"\)'):
+            x[0:2] = np.array([1.0, 2.0])
+        x[0:2] = np.array([1.0, 2.0]).astype("float32")
+        x[2] = np.float64(4)
+        assert x.tolist() == [1, 2, 4]

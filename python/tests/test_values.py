@@ -289,23 +289,6 @@ def test_complex_numbers():
     assert z.tolist() == [1, 2] and z.dtype == "complex128"
 
 
-def test_complex_numbers_beside_tensors():
-    z, x = pc.TensorXc([1, 2j]), pc.TensorXf([[1, 2], [3, 4]])
-    assert (z + 2j).tolist() == (2j + z).tolist() == [1 + 2j, 4j] and (z / 1j).tolist() == [-1j, 2]
-    assert (z * np.complex64(1j)).tolist() == np.multiply(z, 1j).tolist() == [1j, -2]
-    assert (z == 2j).tolist() == [False, True] and (z != 2j).tolist() == [True, False]
-    assert (x * 2j).tolist() == [[2j, 4j], [6j, 8j]] and (x * 2j).dtype == "complex64"
-    assert (pc.TensorXz([1, 2]) - 1j).dtype == "complex128" and (x[0] + 1j).tolist() == (1j + x[0]).tolist() == [1 + 1j, 2 + 1j]
-    assert pc.where(pc.TensorXm([True, False]), z, 3j).tolist() == [1, 3j]
-    np.testing.assert_allclose((z**2j).tolist(), np.array([1, 2j]) ** 2j, rtol=1e-5)
-    z[0] = 5 - 1j
-    assert z.tolist() == [5 - 1j, 2j]
-    with pytest.raises(ValueError, match="got a complex number, expected values for TensorXf"):
-        x[0] = 2j
-    assert pc.full((2, 1), 2j).tolist() == [[2j], [2j]] and pc.full(2, np.complex128(1j)).dtype == "complex128"
-    assert pc.full_like(z, 1j).tolist() == [1j, 1j]
-
-
 def test_arguments_by_name():
     assert pc.sin(x=pc.Float([0])).tolist() == [0] and pc.sin(x=0.0) == 0
     assert pc.select(mask=pc.Mask([1, 0]), a=1.0, b=pc.Float([5, 6])).tolist() == [1, 6]

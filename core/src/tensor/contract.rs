@@ -38,7 +38,8 @@ impl Tensor {
     ///
     /// **Accuracy**: two tensors at a time, those first whose product is smallest: a product of matrices where each has
     /// axes of its own, in the order of [`Tensor::matmul`], else products summed in the order of
-    /// [`Array::hsum`](crate::Array::hsum). Types are promoted to one, which the result has.
+    /// [`Array::hsum`](crate::Array::hsum). Types are promoted to one, which products have; sums of one tensor have that of
+    /// [`Tensor::reduce`].
     ///
     /// # Errors
     /// `Argument` for a text that does not fit the tensors; `Forms`, naming both shapes, for axes that differ;
@@ -276,6 +277,7 @@ fn contract(op: &'static str, factors: Vec<Factor>, output: &[Label]) -> Result<
         Ok(Factor { tensor, labels: order })
     };
     let mut factors = tensors.iter().zip(&factors).map(once).collect::<Result<Vec<_>>>()?;
+    let is_product = factors.len() > 1;
     loop {
         for i in 0..factors.len() {
             let others = factors.iter().enumerate().filter(|(j, _)| *j != i);
@@ -291,7 +293,7 @@ fn contract(op: &'static str, factors: Vec<Factor>, output: &[Label]) -> Result<
     }
     let [last] = &factors[..] else { unreachable!("internal error: factors are left") };
     let result = last.tensor.along_labels(op, &last.labels, output, &extents)?;
-    result.each(|part| part.cast(dtype))
+    if is_product { result.each(|part| part.cast(dtype)) } else { Ok(result) }
 }
 
 /// How many entries there are along each name.

@@ -92,7 +92,7 @@ fn einsum(registry: &mut Registry<'_>) {
     let text = "The sum of products that a text names: a letter for each axis of each tensor. Axes of one letter run \
         together; those without a letter behind the arrow are summed. Without an arrow the letters that occur once \
         remain, in the order of the alphabet. ... stands for any axes, which broadcast. Two tensors at a time, those \
-        first whose product is smallest, as matmul where each has axes of its own. Recorded, not run.\n\n\
+        first whose product is smallest, as matmul where each has axes of its own. Sums of one tensor are those of hsum. Recorded, not run.\n\n\
         >> einsum(\"ij,jk->ik\", TensorXfC([[1, 2], [3, 4]]), TensorXfC([[0, 1], [1, 0]]))\n[[2, 1],\n [4, 3]]\n\
         >> einsum(\"ii\", TensorXfC([[1, 2], [3, 4]]))\n[5]";
     registry.doc("einsum", "einsum(spec, a, b)", text);

@@ -146,7 +146,11 @@ class Multiply(Lines):
         if dtype == np.float16 and len(xs) > 2 and 100 * largest > LARGEST[dtype]:
             return
         steps = 2 * len(xs)
-        self.total(lambda *xs: np.einsum(spec, *xs), f'einsum("{spec}", {", ".join(names)})', *xs, steps=steps)
+        # Sums of one tensor are those of hsum.
+        letters = "".join(terms)
+        kept = spec.partition("->")[2] if "->" in spec else [name for name in used if letters.count(name) == 1]
+        dtype = sum_type(xs[0].dtype) if len(xs) == 1 and set(used) - set(kept) else None
+        self.total(lambda *xs: np.einsum(spec, *xs), f'einsum("{spec}", {", ".join(names)})', *xs, dtype=dtype, steps=steps)
 
     def do_einsum_rest(self):
         """Axes without names broadcast."""
@@ -157,7 +161,9 @@ class Multiply(Lines):
             spec = self.random.choice(specs)
             self.total(lambda x, y: np.einsum(spec, x, y), f'einsum("{spec}", {a}, {b})', x, y, steps=2)
         spec = self.random.choice(["...ij->...ji", "...ij->...", "i...->...i", "i...->...", "...i->..."])
-        self.total(lambda x: np.einsum(spec, x), f'einsum("{spec}", {a})', x, steps=2)
+        terms, kept = spec.split("->")
+        dtype = sum_type(x.dtype) if set(terms) - set(kept) else None
+        self.total(lambda x: np.einsum(spec, x), f'einsum("{spec}", {a})', x, dtype=dtype, steps=2)
 
     def do_large_product(self):
         if not self.flip(0.2):
