@@ -162,7 +162,7 @@ impl ModuleKernel {
             });
             entry.launch(launch, values)?;
             evaluator.record(LaunchRecord {
- number: 0,
+                number: 0,
                 name: self.inner.name.clone().into(),
                 hash: KernelHash(0),
                 size: n,

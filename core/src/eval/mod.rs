@@ -272,7 +272,7 @@ impl Evaluator<'_> {
             self.warn_of_one_thread(launch, why, run_time);
         }
         lock(self.history).push(LaunchRecord {
- number: 0,
+            number: 0,
             name: if launch.is_batch() { "batch" } else { "kernel" }.into(),
             hash: kernel.hash,
             size: launch.size * members as u64,

@@ -55,7 +55,7 @@ impl Evaluator<'_> {
         let run_time = (self.clock)().saturating_sub(start);
         let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {
- number: 0,
+            number: 0,
             name: name.into(),
             hash: KernelHash(0),
             size: size * calls.len() as u64,

@@ -360,7 +360,8 @@ mod tests {
 
     #[test]
     fn what_is_held_elsewhere_counts() {
-        let memory = Allocator::new(Arc::new(Generous((1_u64 << 30).into())), Some((1 << 20).into()));
+        let memory =
+            Allocator::new(Arc::new(Generous((1_u64 << 30).into())), Some((1 << 20).into()));
         drop(memory.alloc(1 << 19).unwrap());
         let held = memory.hold(700 << 10).unwrap();
         assert_eq!((memory.info().used, memory.info().cached), (700 << 10, 0));

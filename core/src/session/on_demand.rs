@@ -1,7 +1,7 @@
 //! What is evaluated because somebody reads, and because much waits.
 
-use crate::array::Array;
 use super::{BATCH, FORBID_EVAL, Session};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ir::table::Table;
 use crate::ir::var::VarId;
@@ -15,9 +15,8 @@ impl Session {
     /// # Errors
     /// As there; `EvaluationForbidden`.
     pub(crate) fn eval_for(&self, what: &'static str, arrays: &[&Array]) -> Result<()> {
-        let is_pending = |array: &&Array| {
-            array.session().with_table(|table| table.is_pending(array.id()))
-        };
+        let is_pending =
+            |array: &&Array| array.session().with_table(|table| table.is_pending(array.id()));
         if self.common().flags.get(FORBID_EVAL) && arrays.iter().any(is_pending) {
             return Err(Error::EvaluationForbidden { what });
         }

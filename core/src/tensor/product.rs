@@ -143,8 +143,7 @@ impl Tensor {
         let ((left_before, [rows, depth]), (right_before, [_, columns])) = (of(self), of(other));
         let whole = [self.shape(), other.shape()];
         let right_before = Shape::new(op, right_before)?;
-        let before =
-            Shape::new(op, left_before)?.broadcast_in_front(op, &right_before, whole)?;
+        let before = Shape::new(op, left_before)?.broadcast_in_front(op, &right_before, whole)?;
         let with = |matrix: [u64; 2]| Shape::new(op, [before.extents(), &matrix].concat());
         let shape = with([rows, columns])?;
         let dtype = self.dtype();

@@ -10,8 +10,8 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::body::{Body, Callee};
-use crate::ir::op::Op;
 use crate::ir::composite::{Composite, Rehearsed};
+use crate::ir::op::Op;
 use crate::ir::table::{Table, number_variable};
 use crate::ir::var::{BodyId, Kind, MAX_OPERANDS, VarId, Variable};
 

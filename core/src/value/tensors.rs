@@ -84,10 +84,9 @@ fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
                 }
             })
         }
-        Argument::Tensor(_)
-        | Argument::Array(_)
-        | Argument::Nested(..)
-        | Argument::Number(_) => None,
+        Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) | Argument::Number(_) => {
+            None
+        }
     }
 }
 

@@ -235,7 +235,10 @@ fn history(registry: &mut Registry<'_>) {
         let has_parts = context.session.parts() > 1;
         let launches = context.session.history().into_iter().map(|launch| {
             let mut map = Map::new();
-            map.insert("number".into(), number(usize::try_from(launch.number).unwrap_or(usize::MAX)));
+            map.insert(
+                "number".into(),
+                number(usize::try_from(launch.number).unwrap_or(usize::MAX)),
+            );
             map.insert("name".into(), launch.name.as_ref().into());
             map.insert("hash".into(), format!("{:.8}", launch.hash.to_string()).into());
             map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
