@@ -162,12 +162,18 @@ impl Tensor {
         };
         let mut left = Lying::new(self, &before, &with([rows, depth])?)?;
         let right = Lying::new(other, &before, &with([depth, columns])?)?;
+        let on_tensor_cores = !self.is_complex() && session.uses_tensor_cores(dtype)?;
         // Rows of many matrices by one are rows of one matrix.
         if right.is_shared && !left.is_shared {
+            if let Some(product) = left.turned_times_one(&right, small_depth, rows) {
+                let product = Product { on_tensor_cores, ..product };
+                let operands = [&right.lanes[0], &left.lanes[0]];
+                let turned = session.products([product], &operands)?;
+                return Self::of(turned, with([columns, rows])?)?.matrix_transpose();
+            }
             left = left.row_by_row(self)?;
             left.is_shared = true;
         }
-        let on_tensor_cores = !self.is_complex() && session.uses_tensor_cores(dtype)?;
         let product = |part: Part| Product {
             depth: small_depth,
             columns: small_columns,
@@ -260,6 +266,21 @@ impl Lying {
             return Ok(self);
         }
         Ok(Self { lanes: tensor.entries()?, is_turned: false, ..self })
+    }
+
+    /// The product of one matrix, turned, and many real ones that lie column by column, turned back, so that both are read
+    /// where they lie: that of many by one, turned. Complex terms are added in an order that says which factor is the left
+    /// one.
+    fn turned_times_one(&self, one: &Self, depth: u32, rows: u64) -> Option<Product> {
+        let is_real = self.lanes.len() == 1;
+        Some(Product {
+            depth,
+            columns: u32::try_from(rows).ok().filter(|_| self.is_turned && is_real)?,
+            left: Factor::new(!one.is_turned, true),
+            right: Factor::new(false, false),
+            part: Part::Whole,
+            on_tensor_cores: false,
+        })
     }
 
     fn factor(&self) -> Factor {

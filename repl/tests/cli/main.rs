@@ -304,6 +304,11 @@ fn memory_limits_are_honoured() {
         assert_eq!((code, err.contains("<eval>:1:")), (1, true), "{err}");
         assert!(err.contains("out of memory") && err.contains("1 MiB (PORCINI_MEM"), "{err}");
     }
+    // Host arrays count, too.
+    let script = "let l = []; for i in 0..6 { l.push(FloatC::arange(4000000).ndarray()); }";
+    let output = porcini(&["-e", script]).env("PORCINI_MEMORY_LIMIT", "64M").output().unwrap();
+    let (code, _, err) = finished(&output);
+    assert!(code == 1 && err.contains("of 64 MiB (PORCINI_MEMORY_LIMIT) in use"), "{err}");
     let output = porcini(&["-e", "1"]).env("PORCINI_MEMORY_LIMIT", "lots").output().unwrap();
     assert!(finished(&output).2.contains("PORCINI_MEMORY_LIMIT=lots is no size"));
 }
