@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 use super::argument::{Argument, types};
 use super::{Form, Value};
 use crate::array::{Array, Operand};
-use crate::dtype::{DType, Scalar};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::var::MAX_OPERANDS;
@@ -72,10 +72,8 @@ fn of_lanes(value: Value, n: u64) -> std::result::Result<Parts, Value> {
 
 /// The lanes of a number, or of a tensor of this shape that lies in memory entry by entry.
 fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
-    if arg.number_parts().is_some() {
-        return Some(arg.clone());
-    }
     match arg {
+        Argument::Number(number) => Some(Argument::Number(*number)),
         Argument::Tensor(tensor) if tensor.shape() == shape => {
             (*tensor).lying().map(|parts| match parts {
                 [array] => Argument::Array(array),
@@ -84,9 +82,8 @@ fn lying<'a>(arg: &Argument<'a>, shape: &Shape) -> Option<Argument<'a>> {
                 }
             })
         }
-        Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) | Argument::Number(_) => {
-            None
-        }
+        Argument::Nested(..) if arg.is_complex_number() => Some(arg.clone()),
+        Argument::Tensor(_) | Argument::Array(_) | Argument::Nested(..) => None,
     }
 }
 
@@ -149,10 +146,9 @@ impl<'a> Argument<'a> {
 
     /// As [`Self::as_tensor`], of a tensor itself.
     fn lent_tensor(&self, op: &str) -> Result<Option<Cow<'a, Tensor>>> {
-        if self.number_parts().is_some() {
-            return Ok(None);
-        }
         Ok(Some(Cow::Owned(match self {
+            Self::Number(_) => return Ok(None),
+            Self::Nested(..) if self.is_complex_number() => return Ok(None),
             Self::Tensor(tensor) => return Ok(Some(Cow::Borrowed(*tensor))),
             Self::Array(array) => Tensor::from(*array),
             Self::Nested(Form::Complex, parts) => {
@@ -165,23 +161,14 @@ impl<'a> Argument<'a> {
                 let shape: &[u64] = if lanes == 1 { &[] } else { &[lanes] };
                 Tensor::complex(&part(real)?, &part(imag)?, shape)?
             }
-            Self::Nested(..) | Self::Number(_) => return Err(no_tensor(op, self)),
+            Self::Nested(..) => return Err(no_tensor(op, self)),
         })))
     }
 
-    /// The number, or the real and the imaginary part of a complex number without lanes, as other languages have them.
-    fn number_parts(&self) -> Option<SmallVec<[Scalar; 2]>> {
-        match self {
-            Self::Number(number) => Some(smallvec![*number]),
-            Self::Nested(Form::Complex, parts) => {
-                let number = |part: &Self| match part {
-                    Self::Number(number) => Some(*number),
-                    _ => None,
-                };
-                parts.iter().map(number).collect()
-            }
-            Self::Nested(..) | Self::Array(_) | Self::Tensor(_) => None,
-        }
+    /// Whether it is a complex number without lanes, as other languages have them.
+    fn is_complex_number(&self) -> bool {
+        let is_number = |part: &Self| matches!(part, Self::Number(_));
+        self.form() == Form::Complex && self.components().iter().all(is_number)
     }
 }
 
@@ -292,8 +279,14 @@ impl Argument<'_> {
 
     /// A number, real or complex, as a tensor of one entry.
     fn number_as(&self, op: &str, session: &Session, dtype: DType) -> Result<Tensor> {
-        let parts = self.number_parts().ok_or_else(|| no_tensor(op, self))?;
-        let part = |number: &Scalar| session.full(dtype, *number, 1);
-        Tensor::of(parts.iter().map(part).collect::<Result<Parts>>()?, Shape::number())
+        let part = |part: &Self| match part {
+            Self::Number(number) => session.full(dtype, *number, 1),
+            _ => Err(no_tensor(op, self)),
+        };
+        let parts = match self.components() {
+            [] => smallvec![part(self)?],
+            parts => parts.iter().map(part).collect::<Result<Parts>>()?,
+        };
+        Tensor::of(parts, Shape::number())
     }
 }
