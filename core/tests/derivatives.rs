@@ -5,7 +5,7 @@ use porcini_core::ir::op::{Class, OPS, Op, Shape};
 use porcini_core::linear::Function;
 use porcini_core::linear::fourier::Transform;
 use porcini_core::tensor::Tensor;
-use porcini_core::trace::functions::FUNCTIONS;
+use porcini_core::trace::functions::{self, FUNCTIONS};
 use porcini_core::trace::nested::{Form, find, rows};
 use porcini_core::value::entries::apply;
 use porcini_core::{Array, DType, Error, Operand, ReduceOp, Result, ScatterOp, Session};
@@ -63,6 +63,9 @@ fn check(name: &str, f: &Lanes<'_>, x: &[Array], order: u32) -> Result<usize> {
     let marked = x.iter().map(Array::enable_grad).collect::<Result<Vec<_>>>()?;
     let mut n_compared = 0;
     for i in 0..x.len() {
+        if order == 1 && functions::find(name).is_some_and(|row| !row.has_partial(i)) {
+            continue;
+        }
         let y = f(&marked)?;
         if !y.is_tracked() {
             continue;

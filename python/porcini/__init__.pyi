@@ -1141,6 +1141,14 @@ def function(f: _F) -> _F:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
+def gammainc(a: Any, b: Any) -> Any:
+    """Regularised lower incomplete gamma function: `gammainc(a, x)` is the probability that a gamma distribution of"""
+    ...
+
+def gammaincc(a: Any, b: Any) -> Any:
+    """Regularised upper incomplete gamma function: `gammaincc(a, x)` is `1 - gammainc(a, x)`, accurate where that"""
+    ...
+
 def gather(source: Any, index: Any, active: Any = ...) -> Any:
     """`source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of"""
     ...

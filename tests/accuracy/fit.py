@@ -248,6 +248,7 @@ FITS = [
     ("ERF_NEAR", 64, erf_near, 0, 1, powers(12)),
     ("ERFC_FAR", 32, erfc_far, t_of("0.47"), t_of("10.6"), 9),
     ("ERFC_FAR", 64, erfc_far, t_of("0.47"), t_of("27.6"), 22),
+    ("ERFCX", 64, erfc_far, -1, t_of("27.6"), powers(22)),
     ("ERFINV_NEAR", 0, lambda d: erfinv(d + 2), -2, 3, powers(9)),
     ("ERFINV_TAIL", 0, *tail(mp.sqrt(5), S2), powers(9)),
     ("ERFINV_FAR", 0, *tail(S2, S3), powers(9)),

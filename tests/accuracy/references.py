@@ -125,6 +125,36 @@ def entr(x):
     return -x * mp.log(x) if x else mpf(0)
 
 
+def incomplete_gamma(a, x):
+    """The lower and the upper one over gamma(a): by the series below a, by the continued fraction above."""
+    if a < 0 or x < 0 or a == x == 0:
+        return mp.nan, mp.nan
+    if a == 0 or x == 0:
+        return (mpf(1), mpf(0)) if x else (mpf(0), mpf(1))
+    with mp.workprec(mp.prec + 140):
+        power = mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1).real)
+        if x < max(a, 1):
+            total = term = mpf(1)
+            n = 0
+            while term > total * mp.eps:
+                n += 1
+                term *= x / (a + n)
+                total += term
+            # Of next to no a the difference would be next to nothing.
+            upper = a * mp.e1(x) if a < mpf(2) ** -90 else 1 - power * total
+            return power * total, upper
+        c, d = mp.inf, 1 / (x + 1 - a)
+        fraction, n, change = d, 0, mpf(0)
+        while abs(change - 1) > mp.eps * 1024:
+            n += 1
+            k = -n * (n - a)
+            b = x + 1 - a + 2 * n
+            d, c = 1 / (k * d + b), b + k / c
+            change = c * d
+            fraction *= change
+        return 1 - power * a * fraction, power * a * fraction
+
+
 def lgamma(x):
     if x <= 0 and x == mp.floor(x):
         return mp.inf
@@ -264,6 +294,7 @@ PROBABILITY = [(0, 1), 0, 1]
 MODULUS = UNIT
 ANY_MODULUS = MODULUS + [(1, 3)]
 AMPLITUDE = [(-1.6, 1.6), (-20, 20), 0, math.pi / 2]
+SHAPE = [(0, 3), (0, 30), (0, 1000), (0, 1e6), (20, 22), 0, 1, 12, 1000]
 CHARACTERISTIC = [(-1, 1), (0, 50), 0]
 
 FUNCTIONS = {
@@ -324,6 +355,8 @@ FUNCTIONS = {
     "trigamma": Row(trigamma, 10, [[(-6, 6), (0.2, 3), (-200, 200), 0, 0.5, 16, -1, -2]], slowness=4),
     "xlogy": Row(xlogy, 2.5, [REAL, LOGARITHM]),
     "entr": Row(entr, 2.5, [LOGARITHM + [(0, 1)]]),
+    "gammainc": Row(lambda a, x: incomplete_gamma(a, x)[0], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
+    "gammaincc": Row(lambda a, x: incomplete_gamma(a, x)[1], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),

@@ -34,7 +34,8 @@ pub struct Function {
     pub doc: &'static str,
     columns: &'static [Column],
     recipe: Recipe,
-    /// A number times the partial derivative by each argument; none of a function whose recipe tells.
+    /// A number times the partial derivative by each argument, or by the last ones: those before have none yet. Empty of a
+    /// function whose recipe tells.
     pub(super) partials: &'static [Partial],
     /// The cheaper recipe for f16 arguments, which come as f32, if there is one.
     half: Option<Recipe>,
@@ -87,7 +88,7 @@ macro_rules! functions {
     (@half) => { None };
 }
 
-/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe, defaults = [of the last arguments], partials = [one an argument]`;
+/// Calls the macro `$with` with what else is given, and all rows: the doc comment, `name / arity, class (columns) = recipe, half = recipe, defaults = [of the last arguments], partials = [one for each of the last arguments]`;
 /// `method as "name"` where the name is a word of Rust. Those of some families stand in files of their own.
 macro_rules! function_rows {
     ($with:ident $($context:tt)*) => {
@@ -482,6 +483,11 @@ impl Function {
         !self.partials.is_empty()
     }
 
+    /// Whether it can be differentiated by the i-th argument.
+    pub fn has_partial(&self, i: usize) -> bool {
+        self.partials.is_empty() || i + self.partials.len() >= self.arity
+    }
+
     /// `v` times the partial derivative by the i-th argument.
     pub(super) fn times_partial<'r>(
         &self,
@@ -490,7 +496,7 @@ impl Function {
         x: &[Expr<'r>],
         y: Expr<'r>,
     ) -> Expr<'r> {
-        (self.partials[i])(v, x, y)
+        (self.partials[i + self.partials.len() - self.arity])(v, x, y)
     }
 
     fn is_of_the_format(&self) -> bool {

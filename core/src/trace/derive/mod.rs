@@ -221,9 +221,18 @@ impl Recorder<'_> {
 
     #[cold]
     fn no_derivative(&self, id: VarId) -> Error {
+        self.not_differentiated(id, "")
+    }
+
+    #[cold]
+    fn no_partial(&self, id: VarId, i: usize) -> Error {
+        self.not_differentiated(id, &format!(" by argument {}", i + 1))
+    }
+
+    fn not_differentiated(&self, id: VarId, by: &str) -> Error {
         let name = self.table.name_of_maker(self.var(id));
         let what = format!(
-            "{name} ({}) has no derivative yet; detach(x) takes a value without it",
+            "{name} ({}) has no derivative{by} yet; detach(x) takes a value without it",
             ScriptLine::of(self.var(id).line)
         );
         Error::Argument { op: "backward", what }

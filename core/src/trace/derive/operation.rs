@@ -15,9 +15,12 @@ impl Recorder<'_> {
     /// `v` times the partial derivative of an operation or function, the value of `id`, by its i-th operand.
     ///
     /// # Errors
-    /// None at present.
+    /// `Argument` if the function has none by that operand.
     pub(super) fn times_partial(&mut self, id: VarId, v: VarId, i: usize) -> Result<VarId> {
         let (kind, rule) = (self.var(id).made_by(), self.rule(id));
+        if rule.is_some_and(|function| !function.has_partial(i)) {
+            return Err(self.no_partial(id, i));
+        }
         let mut args: SmallVec<[VarId; 6]> = SmallVec::from_slice(&[v, id]);
         args.extend(self.var(id).made_of());
         // Halves are computed with in f32, and rounded once.

@@ -16,6 +16,7 @@ pub(super) mod half;
 mod hyperbolic;
 mod inverse;
 mod logarithm;
+mod pair;
 mod parts;
 mod power;
 mod reduction;
@@ -29,8 +30,9 @@ pub(super) use exponential::{exp, exp2, exp10, expm1};
 pub(super) use hyperbolic::{acosh, asinh, atanh, cosh, coth, csch, sech, sinh, tanh};
 pub(super) use inverse::{acos, asin, atan, atan2, unit_range};
 pub(super) use logarithm::{log, log1p, log2, log10};
+pub(super) use pair::Pair;
 pub(super) use parts::{exponent, fract, is_subnormal, ldexp, mantissa, round_away};
-pub(super) use power::{cbrt, hypot, pow, rcbrt};
+pub(super) use power::{cbrt, hypot, log_pair, pow, rcbrt};
 
 use super::expr::Expr;
 use crate::dtype::DType;

@@ -1,6 +1,7 @@
 //! Powers and roots. Operations in f32 and f64: pow 115 and 125, cbrt 37 and 43, hypot 21.
 
 use super::exponential::{exp2_of_sum, exp2_range, within};
+use super::pair::Pair;
 use super::{flip, format, horner, logarithm, pick, sign_of, with_sign_of};
 use crate::trace::expr::Expr;
 
@@ -38,27 +39,6 @@ const DOUBLE: Log2 = Log2 {
     ],
 };
 
-/// A number as an unevaluated sum of two floats, the second far below the first.
-#[derive(Clone, Copy)]
-struct Pair<'r>(Expr<'r>, Expr<'r>);
-
-impl<'r> Pair<'r> {
-    fn of(x: Expr<'r>, [high, low]: [u64; 2]) -> Self {
-        Self(x.bits(high), x.bits(low))
-    }
-
-    /// `a + b`, where a is 0 or not below b in magnitude (Dekker 1971).
-    fn sum(a: Expr<'r>, b: Self) -> Self {
-        let high = a + b.0;
-        Self(high, ((a - high) + b.0) + b.1)
-    }
-
-    fn product(a: Self, b: Self) -> Self {
-        let high = a.0 * b.0;
-        Self(high, a.0.fma(b.0, -high) + a.0.fma(b.1, a.1 * b.0))
-    }
-}
-
 /// `log2 x` for positive finite x, relative error below 2^-43 (f32) and 2^-67 (f64).
 ///
 /// With `m = 1 + f` and `z = f / (2 + f)`, log m is 2 artanh z; of its series, the first two terms are
@@ -80,6 +60,12 @@ fn log2(x: Expr<'_>) -> Pair<'_> {
     let inner = Pair::product(square, inner);
     let outer = Pair::sum(first.0, Pair(inner.0, inner.1 + first.1));
     Pair::sum(k, Pair::product(z, outer))
+}
+
+/// `log x` of positive finite f64 as a pair, relative error below 2^-66.
+pub(in crate::trace) fn log_pair(x: Expr<'_>) -> Pair<'_> {
+    let ln2 = Pair::of(x, [0x3fe6_2e42_fefa_39ef, 0x3c7a_bc9e_3b39_803f]);
+    Pair::product(log2(x), ln2)
 }
 
 /// `x^y`, as 2 to the power of y log2 x, a pair; signs and special values as in C99.

@@ -6,7 +6,7 @@ use super::{Fit, horner, negate_if};
 use crate::dtype::DType;
 
 /// `log Γ(2 + d) / d`, |d| ≤ 1/2.
-const LGAMMA_NEAR: Fit = Fit {
+pub(super) const LGAMMA_NEAR: Fit = Fit {
     single: &[
         0x3ed8_7730,
         0x3ea5_1a66,
@@ -43,7 +43,7 @@ const LGAMMA_NEAR: Fit = Fit {
 };
 
 /// `x (log Γ x − Stirling's formula)` in 1/x², x ≥ 5/2.
-const STIRLING: Fit = Fit {
+pub(super) const STIRLING: Fit = Fit {
     single: &[0x3daa_aaab, 0xbb36_0b4c, 0x3a4f_f321, 0xba19_098f, 0x3a31_a68c, 0xba25_f1f3],
     double: &[
         0x3fb5_5555_5555_5555,
@@ -81,7 +81,7 @@ const SINC: Fit = Fit {
 };
 
 /// `(2 artanh s − 2s) / s³` in s², |s| ≤ 1/5.
-const ATANH: &[u64] = &[
+pub(super) const ATANH: &[u64] = &[
     0x3fe5_5555_5555_5555,
     0x3fd9_9999_9999_9989,
     0x3fd2_4924_9249_5036,
