@@ -603,6 +603,10 @@ def bartlett(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Bartlett's window of n numbers, a triangle: 0 at both ends."""
     ...
 
+def betainc(a: Any, b: Any, c: Any) -> Any:
+    """Regularised incomplete beta function: `betainc(a, b, x)` is the probability that a beta distribution of a and b"""
+    ...
+
 def bincount(x: Any, weights: Any = ..., minlength: Any = ...) -> Any:
     """How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;"""
     ...

@@ -155,6 +155,45 @@ def incomplete_gamma(a, x):
         return 1 - power * a * fraction, power * a * fraction
 
 
+def incomplete_beta(a, b, x):
+    """Over B(a, b): by the continued fraction below a / (a + b), above it what is missing to 1."""
+    if a < 0 or b < 0 or not 0 <= x <= 1 or a == b == 0:
+        return mp.nan
+    if x in (0, 1):
+        return x
+    if a == 0 or b == 0:
+        return mpf(a == 0)
+    with mp.workprec(mp.prec + 140):
+        y = 1 - x
+        return lower_beta(a, b, x, y) if x <= a / (a + b) else 1 - lower_beta(b, a, y, x)
+
+
+def lower_beta(a, b, x, y):
+    """The same for x = 1 - y up to a / (a + b)."""
+    size = (mp.loggamma(a + b) - mp.loggamma(a) - mp.loggamma(b)).real
+    if b < 1 and y < min(0.5, 30 / a):
+        # There the fraction takes long; of next to no b the difference would be next to nothing.
+        with mp.workprec(mp.prec + 60 - mp.mag(b)):
+            size = (mp.loggamma(a + b) - mp.loggamma(a) - mp.loggamma(b + 1)).real
+            term, total = mpf(1), mpf(1)
+            for n in range(1, 400):
+                term *= (n - a) / n * y
+                total += b * term / (b + n)
+            return 1 - mp.exp(size + b * mp.log(y)) * total
+    start = a * y - b * x + 1
+    fraction = c = a / (a + 1) * start
+    d, n, change = mpf(0), 0, mpf(0)
+    while abs(change - 1) > mp.eps * 1024:
+        n += 1
+        t = a + 2 * n - 1
+        k = (a + n - 1) / t * (a + b + n - 1) / t * n * (b - n) * x * x
+        term = n + n * (b - n) * x / t + (a + n) / (t + 2) * (start + n * (1 + y))
+        d, c = 1 / (term + k * d), term + k / c
+        change = c * d
+        fraction *= change
+    return mp.exp(size + a * mp.log(x) + b * mp.log(y)) / fraction
+
+
 def lgamma(x):
     if x <= 0 and x == mp.floor(x):
         return mp.inf
@@ -357,6 +396,9 @@ FUNCTIONS = {
     "entr": Row(entr, 2.5, [LOGARITHM + [(0, 1)]]),
     "gammainc": Row(lambda a, x: incomplete_gamma(a, x)[0], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
     "gammaincc": Row(lambda a, x: incomplete_gamma(a, x)[1], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
+    "betainc": Row(
+        incomplete_beta, 16, [SHAPE, SHAPE, PROBABILITY + [(0, 0.01), (0.4, 0.6), 0.5]], slowness=10, reach=6e4
+    ),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),

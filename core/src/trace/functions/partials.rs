@@ -193,14 +193,60 @@ fn gamma_density<'r>(a: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let inside = is_inside.select(x, one);
     let distance = inside - a;
     let exponent = distance - a * (distance / a).call("log1p", &[]);
-    let inverse = one / a;
-    let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0];
-    let series =
-        series.iter().rev().fold(zero, |sum, &c| sum.fma(inverse * inverse, a.constant(c)));
     let root = (a * a.constant(0.5 * FRAC_1_PI)).sqrt();
-    let large = (-exponent - series * inverse).call("exp", &[]) * root / inside;
+    let large = (-exponent - stirling_series(a)).call("exp", &[]) * root / inside;
     let density = is_large.select(is_inside.select(large, zero), small);
     is_defined.select(density, x.constant(f64::NAN))
+}
+
+/// `v` times the density of the beta distribution of a and b at x, in f64 for f32 too.
+pub(super) fn of_beta<'r>(v: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
+    let [a, b, x] = [0, 1, 2].map(|i| x[i].cast(DType::F64));
+    let (zero, one) = (x.constant(0), x.constant(1));
+    let is_inside = x.gt(zero) & x.lt(one) & a.gt(zero) & b.gt(zero);
+    // What is not taken must have a slope that is a number.
+    let [p, q, inside] = [a, b, x].map(|z| is_inside.select(z, z.constant(0.5)));
+    let infinity = x.constant(f64::INFINITY);
+    let end = |a: Expr<'r>, b| a.lt(one).select(infinity, a.eq(one).select(b, zero));
+    let ends = x.eq(zero).select(end(a, b), end(b, a));
+    let is_end = a.gt(zero) & b.gt(zero) & (x.eq(zero) | x.eq(one));
+    let outside = is_end.select(ends, x.constant(f64::NAN));
+    let density = is_inside.select(beta_density(p, q, inside), outside);
+    (v.cast(DType::F64) * density).cast(v.dtype())
+}
+
+/// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` by way of the logarithms of x and 1 − x over what they are in the middle.
+fn beta_density<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    let (one, sum) = (x.constant(1), a + b);
+    let (y, distance) = (one - x, x.fma(b, -(a * (one - x))));
+    let log = |part: Expr<'r>, ratio: Expr<'r>| {
+        let is_near = part.abs().lt(x.constant(0.5));
+        let near = is_near.select(part, x.constant(0)).call("log1p", &[]);
+        is_near.select(near, is_near.select(one, ratio).call("log", &[]))
+    };
+    let exponent = a * log(distance / a, x * (sum / a)) + b * log(-(distance / b), y * (sum / b));
+    let rest = stirling_rest(sum) - stirling_rest(a) - stirling_rest(b);
+    let root = (a * (b / sum) * x.constant(0.5 * FRAC_1_PI)).sqrt();
+    (exponent + rest).call("exp", &[]) * root / (x * y)
+}
+
+/// What Stirling's formula lacks to log Γ(z).
+fn stirling_rest(z: Expr<'_>) -> Expr<'_> {
+    let is_large = z.gt(z.constant(30));
+    let near = is_large.select(z.constant(1), z);
+    let half = z.constant(0.5);
+    // log √(2π).
+    let offset = z.constant(0.918_938_533_204_672_8);
+    let small = near.call("lgamma", &[]) - (near - half) * near.call("log", &[]) + near - offset;
+    is_large.select(stirling_series(is_large.select(z, z.constant(31))), small)
+}
+
+/// Stirling's series, z ≥ 30.
+fn stirling_series(z: Expr<'_>) -> Expr<'_> {
+    let inverse = z.constant(1) / z;
+    let series = [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0];
+    let terms = series.iter().rev();
+    inverse * terms.fold(z.constant(0), |sum, &c| sum.fma(inverse * inverse, z.constant(c)))
 }
 
 /// `log y`, and 0 where `x log y` is 0 whatever y is: at x = 0, where that has no number.

@@ -27,7 +27,10 @@ impl<'r> Pair<'r> {
     /// `self + b`, whichever is larger.
     pub(in crate::trace) fn plus(self, b: Self) -> Self {
         let sum = Self::exact_sum(self.0, b.0);
-        Self::sum(sum.0, Self(sum.1, self.1 + b.1))
+        // What cancels leaves a rest that belongs to the first part.
+        let rest = sum.1 + (self.1 + b.1);
+        let high = sum.0 + rest;
+        Self(high, (sum.0 - high) + rest)
     }
 
     pub(in crate::trace) fn product(a: Self, b: Self) -> Self {

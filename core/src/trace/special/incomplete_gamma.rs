@@ -39,7 +39,7 @@ const ERFCX: &[u64] = &[
 ];
 
 /// `η / μ` in η, where `η² / 2 = μ − log(1 + μ)`: the first coefficients of its series.
-const TEMME: [u64; 29] = [
+const TEMME: &[u64] = &[
     0x3ff0_0000_0000_0000,
     0xbfd5_5555_5555_5555,
     0x3fb5_5555_5555_5555,
@@ -78,7 +78,7 @@ const FRACTION: i32 = 96;
 /// Terms of the series of [`upper_of_small`], for x ≤ 1.
 const SMALL: i32 = 19;
 /// Beyond this exponent nothing is left of f64.
-const FAINT: f64 = 760.0;
+pub(super) const FAINT: f64 = 760.0;
 
 /// `γ(a, x) / Γ(a)`, f32 and f64.
 ///
@@ -128,7 +128,9 @@ impl<'r> Tail<'r> {
         let is_lower = x.lt(a.maximum(one)) & a.neq(zero);
         let far = is_lower.select(power.value * series(a, x), power.value * a / fraction(a, x));
         let is_near = a.ge(a.constant(12)) & power.within(0.45, 2.0);
-        let value = is_near.select(power.value * power.expansion(is_lower), far);
+        let series: Vec<_> = TEMME.iter().map(|&bits| a.bits(bits)).collect();
+        let near = power.value * near_saddle(a, power.exponent, is_lower, &series);
+        let value = is_near.select(near, far);
         let is_some = power.exponent.lt(a.constant(FAINT)) & a.neq(zero) & x.neq(zero);
         Self { is_lower, value: is_some.select(value, zero) }
     }
@@ -136,7 +138,6 @@ impl<'r> Tail<'r> {
 
 /// `x^a e^(−x) / Γ(a + 1)`, and what it is made of.
 struct Power<'r> {
-    a: Expr<'r>,
     /// x / a, of a large a.
     ratio: Expr<'r>,
     /// `x − a − a log(x / a)`, of a large a.
@@ -158,7 +159,7 @@ impl<'r> Power<'r> {
         // 1 / √(2π).
         let root = a.constant(0.398_942_280_401_432_7) / a.sqrt();
         let value = power * is_large.select(root, factor);
-        Self { a, ratio, exponent: exponent.0, value }
+        Self { ratio, exponent: exponent.0, value }
     }
 
     /// Whether x / a, of a large a, lies between two numbers.
@@ -166,28 +167,32 @@ impl<'r> Power<'r> {
         let [low, high] = [low, high].map(|x| self.ratio.constant(x));
         self.ratio.ge(low) & self.ratio.le(high)
     }
+}
 
-    /// The lower (or upper) tail over [`Power::value`] near x = a: `√(πa/2) Γ*(a) e^(y²) erfc y ± Σ β_n η^n`.
-    fn expansion(&self, is_lower: Expr<'r>) -> Expr<'r> {
-        let (a, one) = (self.a, self.a.constant(1));
-        let (inverse, square) = (one / a, self.exponent.maximum(a.constant(0)));
-        let y = square.sqrt();
-        let eta = negate_if(is_lower, (square * inverse * a.constant(2)).sqrt());
-        // β_(n−1) = (n + 1) β_(n+1) / a + d_n; Γ* = 1 + β_1 / a.
-        let [_, between @ .., last] = &TEMME;
-        let (mut next, mut beta) = (a.constant(0), a.bits(*last));
-        let mut sum = beta;
-        for (n, &d) in (2..=28).rev().zip(between.iter().rev()) {
-            let factor = inverse * a.constant(n);
-            (next, beta) = (beta, factor.fma(next, a.bits(d)));
-            sum = sum.fma(eta, beta);
-        }
-        let three = y.constant(3);
-        let scaled = horner((y - three) / (y + three), ERFCX, Expr::bits) / (y + three);
-        // √(π/2).
-        let root = a.sqrt() * a.constant(1.253_314_137_315_500_3);
-        root * next.fma(inverse, one) * scaled + negate_if(is_lower, sum)
+/// A tail near a saddle point over its power, `√(πa/2) Γ* e^(y²) erfc y ± Σ β_n η^n`, of what is left of the largest power
+/// and the series of `η / μ`.
+pub(super) fn near_saddle<'r>(
+    a: Expr<'r>,
+    exponent: Expr<'r>,
+    is_lower: Expr<'r>,
+    series: &[Expr<'r>],
+) -> Expr<'r> {
+    let (one, zero) = (a.constant(1), a.constant(0));
+    let (inverse, square) = (one / a, exponent.maximum(zero));
+    let y = square.sqrt();
+    let eta = negate_if(is_lower, (square * inverse * a.constant(2)).sqrt());
+    // β_(n−1) = (n + 1) β_(n+1) / a + d_n; Γ* = 1 + β_1 / a.
+    let (mut next, mut beta, mut sum) = (zero, zero, zero);
+    for (n, &d) in (2..).zip(&series[1..]).collect::<Vec<(i32, _)>>().into_iter().rev() {
+        let factor = inverse * a.constant(n);
+        (next, beta) = (beta, factor.fma(next, d));
+        sum = sum.fma(eta, beta);
     }
+    let three = y.constant(3);
+    let scaled = horner((y - three) / (y + three), ERFCX, Expr::bits) / (y + three);
+    // √(π/2).
+    let root = a.sqrt() * a.constant(1.253_314_137_315_500_3);
+    root * next.fma(inverse, one) * scaled + negate_if(is_lower, sum)
 }
 
 /// The ratio x / a and `x − a − a log(x / a)` of a large a, x and `x − a log x` of others.
@@ -221,7 +226,7 @@ fn near_exponent<'r>(a: Expr<'r>, x: Expr<'r>) -> (Expr<'r>, Pair<'r>) {
 }
 
 /// `1 / Γ(a + 1)` as `e^(−log) factor`, a < 5/2: the logarithm, the factor.
-fn gamma_of_small(a: Expr<'_>) -> [Expr<'_>; 2] {
+pub(super) fn gamma_of_small(a: Expr<'_>) -> [Expr<'_>; 2] {
     let one = a.constant(1);
     let (first, second) = (a.lt(a.constant(0.5)), a.lt(a.constant(1.5)));
     let d = first.select(a, second.select(a - one, a - one - one));
