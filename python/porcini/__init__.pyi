@@ -603,8 +603,16 @@ def bartlett(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Bartlett's window of n numbers, a triangle: 0 at both ends."""
     ...
 
+def beta(a: Any, b: Any) -> Any:
+    """Beta function `gamma(a) * gamma(b) / gamma(a + b)`; inf at 0, NaN for negative a or b. At most 12 ulp for a"""
+    ...
+
 def betainc(a: Any, b: Any, c: Any) -> Any:
     """Regularised incomplete beta function: `betainc(a, b, x)` is the probability that a beta distribution of a and b"""
+    ...
+
+def betaln(a: Any, b: Any) -> Any:
+    """Logarithm of `beta(a, b)`, which neither overflows nor underflows. At most 10 ulp, of 1 where that is more,"""
     ...
 
 def bincount(x: Any, weights: Any = ..., minlength: Any = ...) -> Any:

@@ -194,6 +194,13 @@ def lower_beta(a, b, x, y):
     return mp.exp(size + a * mp.log(x) + b * mp.log(y)) / fraction
 
 
+def betaln(a, b):
+    if a < 0 or b < 0:
+        return mp.nan
+    with mp.workprec(mp.prec + 40):
+        return (mp.loggamma(a) + mp.loggamma(b) - mp.loggamma(a + b)).real if a and b else mp.inf
+
+
 def lgamma(x):
     if x <= 0 and x == mp.floor(x):
         return mp.inf
@@ -396,6 +403,8 @@ FUNCTIONS = {
     "entr": Row(entr, 2.5, [LOGARITHM + [(0, 1)]]),
     "gammainc": Row(lambda a, x: incomplete_gamma(a, x)[0], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
     "gammaincc": Row(lambda a, x: incomplete_gamma(a, x)[1], 16, [SHAPE, SHAPE], slowness=10, reach=6e4),
+    "beta": Row(lambda a, b: mp.exp(betaln(a, b)), 12, [SHAPE, SHAPE], slowness=4, reach=6e4),
+    "betaln": Row(betaln, 10, [SHAPE, SHAPE], lambda a, b: mpf(1), slowness=4, reach=6e4),
     "betainc": Row(
         incomplete_beta, 16, [SHAPE, SHAPE, PROBABILITY + [(0, 0.01), (0.4, 0.6), 0.5]], slowness=10, reach=6e4
     ),

@@ -199,6 +199,12 @@ fn gamma_density<'r>(a: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     is_defined.select(density, x.constant(f64::NAN))
 }
 
+/// `v` times the derivative of log B(a, b) by a, in f64 for f32 too: both parts may be nearly the same.
+pub(super) fn of_log_beta<'r>(v: Expr<'r>, a: Expr<'r>, b: Expr<'r>) -> Expr<'r> {
+    let [wide, a, b] = [v, a, b].map(|z| z.cast(DType::F64));
+    (wide * (a.call("digamma", &[]) - (a + b).call("digamma", &[]))).cast(v.dtype())
+}
+
 /// `v` times the density of the beta distribution of a and b at x, in f64 for f32 too.
 pub(super) fn of_beta<'r>(v: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
     let [a, b, x] = [0, 1, 2].map(|i| x[i].cast(DType::F64));

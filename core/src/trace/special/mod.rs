@@ -28,7 +28,7 @@ pub(super) use elliptic::{
 pub(super) use entropy::{entr, xlogy};
 pub(super) use error::{erf, erfc, gelu_erf, norm_cdf};
 pub(super) use gamma::{lgamma, tgamma};
-pub(super) use incomplete_beta::betainc;
+pub(super) use incomplete_beta::{beta, betainc, betaln};
 pub(super) use incomplete_gamma::{gammainc, gammaincc};
 pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
 
