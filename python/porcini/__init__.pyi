@@ -1297,8 +1297,16 @@ def hypot(a: Any, b: Any) -> Any:
     """`sqrt(a * a + b * b)` without overflow on the way; inf if either is infinite. At most 1.5"""
     ...
 
+def i0(x: Any) -> Any:
+    """Modified Bessel function of the first kind of order 0. At most 6 ulp."""
+    ...
+
 def i0e(x: Any) -> Any:
     """Modified Bessel function of order 0, times exp(-|x|). At most 5 ulp."""
+    ...
+
+def i1(x: Any) -> Any:
+    """Modified Bessel function of the first kind of order 1. At most 6 ulp."""
     ...
 
 def i1e(x: Any) -> Any:

@@ -279,6 +279,11 @@ def bessel(order):
     return value
 
 
+def bessel_i(order):
+    """Beyond 1000 all is infinite."""
+    return lambda x: mp.besseli(order, x) if abs(x) < 1000 else mp.sign(x) ** order * mp.inf
+
+
 def dawson(x):
     if abs(x) > 1e5:
         v = 1 / (2 * x * x)
@@ -410,6 +415,8 @@ FUNCTIONS = {
     ),
     "i0e": Row(bessel(0), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
+    "i0": Row(bessel_i(0), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
+    "i1": Row(bessel_i(1), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
     "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),

@@ -133,6 +133,18 @@ macro_rules! special_rows {
             /// [0, 0.20791, 0.0397442]
             i1e / 1, Float = |x| recipes::i1e(x[0]),
                 partials = [|v, x, y| v * recipes::i1e_slope(x[0], y)];
+            /// Modified Bessel function of the first kind of order 0. At most 6 ulp.
+            ///
+            /// >> i0(FloatC([0, 1, 10, 100]))
+            /// [1, 1.26607, 2815.72, inf]
+            i0 / 1, Float = |x| recipes::i0(x[0]),
+                partials = [|v, x, _| v * x[0].call("i1", &[])];
+            /// Modified Bessel function of the first kind of order 1. At most 6 ulp.
+            ///
+            /// >> i1(FloatC([0, 1, 10, -100]))
+            /// [0, 0.565159, 2670.99, -inf]
+            i1 / 1, Float = |x| recipes::i1(x[0]),
+                partials = [|v, x, _| v * recipes::i1_slope(x[0])];
             /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
             ///
             /// >> dawson(FloatC([0, 1, 10]))

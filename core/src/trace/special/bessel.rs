@@ -198,6 +198,38 @@ pub(in super::super) fn i1e(x: Expr<'_>) -> Expr<'_> {
     x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
 }
 
+/// `I0(x)`: i0(0) = 1, i0(±∞) = ∞.
+pub(in super::super) fn i0(x: Expr<'_>) -> Expr<'_> {
+    unscaled(x.abs(), x.constant(1), &I0_NEAR, &I0_FAR)
+}
+
+/// `I1(x)`, odd: i1(±0) = ±0, i1(±∞) = ±∞.
+pub(in super::super) fn i1(x: Expr<'_>) -> Expr<'_> {
+    let size = x.abs();
+    let y = unscaled(size, size, &I1_NEAR, &I1_FAR);
+    x.eq(x.constant(0)).select(x, negate_if(x.lt(x.constant(0)), y))
+}
+
+/// The function without its exponential factor, which is that of x / 2 twice: it overflows before the product does.
+fn unscaled<'r>(x: Expr<'r>, factor: Expr<'r>, near: &Fit, far: &Fit) -> Expr<'r> {
+    let root = math::exp(x * x.constant(0.5));
+    let far = far.at(x.constant(1) / x) * root / x.sqrt() * root;
+    let y = x.lt(x.constant(7.75)).select(near.at(x * x) * factor, far);
+    // Of ∞ the quotient has no number.
+    x.eq(x.constant(f64::INFINITY)).select(x, y)
+}
+
+/// The derivative of `I1(x)`, without a quotient where x may be next to nothing.
+pub(in super::super) fn i1_slope(x: Expr<'_>) -> Expr<'_> {
+    let first = x.call("i0", &[]);
+    let near = first - I1_NEAR.at(x * x);
+    // Beyond, all is infinite.
+    let most = x.constant(1e4);
+    let bounded = x.maximum(-most).minimum(most);
+    let ratio = bounded.call("i1e", &[]) / (bounded.call("i0e", &[]) * bounded);
+    is_near(x).select(near, first * (x.constant(1) - ratio))
+}
+
 /// The function of x ≥ 0, `factor` times the near fit.
 fn scaled<'r>(x: Expr<'r>, factor: Expr<'r>, near: &Fit, far: &Fit) -> Expr<'r> {
     let near = math::exp(-x) * near.at(x * x) * factor;

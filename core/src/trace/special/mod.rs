@@ -17,7 +17,7 @@ mod incomplete_beta;
 mod incomplete_gamma;
 mod inverse_error;
 
-pub(super) use bessel::{i0e, i0e_slope, i1e, i1e_slope};
+pub(super) use bessel::{i0, i0e, i0e_slope, i1, i1_slope, i1e, i1e_slope};
 pub(super) use colour::{linear_to_srgb, srgb_to_linear};
 pub(super) use dawson::{dawson, dawson_slope};
 pub(super) use digamma::{digamma, trigamma, trigamma_slope};
