@@ -1441,6 +1441,14 @@ def isposinf(x: Any) -> Any:
     """Whether the value is positive infinity."""
     ...
 
+def j0(x: Any) -> Any:
+    """Bessel function of the first kind of order 0. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes."""
+    ...
+
+def j1(x: Any) -> Any:
+    """Bessel function of the first kind of order 1. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes."""
+    ...
+
 def jacobian(f: Any, *args: Any, argnums: Any = ...) -> Any:
     """The function that gives the derivatives of each entry of f(x) by each entry of x: a tensor with the axes of f(x), then"""
     ...

@@ -223,6 +223,34 @@ def bessel_gap(v):
     return (bessel_far(0)(v) - bessel_far(1)(v)) / v
 
 
+def oscillating_near(order):
+    """J0 x, or J1 x / x, over x² less the squares of its first three zeros, of s = x²/32 - 1."""
+    squares = [mp.besseljzero(order, k) ** 2 for k in (1, 2, 3)]
+
+    def value(s):
+        u = 32 * (s + 1)
+        y = mp.besselj(order, mp.sqrt(u)) / mp.sqrt(u) ** order if u else mpf(1) / (1 + order)
+        return y / mp.fprod(u - square for square in squares)
+
+    return value
+
+
+def oscillating_far(order, part):
+    """P, or x Q, of J x = sqrt(2 / (pi x)) (P cos c - Q sin c), c = x - pi/4 - order pi/2, of v = 1/x² (DLMF 10.17.3)."""
+    m = 4 * order * order
+
+    def value(v):
+        if v < mpf(2) ** -60:
+            return mpf(m - 1) / 8 if part else 1 - mpf((m - 1) * (m - 9)) * v / 128
+        x = 1 / mp.sqrt(v)
+        c = x - (2 * order + 1) * mp.pi / 4
+        j, y = mp.besselj(order, x), mp.bessely(order, x)
+        root = mp.sqrt(mp.pi * x / 2)
+        return x * root * (y * mp.cos(c) - j * mp.sin(c)) if part else root * (j * mp.cos(c) + y * mp.sin(c))
+
+    return value
+
+
 def elliptic(kind):
     return lambda m: kind(1 - m)
 
@@ -285,6 +313,12 @@ FITS = [
     ("DAWSON_FAR", 64, dawson_far, 0, mpf(1) / 25, powers(18)),
     ("DAWSON_SLOPE", 32, dawson_slope, 0, mpf(1) / 25, powers(5)),
     ("DAWSON_SLOPE", 64, dawson_slope, 0, mpf(1) / 25, powers(18)),
+    ("J0_NEAR", 64, oscillating_near(0), -1, 1, powers(13)),
+    ("J1_NEAR", 64, oscillating_near(1), -1, 1, powers(13)),
+    ("J0_P", 64, oscillating_far(0, 0), 0, mpf(1) / 64, powers(13)),
+    ("J0_Q", 64, oscillating_far(0, 1), 0, mpf(1) / 64, powers(14)),
+    ("J1_P", 64, oscillating_far(1, 0), 0, mpf(1) / 64, powers(13)),
+    ("J1_Q", 64, oscillating_far(1, 1), 0, mpf(1) / 64, powers(14)),
     ("COMPLETE_1", 32, elliptic(mp.ellipk), LEAST, 1, with_logarithm(4, 0)),
     ("COMPLETE_1", 64, elliptic(mp.ellipk), LEAST, 1, with_logarithm(10, 0)),
     ("COMPLETE_2", 32, elliptic(mp.ellipe), LEAST, 1, with_logarithm(5, 1)),

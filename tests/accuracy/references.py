@@ -284,6 +284,21 @@ def bessel_i(order):
     return lambda x: mp.besseli(order, x) if abs(x) < 1000 else mp.sign(x) ** order * mp.inf
 
 
+def bessel_j(order):
+    """With digits for the angle of large numbers."""
+
+    def value(x):
+        with mp.workprec(mp.prec + max(0, 2 * mp.mag(x)) if x else mp.prec):
+            return mp.besselj(order, x)
+
+    return value
+
+
+def wave(x):
+    """How far Bessel functions go beyond 8, near their zeros too."""
+    return mp.sqrt(2 / (mp.pi * abs(x))) if abs(x) > 8 else mpf(0)
+
+
 def dawson(x):
     if abs(x) > 1e5:
         v = 1 / (2 * x * x)
@@ -417,6 +432,8 @@ FUNCTIONS = {
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i0": Row(bessel_i(0), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
     "i1": Row(bessel_i(1), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
+    "j0": Row(bessel_j(0), 8, [[(-20, 20), (0, 1000), 0, 8, 2.404825557695773]], wave, slowness=4, reach=1e9),
+    "j1": Row(bessel_j(1), 8, [[(-20, 20), (0, 1000), 0, 8, 3.8317059702075125]], wave, slowness=4, reach=1e9),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
     "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),

@@ -145,6 +145,18 @@ macro_rules! special_rows {
             /// [0, 0.565159, 2670.99, -inf]
             i1 / 1, Float = |x| recipes::i1(x[0]),
                 partials = [|v, x, _| v * recipes::i1_slope(x[0])];
+            /// Bessel function of the first kind of order 0. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes.
+            ///
+            /// >> j0(FloatC([0, 1, 10, inf]))
+            /// [1, 0.765198, -0.245936, 0]
+            j0 / 1, Float = |x| recipes::j0(x[0]),
+                partials = [|v, x, _| -(v * x[0].call("j1", &[]))];
+            /// Bessel function of the first kind of order 1. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes.
+            ///
+            /// >> j1(FloatC([0, 1, 10, inf]))
+            /// [0, 0.440051, 0.0434727, 0]
+            j1 / 1, Float = |x| recipes::j1(x[0]),
+                partials = [|v, x, _| v * recipes::j1_slope(x[0])];
             /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
             ///
             /// >> dawson(FloatC([0, 1, 10]))

@@ -16,6 +16,7 @@ mod gamma;
 mod incomplete_beta;
 mod incomplete_gamma;
 mod inverse_error;
+mod oscillating;
 
 pub(super) use bessel::{i0, i0e, i0e_slope, i1, i1_slope, i1e, i1e_slope};
 pub(super) use colour::{linear_to_srgb, srgb_to_linear};
@@ -31,6 +32,7 @@ pub(super) use gamma::{lgamma, tgamma};
 pub(super) use incomplete_beta::{beta, betainc, betaln};
 pub(super) use incomplete_gamma::{gammainc, gammaincc};
 pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
+pub(super) use oscillating::{j0, j1, j1_slope};
 
 use super::expr::Expr;
 use crate::dtype::DType;
