@@ -2603,6 +2603,14 @@ def xlogy(a: Any, b: Any) -> Any:
     """`x * log(y)`, but 0 where x is 0, unless y is NaN. At most 2.5 ulp."""
     ...
 
+def y0(x: Any) -> Any:
+    """Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of"""
+    ...
+
+def y1(x: Any) -> Any:
+    """Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of"""
+    ...
+
 def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of zeros, its shape a list of extents; for an integer an array."""
     ...

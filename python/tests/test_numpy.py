@@ -460,6 +460,7 @@ def test_names_of_scipy():
         (pc.betaln(pc.Float64(abs(n)), pc.Float64(p)), scipy.special.betaln(abs(n), p)),
         (pc.i0(pc.Float64(n)), scipy.special.i0(n)), (pc.i1(pc.Float64(n)), scipy.special.i1(n)),
         (pc.j0(pc.Float64(n)), scipy.special.j0(n)), (pc.j1(pc.Float64(n)), scipy.special.j1(n)),
+        (pc.y0(pc.Float64(p)), scipy.special.y0(p)), (pc.y1(pc.Float64(p)), scipy.special.y1(p)),
         (pc.vander(pc.Float64(p)), np.vander(p)), (pc.vander(pc.Float64(p), N=3, increasing=True), np.vander(p, 3, True)),
         (pc.lexsort(pc.TensorXi([[2, 1, 1], [0, 1, 0]])), np.lexsort([[2, 1, 1], [0, 1, 0]])),
         (pc.one_hot(pc.UInt32([2, 0]), 3, dtype=pc.Int32), np.eye(3)[[2, 0]]),

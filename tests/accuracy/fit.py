@@ -78,6 +78,16 @@ def powers(degree):
     return [lambda x, k=k: x**k for k in range(degree + 1)]
 
 
+def absolute(degree):
+    """A fit of least absolute error of what is below 2: one of least relative error of 2 more."""
+
+    def fit(function, low, high):
+        coefficients, error = remez(lambda x: function(x) + 2, low, high, powers(degree))
+        return [coefficients[0] - 2] + coefficients[1:], error
+
+    return fit
+
+
 def with_logarithm(degree, first):
     """x^k, then -x^k log x from k = first on, for k up to the degree."""
     plain = powers(degree)
@@ -235,6 +245,20 @@ def oscillating_near(order):
     return value
 
 
+def logarithmic_rest(order):
+    """Y0 x less 2/pi log x J0 x, or Y1 x less 2/pi (log x J1 x - 1/x) over x, of s = x²/32 - 1."""
+
+    def value(s):
+        u = 32 * (s + 1)
+        if u < mpf(2) ** -60:
+            return (2 * mp.euler - 2 * mp.log(2) if order == 0 else mp.euler - mp.log(2) - mpf(1) / 2) / mp.pi
+        x = mp.sqrt(u)
+        known = mp.log(x) * mp.besselj(order, x) - order / x
+        return (mp.bessely(order, x) - 2 / mp.pi * known) / x**order
+
+    return value
+
+
 def oscillating_far(order, part):
     """P, or x Q, of J x = sqrt(2 / (pi x)) (P cos c - Q sin c), c = x - pi/4 - order pi/2, of v = 1/x² (DLMF 10.17.3)."""
     m = 4 * order * order
@@ -255,7 +279,7 @@ def elliptic(kind):
     return lambda m: kind(1 - m)
 
 
-# ---- the fits: name, type, function, interval, basis (or a degree: coefficients rounded in turn) ----
+# ---- the fits: name, type, function, interval, basis (or a degree: coefficients rounded in turn; or what fits) ----
 
 W1, S2, S3, S4 = 5, mpf("4.1"), mpf("10.3"), mpf("27.5")
 
@@ -319,6 +343,8 @@ FITS = [
     ("J0_Q", 64, oscillating_far(0, 1), 0, mpf(1) / 64, powers(14)),
     ("J1_P", 64, oscillating_far(1, 0), 0, mpf(1) / 64, powers(13)),
     ("J1_Q", 64, oscillating_far(1, 1), 0, mpf(1) / 64, powers(14)),
+    ("Y0_REST", 64, logarithmic_rest(0), -1, 1, absolute(16)),
+    ("Y1_REST", 64, logarithmic_rest(1), -1, 1, absolute(16)),
     ("COMPLETE_1", 32, elliptic(mp.ellipk), LEAST, 1, with_logarithm(4, 0)),
     ("COMPLETE_1", 64, elliptic(mp.ellipk), LEAST, 1, with_logarithm(10, 0)),
     ("COMPLETE_2", 32, elliptic(mp.ellipe), LEAST, 1, with_logarithm(5, 1)),
@@ -339,8 +365,12 @@ def main():
     for name, width, function, low, high, basis in FITS:
         if not any(word in name for word in words):
             continue
-        fit = remez(function, low, high, basis) if isinstance(basis, list) else in_turn(function, low, high, basis, width)
-        coefficients, error = fit
+        if callable(basis):
+            coefficients, error = basis(function, low, high)
+        elif isinstance(basis, list):
+            coefficients, error = remez(function, low, high, basis)
+        else:
+            coefficients, error = in_turn(function, low, high, basis, width)
         print(f"{name} {width} // 2^{float(mp.log(error, 2)):.1f}")
         print("    " + ",\n    ".join(spelled(c, width) for c in coefficients) + ",", flush=True)
 

@@ -294,9 +294,19 @@ def bessel_j(order):
     return value
 
 
-def wave(x):
-    """How far Bessel functions go beyond 8, near their zeros too."""
-    return mp.sqrt(2 / (mp.pi * abs(x))) if abs(x) > 8 else mpf(0)
+def bessel_y(order):
+    def value(x):
+        if x <= 0:
+            return mp.nan if x else -mp.inf
+        with mp.workprec(mp.prec + max(0, 2 * mp.mag(x))):
+            return mp.bessely(order, x)
+
+    return value
+
+
+def wave(least):
+    """How far Bessel functions go beyond some number, near their zeros too."""
+    return lambda x: mp.sqrt(2 / (mp.pi * abs(x))) if abs(x) > least else mpf(0)
 
 
 def dawson(x):
@@ -432,8 +442,10 @@ FUNCTIONS = {
     "i1e": Row(bessel(1), 5, [[(-20, 20), (0, 1000), 0, 7.75]], slowness=4),
     "i0": Row(bessel_i(0), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
     "i1": Row(bessel_i(1), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
-    "j0": Row(bessel_j(0), 8, [[(-20, 20), (0, 1000), 0, 8, 2.404825557695773]], wave, slowness=4, reach=1e9),
-    "j1": Row(bessel_j(1), 8, [[(-20, 20), (0, 1000), 0, 8, 3.8317059702075125]], wave, slowness=4, reach=1e9),
+    "j0": Row(bessel_j(0), 8, [[(-20, 20), (0, 1000), 0, 8, 2.404825557695773]], wave(8), slowness=4, reach=1e9),
+    "j1": Row(bessel_j(1), 8, [[(-20, 20), (0, 1000), 0, 8, 3.8317059702075125]], wave(8), slowness=4, reach=1e9),
+    "y0": Row(bessel_y(0), 12, [[(0, 20), (0, 1000), 0, 8, 0.8935769662791675]], wave(0.5), slowness=8, reach=1e9),
+    "y1": Row(bessel_y(1), 12, [[(0, 20), (0, 1000), 0, 8, 2.197141326031017]], wave(0.5), slowness=8, reach=1e9),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),
     "comp_ellint_2": Row(modulus_of(mp.ellipe), 3, [MODULUS]),

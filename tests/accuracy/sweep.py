@@ -44,7 +44,7 @@ help and what `./test --full` holds it to. All backends compute the same bits, s
 Below -1/2 the error of `lgamma` is measured against the larger of its two terms, `log gamma(2 - x)`.
 Below 1/2 that of `digamma` is measured against the larger of `digamma(1 - x)` and `pi cot(pi x)`, that of `logaddexp`
 against the largest of |a|, |b| and the result. That of `betaln` is measured against 1 at least, that of `j0` and `j1` beyond 8
-against `sqrt(2 / (pi x))`, up to 1e9.
+and of `y0` and `y1` beyond 1/2 against `sqrt(2 / (pi x))`, up to 1e9.
 `linear_to_srgb` and `srgb_to_linear` are measured up to 2, elliptic integrals for arguments up to 100; their error
 beyond |k| = 1 against `phi / (1 - k^2 sin(phi)^2)`. That of `sh_eval` up to order 9 is measured against the largest
 value of the same l.

@@ -157,6 +157,20 @@ macro_rules! special_rows {
             /// [0, 0.440051, 0.0434727, 0]
             j1 / 1, Float = |x| recipes::j1(x[0]),
                 partials = [|v, x, _| v * recipes::j1_slope(x[0])];
+            /// Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of
+            /// `sqrt(2 / (pi * x))`, how far it goes.
+            ///
+            /// >> y0(FloatC([0, 1, 10, inf]))
+            /// [-inf, 0.088257, 0.0556712, 0]
+            y0 / 1, Float = |x| recipes::y0(x[0]),
+                partials = [|v, x, _| -(v * x[0].call("y1", &[]))];
+            /// Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of
+            /// `sqrt(2 / (pi * x))`, how far it goes.
+            ///
+            /// >> y1(FloatC([0, 1, 10, inf]))
+            /// [-inf, -0.781213, 0.249015, 0]
+            y1 / 1, Float = |x| recipes::y1(x[0]),
+                partials = [|v, x, _| v * recipes::y1_slope(x[0])];
             /// Dawson's integral: exp(-x^2) times the integral of exp(t^2) from 0 to x. At most 10 ulp.
             ///
             /// >> dawson(FloatC([0, 1, 10]))

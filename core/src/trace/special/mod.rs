@@ -32,7 +32,7 @@ pub(super) use gamma::{lgamma, tgamma};
 pub(super) use incomplete_beta::{beta, betainc, betaln};
 pub(super) use incomplete_gamma::{gammainc, gammaincc};
 pub(super) use inverse_error::{erfcinv, erfinv, norm_ppf};
-pub(super) use oscillating::{j0, j1, j1_slope};
+pub(super) use oscillating::{j0, j1, j1_slope, y0, y1, y1_slope};
 
 use super::expr::Expr;
 use crate::dtype::DType;

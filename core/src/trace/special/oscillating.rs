@@ -1,4 +1,6 @@
-//! Bessel functions of the first kind, in f64 for f32 too.
+//! Bessel functions of the first and second kind, in f64 for f32 too.
+
+use std::f64::consts::{FRAC_1_PI, FRAC_2_PI};
 
 use super::super::expr::Expr;
 use super::super::math;
@@ -11,6 +13,8 @@ struct Order {
     near: &'static [u64],
     /// The first three zeros, in two parts each.
     zeros: [[u64; 2]; 3],
+    /// What the one of the second kind has there beside `2/π log x` times that of the first, and `−2/π / x`.
+    rest: &'static [u64],
     /// P and x Q of `√(2 / (πx)) (P cos c − Q sin c)`, c = x − π/4 − n π/2, in 1/x² (DLMF 10.17.3).
     p: &'static [u64],
     q: &'static [u64],
@@ -38,6 +42,25 @@ const J0: Order = Order {
         [0x4003_3d15_2e97_1b40, 0xbca0_f539_d7da_258e],
         [0x4016_148f_5b2c_2e45, 0x3c97_5054_cd60_a517],
         [0x4021_4eb5_6ccc_deca, 0xbcb5_1970_714c_7c25],
+    ],
+    rest: &[
+        0xbfd8_76cb_72f1_c7eb,
+        0xbfea_828b_fbfd_c936,
+        0x3ffa_5a81_d661_f788,
+        0x3fc2_72bb_3b60_8b4c,
+        0xbff1_3da2_b14a_486d,
+        0x3fe5_8279_8113_5a02,
+        0xbfcc_06cc_647f_6ad1,
+        0x3fa7_bd6b_f2ce_a103,
+        0xbf7c_c706_0123_4f89,
+        0x3f4a_6a8c_6c8b_9095,
+        0xbf13_1537_c5d4_e105,
+        0x3ed6_51b8_f9c1_a933,
+        0xbe95_995a_ab3a_565c,
+        0x3e51_997d_7a8a_c711,
+        0xbe08_8014_3706_f02c,
+        0x3dbd_9b11_eff6_8f9e,
+        0xbd6f_0c50_2e32_c4be,
     ],
     p: &[
         0x3ff0_0000_0000_0000,
@@ -96,6 +119,25 @@ const J1: Order = Order {
         [0x400e_a755_75af_6f09, 0xbca6_0155_a9d1_b256],
         [0x401c_0ff5_f3b4_7250, 0xbc9b_226d_9d24_3827],
         [0x4024_58d0_d0bd_fc29, 0x3cc0_2610_a515_62b6],
+    ],
+    rest: &[
+        0x3fb2_1d51_6f81_acf6,
+        0xbfcf_26fd_dcea_fd0e,
+        0x3f97_edab_3150_7d03,
+        0x3fce_16d7_a1d0_7b70,
+        0xbfc9_2395_2d7c_42a6,
+        0x3fb4_1bb6_917b_15d1,
+        0xbf94_198f_92a3_1f2a,
+        0x3f6c_097b_b98f_e324,
+        0xbf3d_1604_f9cc_aea9,
+        0x3f07_6c16_4b7f_3364,
+        0xbece_3516_9de2_d16e,
+        0x3e8f_f34f_d2f8_1297,
+        0xbe4c_3f1d_944d_97f6,
+        0x3e05_32ea_28bf_b968,
+        0xbdbb_5d35_ca32_d343,
+        0x3d6e_d263_ef1f_0abc,
+        0xbd1e_58c7_83c9_d28e,
     ],
     p: &[
         0x3ff0_0000_0000_0000,
@@ -159,14 +201,52 @@ pub(in super::super) fn j1_slope(x: Expr<'_>) -> Expr<'_> {
     (wide.call("j0", &[]) - ratio).cast(x.dtype())
 }
 
+/// `Y0(x)`: y0(0) = −∞, y0(∞) = 0, NaN below 0.
+pub(in super::super) fn y0(x: Expr<'_>) -> Expr<'_> {
+    let wide = x.cast(DType::F64);
+    let (sine, cosine) = (math::sin(wide), math::cos(wide));
+    let far = J0.far(wide, sine - cosine, -(sine + cosine));
+    let log = math::log(wide) * wide.constant(FRAC_2_PI);
+    let near = log.fma(J0.near(wide), J0.rest(wide));
+    wide.lt(wide.constant(8)).select(near, far).cast(x.dtype())
+}
+
+/// `Y1(x)`, likewise.
+pub(in super::super) fn y1(x: Expr<'_>) -> Expr<'_> {
+    let wide = x.cast(DType::F64);
+    let (sine, cosine) = (math::sin(wide), math::cos(wide));
+    let far = J1.far(wide, -(sine + cosine), cosine - sine);
+    let two_by_pi = wide.constant(FRAC_2_PI);
+    let near = (math::log(wide) * two_by_pi).fma(J1.near(wide), J1.rest(wide));
+    let near = near.fma(wide, -(two_by_pi / wide));
+    let y = wide.lt(wide.constant(8)).select(near, far).cast(x.dtype());
+    x.eq(x.constant(0)).select(x.constant(f64::NEG_INFINITY), y)
+}
+
+/// The derivative of `Y1(x)`: ∞ at 0, from above.
+pub(in super::super) fn y1_slope(x: Expr<'_>) -> Expr<'_> {
+    let is_zero = x.eq(x.constant(0));
+    let inside = is_zero.select(x.constant(1), x);
+    let slope = inside.call("y0", &[]) - inside.call("y1", &[]) / inside;
+    is_zero.select(x.constant(f64::INFINITY), slope)
+}
+
+/// `x² / 32 − 1`.
+fn centred(x: Expr<'_>) -> Expr<'_> {
+    x.fma(x * x.constant(1.0 / 32.0), x.constant(-1))
+}
+
 impl Order {
     fn near<'r>(&self, x: Expr<'r>) -> Expr<'r> {
-        let value =
-            horner(x.fma(x * x.constant(1.0 / 32.0), x.constant(-1)), self.near, Expr::bits);
+        let value = horner(centred(x), self.near, Expr::bits);
         self.zeros.iter().fold(value, |value, &[high, low]| {
             let [high, low] = [high, low].map(|bits| x.bits(bits));
             value * ((x - high - low) * (x + high))
         })
+    }
+
+    fn rest<'r>(&self, x: Expr<'r>) -> Expr<'r> {
+        horner(centred(x), self.rest, Expr::bits)
     }
 
     /// Of x and √2 times cosine and sine of c.
@@ -174,7 +254,7 @@ impl Order {
         let inverse = x.constant(1) / x;
         let square = inverse * inverse;
         let [p, q] = [self.p, self.q].map(|fit| horner(square, fit, Expr::bits));
-        let root = (inverse * x.constant(std::f64::consts::FRAC_1_PI)).sqrt();
+        let root = (inverse * x.constant(FRAC_1_PI)).sqrt();
         let y = root * (p * cosine - q * inverse * sine);
         x.eq(x.constant(f64::INFINITY)).select(x.constant(0), y)
     }
