@@ -54,6 +54,8 @@ ONE = {
     "trigamma": (lambda x: special.polygamma(1, x), ABOVE[1:]),
     "entr": (special.entr, ABOVE),
     "i0e": (special.i0e, ANY + [0.0]),
+    "i0": (special.i0, ANY + [0.0]),
+    "i1": (special.i1, ANY + [0.0]),
     "sigmoid": (jax.nn.sigmoid, ANY + [0.0]),
     "log_sigmoid": (jax.nn.log_sigmoid, ANY + [0.0]),
     "logit": (special.logit, [1e-6, 0.3, 0.5, 0.9]),
@@ -77,6 +79,7 @@ TWO = {
     "min": (jnp.minimum, [-2.0, 0.3, 1.0], [-1.5, 0.3, 3.0]),
     "logaddexp": (jnp.logaddexp, [-2.0, 0.3, 1.0], [-1.5, 0.3, 30.0]),
     "xlogy": (special.xlogy, [-2.0, 0.3, 1.0], [0.2, 1.0, 30.0]),
+    "betaln": (special.betaln, [0.2, 1.0, 7.0], [0.3, 1.0, 30.0]),
     "copysign": (jnp.copysign, [-2.0, 0.3, 1.0], [-1.5, 0.2, 3.0]),
 }
 SQUARE = [[2.0, 0.3, -0.4], [0.1, 1.5, 0.2], [0.5, -0.2, 1.1]]

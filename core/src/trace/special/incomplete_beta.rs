@@ -218,20 +218,19 @@ impl<'r> Beta<'r> {
         let (a, b, one) = (self.a, self.b, self.a.constant(1));
         let p = (a / self.sum) * (b / self.sum);
         let q = (b - a) / self.sum;
+        let (zero, half) = (a.constant(0), a.constant(0.5));
         // From the power 1 on: v; from 0 on: its square, of which two are 0, and ζ / v.
-        let (mut v, mut square) = (vec![a.constant(0), one], vec![a.constant(0); 2]);
-        for (m, count) in (2..=TERMS + 2).zip((2_u32..).map(f64::from)) {
-            let first = q * v[m - 2] - p * square[m - 2];
-            let twice = if m == 2 { one } else { first };
-            square.push(twice * a.constant(2.0 / count));
-            let products = (2..m - 1).fold(square[m], |rest, j| (-v[j]).fma(v[m - j], rest));
-            if m > 2 {
-                v.push(products * a.constant(0.5));
-            }
+        let (mut v, mut square) = (vec![zero, one], vec![zero, zero, one]);
+        for (m, count) in (3..=TERMS + 2).zip((3_u32..).map(f64::from)) {
+            square.push((q * v[m - 2] - p * square[m - 2]) * a.constant(2.0 / count));
+            // Of the sum of v[j] v[m − j] each product but the middle one comes twice.
+            let pairs = (2..=(m - 1) / 2).fold(zero, |sum, j| v[j].fma(v[m - j], sum));
+            let middle = if m.is_multiple_of(2) { v[m / 2] * v[m / 2] } else { zero };
+            v.push((square[m] - middle) * half - pairs);
         }
         let mut series = vec![one];
         for k in 1..=TERMS {
-            let sum = (1..=k).fold(a.constant(0), |sum, j| v[j + 1].fma(series[k - j], sum));
+            let sum = (1..=k).fold(zero, |sum, j| v[j + 1].fma(series[k - j], sum));
             series.push(-sum);
         }
         near_saddle(a * (b / self.sum), self.complete.distance, is_lower, &series)

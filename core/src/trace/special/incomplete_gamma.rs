@@ -82,7 +82,7 @@ pub(super) const FAINT: f64 = 760.0;
 
 /// `γ(a, x) / Γ(a)`, f32 and f64.
 ///
-/// At most 10 ulp for a and x up to 10^6. gammainc(a, 0) = 0, gammainc(a, ∞) = 1, gammainc(0, x) = 1, gammainc(∞, x) = 0;
+/// At most 13 ulp for a and x up to 10^6. gammainc(a, 0) = 0, gammainc(a, ∞) = 1, gammainc(0, x) = 1, gammainc(∞, x) = 0;
 /// NaN below 0, for a = x = 0 and a = x = ∞.
 pub(in super::super) fn gammainc<'r>(a: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     in_double(a, x, |a, x| {
