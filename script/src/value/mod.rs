@@ -34,7 +34,6 @@ use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 
 pub(crate) use porcini_core::value::Form;
 
-use generator::RngRef;
 use text_kernel::KernelRef;
 
 /// The type of generators.
@@ -377,8 +376,9 @@ pub(crate) fn dynamic(number: Scalar) -> Dynamic {
 }
 
 fn not_a_number(op: &str, value: &Dynamic) -> Box<rhai::EvalAltResult> {
-    let message = format!("{op}: got {}, expected an array or a number", type_name(value));
-    if value.is::<RngRef>() {
+    let given = type_name(value);
+    let message = format!("{op}: got {given}, expected an array or a number");
+    if given == GENERATOR {
         let hint =
             "a generator draws with rng.next_float32(), rng.next_float64(), rng.next_uint32()";
         return fault_with_hint(message, hint);
