@@ -52,7 +52,10 @@ def grad(f, *args, argnums=None, has_aux=False):
     if isinstance(f, _porcini.Array):
         return _porcini._gradients_by(f, *args) if args else _porcini.gradient(f)
     if not callable(f):
-        raise TypeError(f"grad: got {f!r}, expected a function or an array")
+        raise TypeError(
+            f"grad: got {f!r}, expected a function or an array: grad(f) is the gradient of a function, grad(y, [x]) those of "
+            "an array by others, grad(x) that which backward left in x"
+        )
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):

@@ -71,7 +71,7 @@ impl Custom {
 }
 
 /// A function with a derivative that you write: backward(v, *args) gives from v, as long as the value, the gradient by each
-/// argument times v; forward(t, *args) from a direction of the arguments that of the value.
+/// argument times v; forward(t, *args) from a direction of the arguments that of the value; numbers have the direction 0.
 ///
 /// >>> safe = pc.custom(lambda x: pc.log(x), backward=lambda v, x: v / pc.max(x, 0.1))
 /// >>> pc.grad(safe)(pc.Float([1, 0]))
@@ -157,6 +157,12 @@ impl Called {
     fn args<'py>(&self, py: Python<'py>, arrays: &[Array]) -> PyResult<Vec<Object<'py>>> {
         let args = self.args.with(py, &mut arrays.iter().cloned())?;
         Ok(args.cast_into::<PyTuple>()?.iter().collect())
+    }
+
+    /// The directions of the arguments, of which arrays alone move.
+    fn moves<'py>(&self, py: Python<'py>, arrays: &[Array]) -> PyResult<Vec<Object<'py>>> {
+        let moves = self.args.still(py)?.with(py, &mut arrays.iter().cloned())?;
+        Ok(moves.cast_into::<PyTuple>()?.iter().collect())
     }
 }
 
@@ -258,7 +264,7 @@ fn pushed(
     let arrays = match &custom.forward {
         Some(forward) => {
             let mut values = called.args(py, args)?;
-            let moves = called.args(py, &moves)?;
+            let moves = called.moves(py, &moves)?;
             values.insert(0, one_or_tuple(py, moves)?);
             outputs_of("custom", &forward.bind(py).call1(PyTuple::new(py, values)?)?)?
         }

@@ -2,9 +2,9 @@
 
 use porcini_core::tensor::Shape;
 use porcini_core::value::Skeleton;
-use porcini_core::{Array, DType, Result as CoreResult, Session, Value};
+use porcini_core::{Array, DType, Result as CoreResult, Scalar, Session, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
@@ -105,7 +105,7 @@ impl Tree {
                 let like = like.and_then(|like| like.get(arrays.len())).map(Array::dtype);
                 Some(like.unwrap_or(DType::of(number)))
             }
-            (Numbers::Floats, Some(porcini_core::Scalar::Float(_))) => Some(DType::F32),
+            (Numbers::Floats, Some(Scalar::Float(_))) => Some(DType::F32),
             _ => None,
         };
         if let (Some(dtype), Some(number)) = (dtype, found) {
@@ -160,6 +160,30 @@ impl Tree {
                 Some(object) => object.clone(),
                 None => return Err(wrong_type("internal error: an object that nobody knows")),
             },
+        })
+    }
+
+    /// The same with 0 in the place of each number, and None in that of what is neither number nor array: their directions.
+    pub(crate) fn still(&self, py: Python<'_>) -> PyResult<Self> {
+        let all = |items: &[Self]| -> PyResult<Vec<Self>> {
+            items.iter().map(|item| item.still(py)).collect()
+        };
+        Ok(match self {
+            Self::Value(skeleton) => Self::Value(skeleton.clone()),
+            Self::Generator => Self::Generator,
+            Self::Known(place) => Self::Known(*place),
+            Self::List(items) => Self::List(all(items)?),
+            Self::Tuple(items) => Self::Tuple(all(items)?),
+            Self::Dict(entries) => {
+                let still =
+                    entries.iter().map(|(key, item)| Ok((key.clone_ref(py), item.still(py)?)));
+                Self::Dict(still.collect::<PyResult<_>>()?)
+            }
+            Self::Other(object) => Self::Other(match number(object.bind(py))? {
+                Some(Scalar::Float(_)) => PyFloat::new(py, 0.0).into_any().unbind(),
+                Some(_) => PyInt::new(py, 0).into_any().unbind(),
+                None => py.None(),
+            }),
         })
     }
 

@@ -167,6 +167,8 @@ class TestDerivatives:
         safe = pc.custom(lambda x: pc.log(x), backward=lambda v, x: v / pc.max(x, 0.1), forward=lambda t, x: t / x)
         assert pc.grad(safe)(pc.Float([1, 0])).tolist() == [1, 10]
         assert pc.jvp(safe, (pc.Float(2),), (pc.Float(1),))[1].tolist() == [0.5]
+        product = pc.custom(lambda x, y: x * y, forward=lambda t, x, y: t[0] * y + t[1] * x)
+        assert pc.jvp(lambda x: product(x, 10), (pc.Float(2),), (pc.Float(1),))[1].tolist() == [10]
         close(pc.grad(pc.checkpoint(lambda x: pc.sin(x) * x))(pc.Float([0, 1])).tolist(), [0, 1.38177])
         with pytest.raises(ZeroDivisionError):
             pc.grad(pc.custom(lambda x: x, backward=lambda v, x: 1 / 0))(pc.Float(1))

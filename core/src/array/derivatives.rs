@@ -227,11 +227,20 @@ impl Array {
         }
         let way = held.record(|recorder| {
             let cone = recorder.cone(Way::Forward, &[id], None)?;
-            let marks = recorder.marks_of(&cone).into_iter();
-            let directions = marks.filter_map(|mark| Some((mark, recorder.tangent_of(mark)?)));
+            let marks = recorder.marks_of(&cone);
+            let directions =
+                marks.iter().filter_map(|&mark| Some((mark, recorder.tangent_of(mark)?)));
             let directions: Vec<(VarId, VarId)> = directions.collect();
-            let is_moved = !directions.is_empty();
-            is_moved.then(|| recorder.begin_push(cone, &directions)).transpose()
+            let cone = match directions.len() {
+                0 => return Ok(None),
+                n if n == marks.len() => cone,
+                // Marks without a direction stand still, and so does what depends on them alone.
+                _ => {
+                    let moved: Vec<VarId> = directions.iter().map(|&(mark, _)| mark).collect();
+                    recorder.cone(Way::Forward, &[id], Some(&moved))?
+                }
+            };
+            recorder.begin_push(cone, &directions).map(Some)
         })?;
         session.no_grad(|| {
             let Some(mut way) = way else {

@@ -43,7 +43,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "A function with a derivative that you write, of arrays or numbers: eval: |x, ..| gives its value, an array; \
          backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, a list where there are \
          several; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
-         several, that of the value.\n\n\
+         several, that of the value; numbers have the direction 0.\n\n\
          >> safe = custom(#{eval: |x| log(x), backward: |v, x| v / max(x, 0.1)}); grad(safe, FloatC([1, 0]))\n[1, 10]",
     );
     registry.any("custom", 1, |context, _, args| {
@@ -260,7 +260,7 @@ impl Closures<'_, '_> {
         let value = match &custom.forward {
             Some(forward) => {
                 let mut values = called.arguments(&custom, args)?;
-                let mut moves = called.arguments(&custom, &moves)?;
+                let mut moves = called.moves(&moves)?;
                 values
                     .insert(0, if moves.len() == 1 { moves.swap_remove(0) } else { moves.into() });
                 forward.call_within_context::<Dynamic>(self.call, values)?
@@ -364,6 +364,21 @@ impl Called {
             }
         });
         arguments.collect()
+    }
+
+    /// The directions of the arguments, of which arrays alone move.
+    fn moves(&self, arrays: &[Array]) -> Result<Vec<Dynamic>> {
+        let mut arrays = arrays.iter().cloned();
+        let moves = self.args.iter().map(|given| match given {
+            Given::Number(Scalar::Float(_)) => Ok(Dynamic::from(0.0)),
+            Given::Number(_) => Ok(Dynamic::from(0_i64)),
+            Given::Other(_) => Ok(Dynamic::UNIT),
+            Given::Value(form) => {
+                let value = form.with(&mut arrays).or_fault()?;
+                Ok(Dynamic::from(ArrayRef::from(value)))
+            }
+        });
+        moves.collect()
     }
 
     /// The arrays of what a closure says of each argument.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use porcini_core::catalogue::DERIVATIVES;
 use porcini_core::value::{Marked, Type};
 use porcini_core::{Array, DType, Value};
-use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, NativeCallContext};
 
 use super::catalogue;
 use super::custom::asking;
@@ -223,6 +223,17 @@ fn without_marks(registry: &mut Registry<'_>) {
                 Err(fault_with_hint(format!("{name}: got {got}, expected an array"), hint))
             });
         }
+    }
+    let (text, map, nothing) =
+        (TypeId::of::<ImmutableString>(), TypeId::of::<rhai::Map>(), TypeId::of::<()>());
+    for first in [integer, float, TypeId::of::<bool>(), list, text, map, nothing] {
+        registry.typed("grad", first, 1, |_, _, args| -> Result<()> {
+            let got = type_name(args[0]);
+            let hint = "grad(f) is the gradient of a function, grad(y, [x]) those of an array by others, grad(x) that which \
+                        backward left in x";
+            let message = format!("grad: got {got}, expected a function or an array");
+            Err(fault_with_hint(message, hint))
+        });
     }
 }
 

@@ -114,7 +114,8 @@ fn evaluation(registry: &mut Registry<'_>) {
     registry.doc(
         "sync",
         "()",
-        "Waits until the device has finished; reports a pending bounds error.\n\n\
+        "Waits until the device has finished what was launched, and launches nothing itself: what is only recorded stays so, \
+         flush() evaluates it first. Reports a pending bounds error.\n\n\
          >> a = FloatC([1, 2]) + 1; eval(a); sync(); a\n[2, 3]",
     );
     registry.alias("cuda_sync", "sync");
