@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -159,6 +159,10 @@ impl Host for System {
 
     fn progress_sink(&self) -> LogSink {
         Arc::new(print::progress)
+    }
+
+    fn is_watched(&self) -> bool {
+        io::stderr().is_terminal()
     }
 
     fn window(&self) -> Option<usize> {

@@ -24,12 +24,24 @@ pub struct Outside {
     pub waiting: Listener,
 }
 
-/// Who is told what takes long: a line that stands in the place of the one before, and at the end an empty one.
+/// Who is told what takes long.
 #[derive(Clone, Default)]
-pub struct Listener(pub Option<LogSink>);
+pub enum Listener {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A line that stands in the place of the one before, and at the end an empty one.
+    InPlace(LogSink),
+    /// Lines that stay, of which there are few.
+    Lines(LogSink),
+}
 
 impl fmt::Debug for Listener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Listener").field(&self.0.is_some()).finish()
+        f.write_str(match self {
+            Self::Nobody => "Nobody",
+            Self::InPlace(_) => "InPlace",
+            Self::Lines(_) => "Lines",
+        })
     }
 }

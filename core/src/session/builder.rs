@@ -74,7 +74,8 @@ impl SessionBuilder {
         self
     }
 
-    /// Who is told what takes long for want of threads, and what to do about it. By default nobody.
+    /// Who is told what takes long for want of threads, and what to do about it; where nobody is told of progress, also which
+    /// rank is waited for. By default nobody.
     #[must_use]
     pub fn warnings(mut self, sink: LogSink) -> Self {
         self.warnings = Some(sink);
@@ -142,7 +143,11 @@ impl SessionBuilder {
             Some(runtime) => runtime,
             None => {
                 let threads = self.threads.unwrap_or_else(threads);
-                let waiting = Listener(self.progress.clone());
+                let waiting = match (&self.progress, &self.warnings) {
+                    (Some(sink), _) => Listener::InPlace(sink.clone()),
+                    (None, Some(sink)) => Listener::Lines(sink.clone()),
+                    (None, None) => Listener::Nobody,
+                };
                 let outside = Outside { waiting, ..self.outside };
                 Runtime::with(self.device, threads, self.memory_limit, outside)?
             }

@@ -115,12 +115,14 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     let mut builder = Session::builder()
         .device(options.device)
         .log(options.log_level, host.log_sink())
-        .progress(host.progress_sink())
         .warnings(host.warning_sink())
         .toolkit(host.toolkit())
         .rank_program(host.rank_program())
         .launcher(options.launcher.clone())
         .mpi_library(host.variable("PORCINI_MPI").map(Into::into));
+    if host.is_watched() {
+        builder = builder.progress(host.progress_sink());
+    }
     if let Some(folder) = host.cache_folder() {
         builder = builder.cache_folder(folder);
     }

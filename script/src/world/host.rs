@@ -198,6 +198,11 @@ pub trait Host {
         Arc::new(|_| {})
     }
 
+    /// Whether somebody may see what [`Host::progress_sink`] shows; else what is waited for long is a warning.
+    fn is_watched(&self) -> bool {
+        true
+    }
+
     /// Shows how far something is, as [`Host::progress_sink`].
     fn progress(&self, line: &str) {
         self.progress_sink()(line);

@@ -191,6 +191,10 @@ impl Host for Sandbox {
         self.counted(self.host.progress_sink(), self.message())
     }
 
+    fn is_watched(&self) -> bool {
+        self.host.is_watched()
+    }
+
     fn window(&self) -> Option<usize> {
         self.host.window()
     }
