@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use porcini_core::text_kernel::{
     Captured, Over, Parts, Store, Surroundings, TextKernel, TextReduction,
 };
+use porcini_core::value::Argument;
 use porcini_core::{Scalar, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -64,7 +65,7 @@ impl Kernel {
         let session = home::session(py)?;
         let given = given(kernel.name(), args)?;
         let lent: Vec<_> = given.iter().map(Given::argument).collect();
-        let called = kernel.call(session, &lent.iter().collect::<Vec<_>>()).or_raise()?;
+        let called = kernel.call(session, &one_each(args, &lent)).or_raise()?;
         write(args, called.written)?;
         several(py, called.results)
     }
@@ -149,7 +150,7 @@ impl Kernel {
             ))),
         });
         let values = values.collect::<PyResult<Vec<Option<Value>>>>()?;
-        let places: Vec<Option<porcini_core::value::Argument<'_>>> =
+        let places: Vec<Option<Argument<'_>>> =
             values.iter().map(|value| value.as_ref().map(Into::into)).collect();
         let active = active.map(|mask| mask.get().array("active")).transpose()?;
         let (stored, called) = self
@@ -159,7 +160,7 @@ impl Kernel {
                 store,
                 &places.iter().map(Option::as_ref).collect::<Vec<_>>(),
                 active.as_ref(),
-                &lent.iter().collect::<Vec<_>>(),
+                &one_each(args, &lent),
             )
             .or_raise()?;
         let open = targets.iter().filter(|target| !target.is_none());
@@ -173,6 +174,13 @@ impl Kernel {
 fn given(name: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Given>> {
     let session = home::session(args.py())?;
     args.iter().map(|arg| Given::expected(session, name, &arg)).collect()
+}
+
+/// One reference to each argument: an object that is given twice is one array.
+fn one_each<'a>(args: &Bound<'_, PyTuple>, lent: &'a [Argument<'a>]) -> Vec<&'a Argument<'a>> {
+    let first = |arg: &Object<'_>| args.iter().position(|other| other.is(arg));
+    let of = |(arg, own): (Object<'_>, &'a Argument<'a>)| first(&arg).map_or(own, |at| &lent[at]);
+    args.iter().zip(lent).map(of).collect()
 }
 
 /// Arrays that a kernel wrote by index.

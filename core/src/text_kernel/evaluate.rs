@@ -284,7 +284,7 @@ impl Recorder<'_> {
                 let value = match op {
                     Some(op) => {
                         let old = self.frame.variables[at].item.clone();
-                        self.stepped_by(op, old, value, place.at)?
+                        self.stepped_by(op, old, value)?
                     }
                     None => value,
                 };
@@ -295,17 +295,11 @@ impl Recorder<'_> {
     }
 
     /// What a place holds behind `+=` and its like.
-    pub(super) fn stepped_by(
-        &self,
-        op: Op,
-        old: Item,
-        value: Item,
-        at: Span,
-    ) -> Result<Item, Trouble> {
+    pub(super) fn stepped_by(&self, op: Op, old: Item, value: Item) -> Result<Item, Trouble> {
         if op == Op::Div && old.is_integer() && value.is_integer() {
             let what = "/: got two integers";
             let remedy = "write idiv(a, b), which truncates";
-            return Err(Trouble::new(at, what).with(Some(remedy.into())));
+            return Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy.into())));
         }
         self.apply(op, &[old, value])
     }

@@ -62,6 +62,14 @@ impl Item {
         }
     }
 
+    /// Whether it is a literal that may have such a type.
+    pub(super) fn takes(&self, dtype: DType) -> bool {
+        match self {
+            Self::Number(Scalar::Float(_), None) => dtype.is_float(),
+            other => other.is_literal() && dtype.is_number(),
+        }
+    }
+
     /// The same where literals alone made it.
     pub(super) fn of_literals(self) -> Self {
         match self {

@@ -105,7 +105,8 @@ pub(super) fn behind_space(text: &str, mut at: usize) -> Result<usize, Trouble> 
     }
 }
 
-/// A literal and its length. Suffixes are those of C; a float has the type of what it meets all the same.
+/// A literal and its length. Suffixes are those of C; a float has the type of what it meets all the same, with an f the
+/// value that it is as f32.
 fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     let is_of_number = |c: char| is_part(c) || c == '.';
     let mut length = text.find(|c| !is_of_number(c)).unwrap_or(text.len());
@@ -133,7 +134,10 @@ fn number(text: &str, at: usize) -> Result<(Token<'_>, usize), Trouble> {
     let is_float = written.contains(['.', 'e', 'E']) || written.ends_with(['f', 'F', 'h', 'H']);
     if is_float {
         let digits = written.trim_end_matches(['f', 'F', 'l', 'L', 'h', 'H']);
-        let number: f64 = digits.parse().map_err(|_| wrong())?;
+        let number: f64 = match written.ends_with(['f', 'F']) {
+            true => f64::from(digits.parse::<f32>().map_err(|_| wrong())?),
+            false => digits.parse().map_err(|_| wrong())?,
+        };
         return Ok((Token::Number(Scalar::Float(number), None), length));
     }
     let digits = written.trim_end_matches(['u', 'U', 'l', 'L']);

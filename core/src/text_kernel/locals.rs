@@ -260,7 +260,7 @@ impl Recorder<'_> {
         let before = self.value(&place)?;
         let one = Item::Number(Scalar::Int(1), None);
         let dtype = before.own_dtype();
-        let after = self.stepped_by(op, before.clone(), one, place.at)?;
+        let after = self.stepped_by(op, before.clone(), one)?;
         let after = match dtype {
             Some(dtype) => after.converted(self.session, dtype)?,
             None => after,
@@ -330,7 +330,7 @@ impl Recorder<'_> {
         let value = match op {
             Some(op) => {
                 let old = self.value_at(local, &place)?;
-                self.stepped_by(op, old, value, indices[0].at)?
+                self.stepped_by(op, old, value)?
             }
             None => value,
         };

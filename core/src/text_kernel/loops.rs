@@ -268,7 +268,9 @@ impl Recorder<'_> {
             let remedy = "leave it where it is done: if (x > 9) break;";
             return Err(Trouble::new(at, what).with(Some(remedy.into())));
         }
-        let is_read = |name: &&String| turn.read.contains(name) && self.raw(name).is_ok();
+        let read: Vec<usize> = turn.read.iter().filter_map(|name| self.named_array(name)).collect();
+        let is_read =
+            |name: &&String| self.named_array(name).is_some_and(|number| read.contains(&number));
         let is_recorded = self.session.flag_is_set(RECORD_LOOPS);
         if let Some(name) = turn.assigned.iter().find(is_read).filter(|_| is_recorded) {
             let what = format!("the loop writes `{name}` and reads it too");

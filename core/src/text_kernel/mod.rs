@@ -6,10 +6,10 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `lexer` `preprocess` `parse` `signature` `expression` `tree` `types` `program` | from text to tree |
+//! | `lexer` `preprocess` `parse` `scope` `signature` `expression` `tree` `types` `program` | from text to tree |
 //! | `library` `prelude` | the functions that texts may call |
 //! | `dialect` | what C and CUDA have beside: words to skip, numbers, what to write instead |
-//! | `record` `loops` `evaluate` `written` `item` | from tree to trace |
+//! | `record` `loops` `evaluate` `returned` `written` `item` | from tree to trace |
 //! | `reduction` `parts` `part` `fold` `segments` `recordings` | reductions and scans |
 //! | `store` | results into arrays that are there |
 //! | `sample` | arguments for kernels that are only looked at |
@@ -49,7 +49,9 @@ mod program;
 mod record;
 mod recordings;
 mod reduction;
+mod returned;
 mod sample;
+mod scope;
 mod segments;
 mod signature;
 mod stats;
@@ -107,6 +109,13 @@ pub struct Explained {
     /// Lines of the text, from 1, with the serials of what their statements recorded; statements that stand in others
     /// come before them.
     pub lines: Vec<(usize, Range<u64>)>,
+}
+
+/// The arrays of a call that are read and written by index.
+struct Indexed {
+    arrays: Vec<Array>,
+    /// Which of them each `raw` parameter names: an array that was given twice has two names.
+    named: Vec<usize>,
 }
 
 impl Called {
@@ -200,7 +209,8 @@ impl TextKernel {
     ///
     /// **Shapes**: arrays broadcast, tensors by NumPy's rules, vectors component by component; `raw` arguments are
     /// arrays of any size, or tensors by their entries in order. Without others there are as many lanes as the largest of them has. **Dtypes**: letters take the common type of their
-    /// arguments, results convert as S9 says. **Evaluation**: recorded.
+    /// arguments, results convert as S9 says. **Evaluation**: recorded. One reference that is given to several `raw`
+    /// parameters is one array, and each of them sees what was written through the others.
     ///
     /// # Errors
     /// `Kernel` where the text does not fit the arguments, with line and column; `Argument` for their number and kind;
@@ -275,24 +285,16 @@ impl TextKernel {
             let what = format!("got {} arguments, expected {}", args.len(), function.signature());
             return Err(self.wrong(what, None));
         }
-        let mut arrays = Vec::new();
-        let mut lanes: Vec<&Argument<'_>> = Vec::new();
-        for (number, (arg, parameter)) in args.iter().zip(&given).enumerate() {
-            if parameter.is_raw {
-                arrays.push(self.raw(arg, number, parameter)?);
-            } else {
-                lanes.push(arg);
-            }
-        }
-
-        let arrays = RefCell::new(arrays);
+        let (indexed, lanes) = self.apart(args, &given)?;
         // Lanes by themselves do nothing that shows where their results do not.
-        let active = active.filter(|_| !arrays.borrow().is_empty());
-        let results = self.through(session, active, &lanes, args.len(), &arrays)?;
-        let arrays = arrays.into_inner();
+        let active = active.filter(|_| !indexed.arrays.is_empty());
+        let indexed = RefCell::new(indexed);
+        let results = self.through(session, active, &lanes, args.len(), &indexed)?;
+        let Indexed { arrays, named } = indexed.into_inner();
         let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
-        let written = raw.zip(arrays).filter(|((_, parameter), _)| parameter.is_out);
-        let written = written.map(|((number, _), array)| {
+        let written = raw.zip(named).filter(|((_, parameter), _)| parameter.is_out);
+        let written = written.map(|((number, _), place)| {
+            let array = arrays[place].clone();
             let value = match args[number] {
                 Argument::Tensor(tensor) => {
                     Value::Tensor(Tensor::of([array], tensor.shape().clone())?)
@@ -302,6 +304,30 @@ impl TextKernel {
             Ok((number, value))
         });
         Ok(Called { results, written: written.collect::<Result<_>>()? })
+    }
+
+    /// The arrays that are read and written by index, and the arguments that are so lane by lane.
+    fn apart<'a>(
+        &self,
+        args: &[&'a Argument<'a>],
+        given: &[&Parameter],
+    ) -> Result<(Indexed, Vec<&'a Argument<'a>>)> {
+        let mut indexed = Indexed { arrays: Vec::new(), named: Vec::new() };
+        let (mut raw, mut lanes): (Vec<&Argument<'_>>, _) = Default::default();
+        for (number, (&arg, parameter)) in args.iter().zip(given).enumerate() {
+            if !parameter.is_raw {
+                Vec::push(&mut lanes, arg);
+                continue;
+            }
+            let array = self.raw(arg, number, parameter)?;
+            let known = raw.iter().position(|other| std::ptr::eq(*other, arg));
+            indexed.named.push(known.map_or(indexed.arrays.len(), |at| indexed.named[at]));
+            raw.push(arg);
+            if known.is_none() {
+                indexed.arrays.push(array);
+            }
+        }
+        Ok((indexed, lanes))
     }
 
     fn wrong(&self, what: String, remedy: Option<String>) -> Error {
@@ -366,11 +392,11 @@ impl TextKernel {
         active: Option<&Array>,
         lanes: &[&Argument<'_>],
         n_given: usize,
-        arrays: &RefCell<Vec<Array>>,
+        indexed: &RefCell<Indexed>,
     ) -> Result<Vec<Value>> {
         let name = self.name();
         let of_lanes = |operands: &[Operand<'_>]| {
-            self.record(session, active, operands, n_given, &mut arrays.borrow_mut())
+            self.record(session, active, operands, n_given, &mut indexed.borrow_mut())
         };
         // Behind the first result of tensors are the others.
         let others = RefCell::new(Vec::new());
@@ -408,7 +434,7 @@ impl TextKernel {
         active: Option<&Array>,
         operands: &[Operand<'_>],
         n_given: usize,
-        arrays: &mut Vec<Array>,
+        Indexed { arrays, named }: &mut Indexed,
     ) -> Result<Vec<Array>> {
         let function = self.function();
         let mut n: Option<u64> = None;
@@ -428,7 +454,7 @@ impl TextKernel {
         }
         let n = n.or_else(|| arrays.iter().map(Array::size).max()).unwrap_or(1);
         let mut operands = operands.iter();
-        let mut n_raw = 0..;
+        let mut named = named.iter();
         let mut n_left = n_given;
         let items = function.parameters.iter().map(|parameter| {
             if parameter.is_result() {
@@ -439,7 +465,7 @@ impl TextKernel {
             }
             n_left -= 1;
             if parameter.is_raw {
-                return n_raw.next().map(Item::Raw);
+                return named.next().copied().map(Item::Raw);
             }
             operands.next().map(|operand| match operand {
                 Operand::Array(array) => Item::Array((*array).clone()),

@@ -80,6 +80,8 @@ pub(super) struct Parser<'t> {
     depth: usize,
     /// Variables in sight.
     pub(super) names: Vec<String>,
+    /// How many there were before the innermost block.
+    pub(super) scope: usize,
     /// Where those among them stand that are const.
     pub(super) fixed: Vec<usize>,
     /// Where those stand that are known numbers.
@@ -112,6 +114,7 @@ impl<'t> Parser<'t> {
             at: 0,
             depth: 0,
             names: Vec::new(),
+            scope: 0,
             fixed: Vec::new(),
             numbers: Vec::new(),
             locals: Vec::new(),
@@ -126,26 +129,6 @@ impl<'t> Parser<'t> {
             around,
             captured: Vec::new(),
         })
-    }
-
-    /// Forgets variables that are out of sight.
-    pub(super) fn forget(&mut self, known: usize) {
-        self.names.truncate(known);
-        self.fixed.retain(|&place| place < known);
-        self.numbers.retain(|&(place, _)| place < known);
-        self.locals.retain(|&(_, place)| place < known);
-    }
-
-    /// Whether nothing may be assigned to a variable.
-    pub(super) fn is_fixed(&self, name: &str) -> bool {
-        let place = self.names.iter().rposition(|known| known == name);
-        place.is_some_and(|place| self.fixed.contains(&place))
-    }
-
-    /// The number that a const variable is, if that is written where it is declared.
-    pub(super) fn known_number(&self, name: &str) -> Option<Scalar> {
-        let place = self.names.iter().rposition(|known| known == name)?;
-        self.numbers.iter().find(|(known, _)| *known == place).map(|(_, number)| *number)
     }
 
     pub(super) fn token(&self) -> &Token<'t> {
@@ -315,18 +298,19 @@ impl<'t> Parser<'t> {
 
     /// Statements up to `}`.
     pub(super) fn block(&mut self) -> Result<Vec<Statement>, Trouble> {
-        self.deeper(|parser| {
-            let known = parser.names.len();
-            let mut statements = Vec::new();
-            while !parser.takes("}") {
-                if *parser.token() == Token::End {
-                    return Err(parser.unexpected("`}` behind a block"));
-                }
-                statements.extend(parser.statement()?);
+        self.deeper(|parser| parser.scoped(Self::statements))
+    }
+
+    /// Up to the end of a block.
+    pub(super) fn statements(&mut self) -> Result<Vec<Statement>, Trouble> {
+        let mut statements = Vec::new();
+        while !self.takes("}") {
+            if *self.token() == Token::End {
+                return Err(self.unexpected("`}` behind a block"));
             }
-            parser.forget(known);
-            Ok(statements)
-        })
+            statements.extend(self.statement()?);
+        }
+        Ok(statements)
     }
 
     /// A statement as a block of its own.
@@ -334,12 +318,8 @@ impl<'t> Parser<'t> {
         if self.takes("{") {
             return self.block();
         }
-        self.deeper(|parser| {
-            let known = parser.names.len();
-            let statement = parser.statement()?;
-            parser.forget(known);
-            Ok(statement.into_iter().collect())
-        })
+        let statement = self.deeper(|parser| parser.scoped(Self::statement))?;
+        Ok(statement.into_iter().collect())
     }
 
     /// `None` of `;`.
@@ -381,9 +361,9 @@ impl<'t> Parser<'t> {
             let (start, update) = (Vec::new(), Vec::new());
             Step::Loop(Loop { start, condition: Some(condition), update, body, is_do: true })
         } else if self.takes_word("for") {
-            self.for_loop()?
+            self.scoped(Self::for_loop)?
         } else if self.takes_word("switch") {
-            self.switch()?
+            self.scoped(Self::switch)?
         } else if self.takes_word("return") {
             let value = if self.is(";") { None } else { Some(self.expression()?) };
             self.expect(";", "behind `return`")?;
@@ -437,7 +417,6 @@ impl<'t> Parser<'t> {
 
     fn for_loop(&mut self) -> Result<Step, Trouble> {
         self.expect("(", "behind `for`")?;
-        let known = self.names.len();
         let at = self.span();
         let mut start = Vec::new();
         if !self.is(";") {
@@ -452,7 +431,6 @@ impl<'t> Parser<'t> {
         let update = if self.is(")") { Vec::new() } else { self.assignments()? };
         self.expect(")", "behind the loop's head")?;
         let body = self.loop_body()?;
-        self.forget(known);
         Ok(Step::Loop(Loop::new(start, condition, update, body)))
     }
 
@@ -474,7 +452,6 @@ impl<'t> Parser<'t> {
         let selector = self.expression()?;
         self.expect(")", "behind the value")?;
         self.expect("{", "and the cases")?;
-        let known = self.names.len();
         let mut cases: Vec<Case> = Vec::new();
         self.n_breakable += 1;
         while !self.takes("}") {
@@ -507,7 +484,6 @@ impl<'t> Parser<'t> {
             cases.push(Case { labels, body });
         }
         self.n_breakable -= 1;
-        self.forget(known);
         Ok(Step::Switch(selector, cases))
     }
 
@@ -540,6 +516,7 @@ impl<'t> Parser<'t> {
         let mut variables = Vec::new();
         loop {
             let (name, at) = self.new_name("the name of a variable")?;
+            self.check_undeclared(&name, at)?;
             let declared = if self.is("[") {
                 self.local(&name, at, &type_name)?
             } else {

@@ -48,6 +48,8 @@ pub(super) struct Frame {
     /// The type of the result, unless it is that of the value; and the value.
     pub(super) result: Option<DType>,
     pub(super) value: Option<Array>,
+    /// Where the first `return` is that said the type of the result.
+    pub(super) first_return: Option<Span>,
     /// Lanes that have returned.
     pub(super) returned: Option<Array>,
     /// Loops and `switch`es around what is recorded.
@@ -55,7 +57,7 @@ pub(super) struct Frame {
     /// Lanes that take part, unless all do.
     pub(super) active: Option<Array>,
     /// Whether the function gives a value, and which arrays it may write.
-    gives_value: bool,
+    pub(super) gives_value: bool,
     pub(super) writable: Vec<usize>,
     /// How many masks have narrowed the lanes. What a variable is assigned on its own level holds for all lanes that
     /// will read it.
@@ -110,6 +112,7 @@ impl<'s> Recorder<'s> {
             variables: Vec::new(),
             result: None,
             value: None,
+            first_return: None,
             returned: None,
             loops: Vec::new(),
             active: None,
@@ -152,6 +155,7 @@ impl<'s> Recorder<'s> {
             variables: Vec::new(),
             result,
             value: None,
+            first_return: None,
             returned: None,
             loops: Vec::new(),
             active: self.frame.active.clone(),
@@ -244,6 +248,14 @@ impl<'s> Recorder<'s> {
     /// The innermost variable of a name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.frame.variables.iter().rposition(|variable| variable.name == name)
+    }
+
+    /// The number of the array that a name stands for, if it does for one.
+    pub(super) fn named_array(&self, name: &str) -> Option<usize> {
+        match self.frame.variables[self.find(name)?].item {
+            Item::Raw(number) => Some(number),
+            _ => None,
+        }
     }
 
     /// Assigns in the lanes that take part; what is assigned, in the type of the variable.
@@ -409,39 +421,6 @@ impl<'s> Recorder<'s> {
         }
     }
 
-    fn leave(&mut self, value: Option<&Expression>, at: Span) -> Result<Flow, Trouble> {
-        let has_result = self.frame.gives_value;
-        match value {
-            Some(value) if has_result => {
-                let item = self.value(value)?;
-                let dtype =
-                    self.frame.result.or_else(|| self.frame.value.as_ref().map(Array::dtype));
-                let item = match dtype {
-                    Some(dtype) => item.converted(self.session, dtype),
-                    None => Ok(item),
-                };
-                let new = item.and_then(|item| item.array(self.session));
-                let new = new.map_err(|trouble| trouble.within(value.at))?;
-                // Who has not returned yet has no value that counts.
-                self.frame.value = Some(match (&self.frame.returned, &self.frame.value) {
-                    (Some(returned), Some(old)) => self.select(returned, old, &new)?,
-                    _ => new,
-                });
-            }
-            Some(value) => {
-                let what = "the function is `void`: it gives its results through `out` parameters";
-                return Err(Trouble::new(value.at, what));
-            }
-            None if has_result => {
-                return Err(Trouble::new(at, "got no value, expected one: return x;"));
-            }
-            None => {}
-        }
-        let active = self.active()?;
-        self.frame.returned = Some(self.or(self.frame.returned.as_ref(), &active)?);
-        Ok(Flow::Ends)
-    }
-
     fn branch(
         &mut self,
         condition: &Expression,
@@ -493,16 +472,14 @@ impl<'s> Recorder<'s> {
 
     /// Whether statements may read an array that they write, which the body of a region may not.
     fn reads_what_it_writes(&self, effects: &Effects) -> bool {
-        let is_array = |name: &str| {
-            let variable = self.find(name).map(|at| &self.frame.variables[at].item);
-            matches!(variable, Some(Item::Raw(_)))
-        };
-        let written = effects.assigned.iter().filter(|name| is_array(name));
-        let of_calls = || effects.passed.iter().map(|passed| &passed.name);
-        let read: Vec<&String> = effects.read.iter().chain(of_calls()).collect();
-        let writes = |passed: &&Passed| is_array(&passed.name) && self.frame.program.writes(passed);
-        effects.passed.iter().any(|passed| writes(&passed))
-            || written.into_iter().any(|name| read.contains(&name))
+        // By their numbers: an array may have two names.
+        let array = |name: &String| self.named_array(name);
+        let mut written = effects.assigned.iter().filter_map(array);
+        let of_calls = effects.passed.iter().map(|passed| &passed.name);
+        let read: Vec<usize> = effects.read.iter().chain(of_calls).filter_map(array).collect();
+        let writes =
+            |passed: &Passed| array(&passed.name).is_some() && self.frame.program.writes(passed);
+        effects.passed.iter().any(writes) || written.any(|number| read.contains(&number))
     }
 
     /// Takes statements in a region that lanes skip.

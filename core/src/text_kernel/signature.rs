@@ -167,6 +167,8 @@ impl Parser<'_> {
             return Ok(None);
         }
         let Header { name, result, parameters } = header;
+        // Parameters belong to the block of the body.
+        self.scope = self.names.len();
         for parameter in &parameters {
             if parameter.is_fixed {
                 self.fixed.push(self.names.len());
@@ -174,7 +176,8 @@ impl Parser<'_> {
             self.names.push(parameter.name.clone());
         }
         self.expect("{", "and the body of the function")?;
-        let body = self.block()?;
+        let body = self.deeper(Self::statements)?;
+        self.scope = 0;
         self.functions.push(known);
         Ok(Some(Function { name, at, result, parameters, n_constants, body }))
     }

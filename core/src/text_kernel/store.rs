@@ -148,11 +148,9 @@ fn lanes_stored(
     let mut new = match store {
         Store::Into => result.clone(),
         Store::AddTo => {
-            let (target, mut result) = (target.cast(accumulation(dtype))?, result.clone());
-            if result.dtype() == DType::Mask {
-                // A truth value is added as 0 or 1.
-                result = result.cast(target.dtype())?;
-            }
+            // What is added is converted as a store converts it, so that sums are exact in the target's own type.
+            let sums = accumulation(dtype);
+            let (target, result) = (target.cast(sums)?, result.cast(sums)?);
             session.apply(Op::Add, &[(&target).into(), (&result).into()])?
         }
     };

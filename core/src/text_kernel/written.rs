@@ -58,7 +58,7 @@ impl Recorder<'_> {
                 let old = Item::Array(
                     self.arrays[element.array].gather(&element.index, active.as_ref())?,
                 );
-                self.apply(op, &[old, value.clone()])?
+                self.stepped_by(op, old, value.clone())?
             }
             _ => value.clone(),
         };

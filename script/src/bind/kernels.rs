@@ -7,6 +7,7 @@ use std::fmt::Write;
 use porcini_core::text_kernel::{
     self, Called, Captured, Explained, Over, Parts, Store, Surroundings, TextKernel, TextReduction,
 };
+use porcini_core::value::Argument;
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
@@ -424,6 +425,16 @@ fn arguments(name: &str, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
     args.iter().enumerate().map(one).collect()
 }
 
+/// Arguments as they are lent, one reference to each array: one that is given twice is the same.
+fn one_each<'a>(args: &[Arg], lent: &[&'a Argument<'a>]) -> Vec<&'a Argument<'a>> {
+    let is_same = |one: &Arg, other: &Arg| match (one, other) {
+        (Arg::Value(one), Arg::Value(other)) => one.is(other),
+        _ => false,
+    };
+    let first = |arg: &Arg| args.iter().position(|other| is_same(arg, other));
+    args.iter().zip(lent).map(|(arg, lent_as)| first(arg).map_or(*lent_as, |at| lent[at])).collect()
+}
+
 /// Calls a kernel; of the arguments whose bits are set nobody else has hold.
 fn called(
     context: &Context,
@@ -432,7 +443,8 @@ fn called(
     unheld: u32,
 ) -> Result<Dynamic> {
     let args = arguments(kernel.name(), args)?;
-    let called = lend(&args, |args| kernel.call(&context.session, args)).or_fault()?;
+    let called = lend(&args, |lent| kernel.call(&context.session, &one_each(&args, lent)));
+    let called = called.or_fault()?;
     for (number, value) in &called.written {
         if let Some(Arg::Value(target)) = args.get(*number)
             && !target.holds(value)
@@ -499,14 +511,15 @@ fn stored(
         let mut targets = targets.iter().copied();
         let targets: Vec<_> =
             wanted.iter().map(|&is| if is { targets.next() } else { None }).collect();
-        lend(&args, |args| match kernel {
+        lend(&args, |lent| match kernel {
             KernelRef::Kernel(kernel) => {
-                let stored = kernel.store(session, store, &targets, active, args);
+                let lent = one_each(&args, lent);
+                let stored = kernel.store(session, store, &targets, active, &lent);
                 stored.map(|(values, called)| (values, Some(called)))
             }
             KernelRef::Reduction(reduction) => {
                 let over = ways.over();
-                let stored = reduction.store(session, store, &targets, active, args, &over);
+                let stored = reduction.store(session, store, &targets, active, lent, &over);
                 stored.map(|values| (values, None))
             }
         })
