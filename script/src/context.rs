@@ -17,6 +17,7 @@ use crate::show::forms::{self, DisplayTarget, Shown};
 use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
+use crate::value::begun::Begun;
 use crate::value::custom::Customs;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
@@ -95,6 +96,8 @@ pub(crate) struct Context {
     pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
     /// Functions whose derivatives scripts have written.
     pub(crate) customs: RefCell<Customs>,
+    /// What the last `eval` began.
+    pub(crate) begun: RefCell<Begun>,
     /// Host arrays that the next `eval()` fills.
     deferred: RefCell<Vec<HostRef>>,
     /// What has something to do before the session ends.
@@ -137,6 +140,7 @@ impl Context {
             kernels: RefCell::default(),
             module_kernels: RefCell::default(),
             customs: RefCell::default(),
+            begun: RefCell::default(),
             deferred: RefCell::default(),
             endings: RefCell::default(),
             kept: RefCell::default(),

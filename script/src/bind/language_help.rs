@@ -179,7 +179,11 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
         "()",
         "The time now; t.elapsed is the time since.\n\n>> timestamp().elapsed < 60\ntrue",
     ),
-    ("elapsed", "(t)", "Seconds since a timestamp.\n\n>> t = timestamp(); t.elapsed() >= 0\ntrue"),
+    (
+        "elapsed",
+        "(t)",
+        "Seconds since a timestamp. eval(x) returns before x is computed: sync() waits for it.\n\n>> t = timestamp(); t.elapsed() >= 0\ntrue",
+    ),
     (
         "call",
         "(f, a, ..)",

@@ -83,9 +83,15 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     if let [arg] = args
         && let Some(array) = arg.read_lock::<ArrayRef>()
     {
-        return context.eval(std::slice::from_ref(&*array));
+        return begin(context, std::slice::from_ref(&*array));
     }
-    context.eval(&values(args)?)
+    begin(context, &values(args)?)
+}
+
+fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
+    context.eval(values)?;
+    context.begun.borrow_mut().set(values);
+    Ok(())
 }
 
 /// The array values among `args`; lists and maps are looked through.

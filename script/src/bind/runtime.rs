@@ -11,6 +11,7 @@ use rhai::Dynamic;
 use super::derivatives::with_letter;
 use super::memory::evaluate_values;
 use super::registry::Registry;
+use crate::context::Context;
 use crate::fault::{Fault, IntoFault, Result, Stop, fault, fault_with_hint, stop};
 use crate::value::{self, ArrayRef, type_name};
 
@@ -32,6 +33,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     // Rhai's own two, which no Ctrl-C ends, are replaced type by type.
     registry.engine.register_fn("sleep", |seconds: i64| sleep(seconds as f64));
     registry.engine.register_fn("sleep", sleep);
+    // So is its `elapsed`, which knows nothing of what runs.
+    let context = registry.context.clone();
+    let elapsed = move |start: Instant| elapsed(&context, start);
+    registry.engine.register_fn("elapsed", elapsed.clone());
+    registry.engine.register_get("elapsed", move |start: &mut Instant| elapsed(*start));
     registry.doc(
         "args",
         "()",
@@ -90,6 +96,17 @@ fn sleep(seconds: f64) -> Result<()> {
         std::thread::sleep(left.min(Duration::from_millis(5)));
     }
     Ok(())
+}
+
+/// Seconds since then; who may think that an `eval` is among them is told once.
+fn elapsed(context: &Context, start: Instant) -> f64 {
+    let seconds = start.elapsed().as_secs_f64();
+    if context.begun.borrow_mut().is_to_tell() {
+        context.host.eprint(
+            "note: elapsed: eval(x) hands work over and returns, and some of it still runs; sync() waits for it",
+        );
+    }
+    seconds
 }
 
 fn evaluation(registry: &mut Registry<'_>) {

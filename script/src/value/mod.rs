@@ -6,6 +6,7 @@
 
 #[cfg(feature = "parquet")]
 pub(crate) mod arrow;
+pub(crate) mod begun;
 pub(crate) mod csv;
 pub(crate) mod cuda_module;
 pub(crate) mod custom;
