@@ -171,6 +171,16 @@ impl PyValue {
         ))
     }
 
+    fn __rdivmod__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Object<'py>,
+    ) -> PyResult<(Object<'py>, Object<'py>)> {
+        Ok((
+            by_function("floor_divide", other, slf.as_any())?,
+            by_function("mod", other, slf.as_any())?,
+        ))
+    }
+
     fn __pow__<'py>(
         slf: &Bound<'py, Self>,
         other: &Object<'py>,

@@ -1,8 +1,6 @@
 //! NumPy's functions as ours: `np.sin(x)` where x is one of our values (`__array_ufunc__`, `__array_function__`).
 
-use porcini_core::ir::op::Op;
-use porcini_core::value::Argument;
-use porcini_core::{DType, Operand, Session, Value};
+use porcini_core::{DType, Session, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +16,7 @@ use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
-/// What a ufunc of NumPy means here; NotImplemented where there is nothing of the same meaning.
+/// What a ufunc of NumPy means here; where there is nothing of the same meaning, what NumPy makes of the lanes.
 pub(crate) fn of_ufunc<'py>(
     py: Python<'py>,
     ufunc: &Object<'py>,
@@ -27,6 +25,9 @@ pub(crate) fn of_ufunc<'py>(
     kwargs: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Object<'py>> {
     let name: String = ufunc.getattr("__name__")?.extract()?;
+    if let Some(done) = of_method(py, ufunc, (&name, method), inputs, kwargs)? {
+        return Ok(done);
+    }
     if method != "__call__" || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
         return by_numpy(&ufunc.getattr(method)?, inputs, kwargs);
     }
@@ -36,13 +37,19 @@ pub(crate) fn of_ufunc<'py>(
     let mut inputs = inputs.collect::<PyResult<Vec<_>>>()?;
     if are_integers(&inputs) {
         match name.as_str() {
-            "fmod" => return remainder_of_integers(py, &inputs),
             // Ours of integers are floats; only powers that are known to be whole are integers.
             "power" if !is_count(&inputs[1]) => return by_numpy(ufunc, all, kwargs),
             "reciprocal" => return by_numpy(ufunc, all, kwargs),
             _ if !keeps_integers(ufunc)? => inputs = as_doubles(&inputs)?,
             _ => {}
         }
+    }
+    if name == "float_power" {
+        // Doubles at least.
+        inputs = as_doubles(&inputs)?;
+    }
+    if let Some(several) = several(py, &name, &inputs)? {
+        return Ok(several);
     }
     let operator = OPERATORS.iter().find(|(known, _)| *known == name);
     if let Some((_, operator)) = operator {
@@ -54,6 +61,91 @@ pub(crate) fn of_ufunc<'py>(
         Some(overloads) if overloads.is_lane_by_lane() => overloads.call(py, &inputs, None),
         _ => by_numpy(ufunc, all, kwargs),
     }
+}
+
+/// Methods of ufuncs that are functions of NumPy: `np.add.reduce` is `np.sum`.
+const METHODS: [(&str, &str, &str); 8] = [
+    ("add", "reduce", "sum"),
+    ("multiply", "reduce", "prod"),
+    ("maximum", "reduce", "max"),
+    ("minimum", "reduce", "min"),
+    ("logical_or", "reduce", "any"),
+    ("logical_and", "reduce", "all"),
+    ("add", "accumulate", "cumsum"),
+    ("multiply", "accumulate", "cumprod"),
+];
+
+/// What a method of a ufunc is here; None where there is nothing of the same meaning.
+fn of_method<'py>(
+    py: Python<'py>,
+    ufunc: &Object<'py>,
+    (name, method): (&str, &str),
+    inputs: &Bound<'py, PyTuple>,
+    kwargs: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Option<Object<'py>>> {
+    if method == "at" && inputs.get_item(0)?.is_instance_of::<PyValue>() {
+        // NumPy would write to the memory, whoever shares it.
+        return Err(PyTypeError::new_err(format!(
+            "np.{name}.at: NumPy writes to no array of porcini: pc.scatter_add(x, v, i) and its like do"
+        )));
+    }
+    if method == "outer" && kwargs.is_none_or(|kwargs| kwargs.is_empty()) {
+        return outer(ufunc, inputs).map(Some);
+    }
+    let known = METHODS.iter().find(|(of, known, _)| (*of, *known) == (name, method));
+    let Some((.., function)) = known else { return Ok(None) };
+    let along = PyDict::new(py);
+    along.set_item("axis", 0)?;
+    for (key, value) in kwargs.into_iter().flatten() {
+        if !["axis", "keepdims"].contains(&&*key.to_string()) {
+            return Ok(None);
+        }
+        along.set_item(key, value)?;
+    }
+    py.import("numpy")?.getattr(*function)?.call(inputs, Some(&along)).map(Some)
+}
+
+/// A ufunc of each entry of one with each of another.
+fn outer<'py>(ufunc: &Object<'py>, inputs: &Bound<'py, PyTuple>) -> PyResult<Object<'py>> {
+    let session = home::session(ufunc.py())?;
+    let [first, second] = [0, 1].map(|i| inputs.get_item(i).and_then(|x| ours(session, &x)));
+    let (first, second) = (first?, second?);
+    if !first.is_instance_of::<PyValue>() || !second.is_instance_of::<PyValue>() {
+        return ufunc.call1((first, second));
+    }
+    let mut shape: Vec<u64> = first.getattr("shape")?.extract()?;
+    let n_axes: usize = second.getattr("ndim")?.extract()?;
+    shape.extend(std::iter::repeat_n(1, n_axes));
+    let shape = PyTuple::new(ufunc.py(), shape)?;
+    ufunc.call1((first.call_method1("reshape", (shape,))?, second))
+}
+
+/// What ufuncs with two results are.
+fn several<'py>(
+    py: Python<'py>,
+    name: &str,
+    inputs: &[Object<'py>],
+) -> PyResult<Option<Object<'py>>> {
+    let call = |name: &str, args: &[Object<'py>]| {
+        find(name).expect("internal error: no such function").call(py, args, None)
+    };
+    let pair = match (name, inputs) {
+        ("divmod", _) => [call("floor_divide", inputs)?, call("mod", inputs)?],
+        ("modf", [x]) => {
+            let whole = call("trunc", inputs)?;
+            let rest = PyAnyMethods::sub(x, &whole)?;
+            let zero = PyFloat::new(py, 0.0).into_any();
+            let rest = call("select", &[call("isinf", inputs)?, zero, rest])?;
+            [call("copysign", &[rest, x.clone()])?, whole]
+        }
+        ("frexp", [_]) => {
+            let parts = call("frexp", inputs)?;
+            let exponent = cast(&parts.get_item(1)?, |_| DType::I32)?;
+            [parts.get_item(0)?, exponent]
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(PyTuple::new(py, pair)?.into_any()))
 }
 
 /// NumPy's own function, of what the lanes of values are.
@@ -109,17 +201,6 @@ fn cast<'py>(object: &Object<'py>, dtype: impl Fn(DType) -> DType) -> PyResult<O
     object::of(object.py(), value.cast(dtype(value.dtype())).or_raise()?)
 }
 
-/// The remainder of the division towards zero, which has the sign of the dividend.
-fn remainder_of_integers<'py>(py: Python<'py>, operands: &[Object<'py>]) -> PyResult<Object<'py>> {
-    let session = home::session(py)?;
-    let given = operands.iter().map(|operand| Given::expected(session, "fmod", operand));
-    let given = given.collect::<PyResult<Vec<_>>>()?;
-    let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
-    let leaf = |operands: &[Operand<'_>]| session.apply(Op::Rem, operands);
-    let found = porcini_core::value::map("fmod", &args.iter().collect::<Vec<_>>(), &leaf);
-    object::of(py, found.or_raise()?)
-}
-
 // ---- functions ----
 
 /// An object as one of our values, or the number that it is.
@@ -134,7 +215,7 @@ fn ours<'py>(session: &Session, object: &Object<'py>) -> PyResult<Object<'py>> {
 }
 
 /// Operators that NumPy calls by names.
-const OPERATORS: [(&str, &str); 26] = [
+const OPERATORS: [(&str, &str); 27] = [
     ("add", "add"),
     ("subtract", "sub"),
     ("multiply", "mul"),
@@ -149,6 +230,7 @@ const OPERATORS: [(&str, &str); 26] = [
     ("negative", "neg"),
     ("positive", "pos"),
     ("absolute", "abs"),
+    ("fabs", "abs"),
     ("bitwise_and", "and_"),
     ("bitwise_or", "or_"),
     ("bitwise_xor", "xor"),

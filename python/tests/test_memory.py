@@ -354,6 +354,17 @@ def test_functions_of_numpy():
     assert np.sum(t, axis=0).tolist() == [4, 6] and np.concatenate([x, x]).size == 6
     assert np.linalg.det(t).tolist() == [pytest.approx(-2)] or float(np.linalg.det(t)) == pytest.approx(-2)
     assert np.where(x > 2, x, 0).tolist() == [0, 4, 9]
+    assert type(np.add.reduce(t)) is pc.Float and np.add.reduce(t).tolist() == [4, 6]
+    assert np.add.accumulate(x).tolist() == [1, 5, 14] and np.maximum.reduce(x) == 9
+    table = np.multiply.outer(x, pc.Float([1, 2]))
+    assert type(table) is pc.TensorXf and table.tolist() == [[1, 2], [4, 8], [9, 18]]
+    assert type(np.divmod(x, 2)[0]) is pc.Float and divmod(7, x)[1].tolist() == [0, 3, 7]
+    assert [part.tolist() for part in np.frexp(pc.Float([12]))] == [[0.75], [4]]
+    assert type(np.float_power(x, 2)) is pc.Float64 and type(np.modf(x)[0]) is pc.Float
+    copied = pc.copy(x)
+    with pytest.raises(TypeError, match="scatter_add"):
+        np.add.at(x, [0], 1)
+    assert x.tolist() == copied.tolist() == [1, 4, 9]
     # What there is nothing for is NumPy's own.
     assert isinstance(np.spacing(x), np.ndarray)
 

@@ -23,7 +23,7 @@ WHOLE = """ravel squeeze unique nonzero transpose rot90 nan_to_num zeros_like on
 copy real""".split()
 PAIRS = "dot vdot inner outer kron tensordot cross".split()
 UFUNCS = """sign ceil rint floor sqrt exp log isnan maximum minimum fmax fmin fmod hypot cbrt exp2 expm1 log1p copysign square
-logical_and logical_not signbit float_power floor_divide remainder divmod modf trunc""".split()
+logical_and logical_not signbit float_power floor_divide remainder divmod modf frexp fabs trunc""".split()
 
 CASES = {}
 for name in ALONG:
@@ -156,6 +156,9 @@ big = 2**31 - 1
         lambda x, n: np.max(x),
         lambda x, n: np.fmod(x, n),
         lambda x, n: np.fmod(x, -7),
+        lambda x, n: np.divmod(x, n)[1],
+        lambda x, n: np.add.reduce(x),
+        lambda x, n: np.fabs(x),
         lambda x, n: np.remainder(x, n),
         lambda x, n: np.divide(x, n),
         lambda x, n: np.true_divide(x, 3),
@@ -190,6 +193,8 @@ def test_integers_mean_the_same(f, dtype):
 def test_sums_of_integers_are_wide():
     assert np.sum(pc.Int32([big] * 2)).tolist() == [2 * big] and np.sum(pc.Mask([1, 1])).tolist() == [2]
     assert np.fmod(pc.Int32([16777217]), pc.Int32([2])).tolist() == [1]
+    assert pc.fmod(pc.Int64([9007199254740993, -7, 5]), pc.Int64([2, 3, 0])).tolist() == [1, -1, 0]
+    assert type(pc.fmod(pc.Int64([7]), 2)) is pc.Int64
     assert np.divide(pc.Int32([16777217]), pc.Int32([1])).tolist() == [16777217]
     with pytest.raises(ValueError):
         np.power(pc.Int32([2]), -1)

@@ -18,7 +18,7 @@ use super::numbers::NumberFunction;
 use super::{Recorder, division, fmod, math, special as recipes};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::{Class, Parts};
+use crate::ir::op::{Class, Op, Parts};
 use crate::ir::var::VarId;
 use std::f64::consts::{LN_2, LN_10};
 
@@ -54,6 +54,8 @@ pub enum Column {
     Format,
     /// The result is a mask.
     Mask,
+    /// Of integers it is their remainder, an integer.
+    Remainder,
     /// What it means for numbers of several parts, if that is not [`Parts::Entries`].
     Of(Parts),
 }
@@ -213,11 +215,11 @@ macro_rules! function_rows {
             round_away / 1, Float = |x| math::round_away(x[0]),
                 partials = [|v, _, _| v.constant(0)];
             /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
-            /// infinite.
+            /// infinite. Of integers `a % b`, by zero 0.
             ///
             /// >> fmod(FloatC([5.5, -5.5]), 3)
             /// [2.5, -2.5]
-            fmod / 2, Float = |x| fmod::fmod(x[0], x[1]), partials = [
+            fmod / 2, Float (Remainder) = |x| fmod::fmod(x[0], x[1]), partials = [
                 |v, _, _| v,
                 |v, x, y| -(v * partials::n_divisors(x, y)),
             ];
@@ -520,8 +522,12 @@ impl Recorder<'_> {
             dtype =
                 dtype.promote(other).ok_or(Error::TypeMismatch { op, lhs: dtype, rhs: other })?;
         }
-        if function.class == Class::Float && dtype.is_int() {
+        let is_remainder = function.has(Column::Remainder) && dtype.is_int();
+        if function.class == Class::Float && dtype.is_int() && !is_remainder {
             dtype = dtype.quotient();
+        }
+        if is_remainder {
+            return self.elementwise(Op::Rem, args);
         }
         if !function.class.contains(dtype) {
             let expected = function.class.describe();

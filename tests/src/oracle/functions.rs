@@ -22,7 +22,9 @@ pub fn function_type(function: &Function, types: &[DType]) -> (DType, DType) {
     // A rotation's count is no part of the result's type.
     let joined = if function.has(Column::Count) { &types[..1] } else { types };
     let common = joined.iter().copied().reduce(promote).unwrap_or(DType::F32);
-    let dtype = if function.class == Class::Float { common.quotient() } else { common };
+    let stays = function.has(Column::Remainder) && common.is_int();
+    let is_of_floats = function.class == Class::Float && !stays;
+    let dtype = if is_of_floats { common.quotient() } else { common };
     (dtype, if function.has(Column::Mask) { DType::Mask } else { dtype })
 }
 
@@ -320,7 +322,8 @@ macro_rules! integer_functions {
                 }
                 "left" => a,
                 "right" => b,
-                "mod" | "floor_divide" if b == 0 => 0,
+                "mod" | "floor_divide" | "fmod" if b == 0 => 0,
+                "fmod" => a.wrapping_rem(b),
                 "mod" => {
                     let rest = a.wrapping_rem(b);
                     if rest != 0 && (rest < 0) != (b < 0) { rest.wrapping_add(b) } else { rest }
