@@ -748,7 +748,7 @@ def coordinate_system(*args: Any, **kwargs: Any) -> Any:
     ...
 
 def copy(x: Any) -> Any:
-    """An array of its own: what is written to x afterwards is not seen."""
+    """An array of its own: what is written to x afterwards, or to memory that it shares, is not seen."""
     ...
 
 def copysign(a: Any, b: Any) -> Any:

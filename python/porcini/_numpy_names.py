@@ -95,7 +95,7 @@ def tri(n, m=None, k=0):
 
 
 def copy(x):
-    """An array of its own: what is written to x afterwards is not seen.
+    """An array of its own: what is written to x afterwards, or to memory that it shares, is not seen.
 
     >>> pc.copy(pc.Float([1, 2]))
     [1, 2]

@@ -6,7 +6,7 @@ use porcini_core::catalogue::{Answer, MAKERS, Row, TENSOR_MAKERS};
 use porcini_core::tensor::Tensor;
 use porcini_core::trace::nested::{self, NestedFunction};
 use porcini_core::value::{self, Argument, Form, Type};
-use porcini_core::{DType, Scalar, Session, Value};
+use porcini_core::{Array, DType, Scalar, Session, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyComplex, PyDict, PyTuple, PyType};
@@ -15,6 +15,7 @@ use crate::arguments::{arguments, takes_names};
 use crate::convert::{Given, answered, dtype_of, is_sequence, number, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
+use crate::interrupt::blocking;
 use crate::lane_type::{LaneType, lane_type, own_type};
 use crate::memory::Taking;
 use crate::object::{self, PyValue};
@@ -318,7 +319,13 @@ fn as_array<'py>(
             )));
         }
     };
-    object::of(py, if is_complex { as_complex(&value)? } else { value })
+    let value = if is_complex { as_complex(&value)? } else { value };
+    object::of(py, if matches!(taking, Taking::Copied) { owned(py, &value)? } else { value })
+}
+
+/// A value that nobody else can change: what lies in memory of others is copied.
+pub(crate) fn owned(py: Python<'_>, value: &Value) -> PyResult<Value> {
+    blocking(py, || value.each_array(&mut Array::owned))
 }
 
 /// `x.astype(Float64)`

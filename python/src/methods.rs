@@ -510,7 +510,8 @@ impl PyValue {
 
     /// A value of its own: what is written to it is not seen here.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        let value = slf.get().value().own().or_raise()?;
+        let value = slf.get().value().clone();
+        let value = makers::owned(slf.py(), &value)?.own().or_raise()?;
         object::of(slf.py(), value)
     }
 

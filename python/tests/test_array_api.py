@@ -170,3 +170,12 @@ def test_masked_writes_to_arrays_without_axes():
     assert q.shape == () and float(q) == 8
     with pytest.raises(ValueError):
         q[xp.asarray(True)] = xp.asarray([], dtype=xp.float64)
+
+
+def test_truth_values_are_counted_and_integers_have_no_negative_powers():
+    x = xp.asarray([True, True, False])
+    assert xp.sum(x).dtype == xp.int64 and int(xp.sum(x)) == 2 and int(xp.prod(x)) == 0
+    x = xp.asarray([1, 2, -1, 0])
+    with pytest.raises(ValueError, match="negative power"):
+        x**-1
+    assert (x ** xp.asarray([-1, -1, -3, -1]))._x.tolist() == [1, 0, -1, 0]

@@ -186,6 +186,14 @@ def test_series_of_pandas_are_operands():
     assert found.tolist() == [1, 2, 3]
 
 
+def test_copies_are_not_of_memory_of_others():
+    lent = np.arange(4, dtype="f4")
+    x = pc.Float(lent)
+    made = [pc.copy(x), x.copy(), copy.copy(x), pc.array(x), pc.TensorXf(lent.reshape(2, 2)).copy().ravel()]
+    lent[0] = 7
+    assert [each.tolist() for each in made] == [[0, 1, 2, 3]] * 5
+
+
 def test_what_its_owner_does_not_write_is_shared():
     own, text, ours = np.arange(4, dtype="f4"), bytes(range(16)), np.asarray(pc.Float([1, 2, 3, 4]))
     own.flags.writeable = False
@@ -354,7 +362,7 @@ def test_functions_of_numpy():
     assert np.sum(t, axis=0).tolist() == [4, 6] and np.concatenate([x, x]).size == 6
     assert np.linalg.det(t).tolist() == [pytest.approx(-2)] or float(np.linalg.det(t)) == pytest.approx(-2)
     assert np.where(x > 2, x, 0).tolist() == [0, 4, 9]
-    assert type(np.add.reduce(t)) is pc.Float and np.add.reduce(t).tolist() == [4, 6]
+    assert type(np.add.reduce(t)) is pc.TensorXf and np.add.reduce(t).tolist() == [4, 6]
     assert np.add.accumulate(x).tolist() == [1, 5, 14] and np.maximum.reduce(x) == 9
     table = np.multiply.outer(x, pc.Float([1, 2]))
     assert type(table) is pc.TensorXf and table.tolist() == [[1, 2], [4, 8], [9, 18]]

@@ -106,6 +106,22 @@ impl Session {
     }
 }
 
+impl Array {
+    /// The same lanes, which nobody else can change: those in memory of others are copied, any others shared until they are
+    /// written. Tracked ones stay what they are.
+    ///
+    /// # Errors
+    /// `OutOfMemory`; what went wrong on the device.
+    pub fn owned(&self) -> Result<Self> {
+        let is_lent = self.session().with_table(|table| {
+            let variable = table.get(self.id());
+            let data = variable.data.as_ref().filter(|_| !variable.tracked);
+            data.is_some_and(|data| !data.may_be_overwritten())
+        });
+        if is_lent { self.copied() } else { Ok(self.clone()) }
+    }
+}
+
 /// Elements that lie in memory in row-major order.
 struct RowMajor<S: Data, D>(ArrayBase<S, D>);
 

@@ -731,11 +731,20 @@ def _powered(a, b):
         for bit in range(6):
             result = pc.select((b >> bit) & 1 == 1, result * square_, result)
             square_ = square_ * square_
-        return result
+        if a.dtype.startswith("uint"):
+            return result
+        # One over an integer is none, but of 1 and -1, whose powers go by the low bits of the exponent.
+        return pc.select((b < 0) & (pc.abs(a) != 1), 0, result)
     return pc.pow(a, b)
 
 
-pow = _binary("pow", _NUMERIC, _powered)
+_lazy_pow = _binary("pow", _NUMERIC, _powered)
+
+
+def pow(x1, x2, /):
+    if isinstance(x2, int) and x2 < 0 and isinstance(x1, Array) and x1.dtype.kind in _INTEGERS:
+        raise ValueError(f"pow: integers to a negative power, {x2}, are no integers: astype(x, float64)")
+    return _lazy_pow(x1, x2)
 
 
 def clip(x, /, min=None, max=None):
@@ -802,6 +811,9 @@ def _wide(x, dtype):
     """In what sums of a type are made."""
     if dtype is not None:
         return astype(x, dtype, copy=False)
+    if x.dtype.kind == "bool":
+        # Truth values are counted, as NumPy and PyTorch do.
+        return astype(x, int64)
     if x.dtype.kind in _INTEGERS and x.dtype.bits < 64:
         return astype(x, int64 if x.dtype.kind == "signed integer" else uint64)
     return x
