@@ -229,10 +229,10 @@ pub enum Error {
     #[error("interrupted")]
     Interrupted,
     /// Reading an array that an interrupted or failed write left half done (S16).
-    #[error("the array was half written by a {op} that did not finish{}; assign it anew", line_suffix(*line))]
+    #[error("the array was half written by {op} that did not finish{}; assign it anew", line_suffix(*line))]
     Poisoned {
-        /// The write that did not finish.
-        op: &'static str,
+        /// The write that did not finish: `a scatter`, or a kernel by its name.
+        op: Cow<'static, str>,
         /// Script line that recorded the write, 0 if none.
         line: u32,
     },

@@ -119,6 +119,11 @@ impl Reports {
         }
     }
 
+    /// What the text of a kernel calls what it recorded.
+    pub(super) fn name_of(&self, serial: u64) -> Option<String> {
+        self.named.get(&serial).map(|named| named())
+    }
+
     /// Whether an access was out of bounds in the launch that wrote a variable.
     pub fn is_faulty(&self, serial: u64) -> bool {
         self.faulty.contains(&serial)
@@ -196,10 +201,10 @@ impl Reports {
                 None => {}
             }
             let error = Error::Bounds {
-                op: self
-                    .named
-                    .get(&check.original)
-                    .map_or(access.op.into(), |named| named().into()),
+                op: match self.named.get(&check.original) {
+                    Some(named) => named().into(),
+                    None => check.name.unwrap_or(access.op).into(),
+                },
                 axis: access.axis,
                 index: index_value(access, failure.index),
                 size,

@@ -144,6 +144,8 @@ pub struct Check {
     pub serial: u64,
     /// That of the variable of which it is a copy, else its own: errors know the access by it.
     pub original: u64,
+    /// What errors call it, unless that is the operation.
+    pub name: Option<&'static str>,
     /// Script line, 0 if none.
     pub line: u32,
 }
@@ -152,7 +154,8 @@ impl Check {
     pub(super) fn of(table: &Table, id: VarId) -> Self {
         let variable = table.get(id);
         let original = table.original(variable.serial);
-        Self { serial: variable.serial, original, line: variable.line }
+        let name = table.meant_access(variable.serial);
+        Self { serial: variable.serial, original, name, line: variable.line }
     }
 }
 

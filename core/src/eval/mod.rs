@@ -512,9 +512,10 @@ impl Evaluator<'_> {
     }
 
     fn poison(&self, at_risk: &[(VarId, Write)]) {
-        let mut table = lock(self.table);
-        for &(id, Write { op, line }) in at_risk {
-            table.get_mut(id).cold_mut().poisoned = Some(Error::Poisoned { op, line });
+        for &(id, Write { op, serial, line }) in at_risk {
+            let op = lock(self.reports).name_of(serial).unwrap_or_else(|| format!("a {op}"));
+            let poisoned = Error::Poisoned { op: op.into(), line };
+            lock(self.table).get_mut(id).cold_mut().poisoned = Some(poisoned);
         }
     }
 
@@ -609,13 +610,16 @@ struct Started {
 #[derive(Clone, Copy)]
 struct Write {
     op: &'static str,
+    /// By which texts of kernels name it.
+    serial: u64,
     line: u32,
 }
 
 impl Write {
     fn of(table: &Table, result: VarId) -> Self {
         let variable = table.get(result);
-        Self { op: variable.kind.name(), line: variable.line }
+        let serial = table.original(variable.serial);
+        Self { op: variable.kind.name(), serial, line: variable.line }
     }
 }
 

@@ -73,6 +73,8 @@ struct Accesses {
     are_named: bool,
     /// The serials of the originals, by those of the copies.
     originals: BTreeMap<u64, u64>,
+    /// What derivatives were recorded for, by the serials of their accesses: an index of theirs is one of that.
+    meant: BTreeMap<u64, &'static str>,
 }
 
 /// When to look at what waits.

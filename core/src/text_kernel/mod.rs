@@ -87,6 +87,7 @@ pub use words::{Word, is_callable, known_words, words};
 use crate::array::{Array, Operand};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ir::var::Kind;
 use crate::session::Session;
 use crate::tensor::Tensor;
 use crate::trace::broadcast_size;
@@ -330,6 +331,17 @@ impl TextKernel {
         Ok((indexed, lanes))
     }
 
+    /// Has errors of an array that a loop or branch of the text writes name the kernel.
+    fn name_result(&self, session: &Session, array: &Array) {
+        let is_result =
+            session.with_table(|table| matches!(table.get(array.id()).kind, Kind::Result { .. }));
+        if is_result {
+            let program = self.program.clone();
+            let named = move || format!("kernel `{}`", program.kernel().name);
+            session.name_access(array, Box::new(named));
+        }
+    }
+
     fn wrong(&self, what: String, remedy: Option<String>) -> Error {
         Error::Kernel { what: format!("kernel `{}`: {what}", self.name()), remedy }
     }
@@ -497,7 +509,12 @@ impl TextKernel {
         });
         let (value, outs) = called
             .map_err(|trouble| trouble.told(&function.name, &self.program.text, &letters.told()))?;
-        *arrays = recorder.arrays;
+        for (array, now) in arrays.iter_mut().zip(recorder.arrays) {
+            if array.id() != now.id() {
+                self.name_result(session, &now);
+            }
+            *array = now;
+        }
         let results = value.into_iter().chain(outs);
         results
             .map(|result| if result.size() == n { Ok(result) } else { result.resize(n) })

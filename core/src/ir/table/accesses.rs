@@ -43,6 +43,21 @@ impl Table {
         }
     }
 
+    /// Keeps in mind what an access is recorded for, of the latest few thousand: the name of a gather or scatter that is
+    /// differentiated.
+    pub(crate) fn mean_access(&mut self, id: VarId, name: &'static str) {
+        let serial = self.get(id).serial;
+        self.accesses.meant.insert(serial, name);
+        if self.accesses.meant.len() > MOST_COPIES {
+            self.accesses.meant.pop_first();
+        }
+    }
+
+    /// What an access is called, if it is for something else than it does.
+    pub(crate) fn meant_access(&self, serial: u64) -> Option<&'static str> {
+        self.accesses.meant.get(&serial).copied()
+    }
+
     /// The serial of the access of which this is a copy, else its own.
     pub(crate) fn original(&self, serial: u64) -> u64 {
         self.accesses.originals.get(&serial).copied().unwrap_or(serial)

@@ -39,6 +39,7 @@ impl Recorder<'_> {
                     None => self.zeros_like(x[0]),
                 };
                 let sums = self.add_at(before, v, x[1], x.get(2).copied())?;
+                self.mean_access(id, sums);
                 cotangents.put(x[0], sums);
                 Ok(())
             }
@@ -48,6 +49,11 @@ impl Recorder<'_> {
                     ScatterOp::Set => self.pull_set(&x, mode, v)?,
                     _ => self.pull_extreme_at(id, &x, v)?,
                 };
+                // What came from behind is no access of this one.
+                parts
+                    .into_iter()
+                    .filter(|part| *part != v)
+                    .for_each(|part| self.mean_access(id, part));
                 self.pass(cotangents, x[0], parts[0])?;
                 self.pass_within(cotangents, x[1], parts[1], x.get(3).copied())
             }
@@ -121,6 +127,16 @@ impl Recorder<'_> {
             | Primitive::Exchanges
             | Primitive::Place(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
+        }
+    }
+
+    /// Has errors of the indices of a derivative name what is differentiated.
+    fn mean_access(&mut self, of: VarId, derivative: VarId) {
+        let is_access =
+            |id| matches!(self.var(id).kind, Kind::Gather { .. } | Kind::Scatter { .. });
+        if of != derivative && is_access(derivative) {
+            let name = self.var(of).kind.name();
+            self.table.mean_access(derivative, name);
         }
     }
 
