@@ -96,6 +96,8 @@ pub(crate) struct Context {
     pub(crate) module_kernels: RefCell<Recent<ModuleKernel>>,
     /// Functions whose derivatives scripts have written.
     pub(crate) customs: RefCell<Customs>,
+    /// Whether the end of a cell waits for nothing: `set_flag("async", "cells")`.
+    pub(crate) cells_overlap: Cell<bool>,
     /// What the last `eval` began.
     pub(crate) begun: RefCell<Begun>,
     /// Host arrays that the next `eval()` fills.
@@ -140,6 +142,7 @@ impl Context {
             kernels: RefCell::default(),
             module_kernels: RefCell::default(),
             customs: RefCell::default(),
+            cells_overlap: Cell::new(false),
             begun: RefCell::default(),
             deferred: RefCell::default(),
             endings: RefCell::default(),

@@ -292,6 +292,13 @@ fn late_errors_name_their_cell() {
         let told = "error: gather: index 5 out of bounds for size 2 (lane 0, line 3 of cell 1)";
         assert!(error.starts_with(&format!("{told} [<in:1>:3:1]")), "{error}");
     });
+    // Where cells overlap it may be told at the end of its own, or by who reads.
+    at_a_prompt(|prompt| {
+        prompt.type_in("set_flag(\"async\", \"cells\")");
+        let cells = ["x = gather(FloatC([1, 2]), UInt32C([5])); eval(x);", "x"];
+        let told = cells.map(|cell| prompt.type_in(cell)).concat();
+        assert!(told.contains("gather: index 5 out of bounds for size 2"), "{told}");
+    });
 }
 
 /// What only a system has is refused elsewhere, with what to do.

@@ -100,6 +100,15 @@ impl Session {
         self.find_in_family(Self::take_error_here)
     }
 
+    /// The first that is known already: nothing is waited for.
+    pub fn take_known_error(&self) -> Option<Error> {
+        self.find_in_family(|session| {
+            let mut reports = lock(&session.0.reports);
+            reports.collect_done();
+            reports.take()
+        })
+    }
+
     /// All of them, in recording order.
     pub fn take_errors(&self) -> Vec<Error> {
         // A device that goes on failing ends it.

@@ -6,7 +6,7 @@ use porcini_core::Array;
 use porcini_core::flags::FLAGS;
 use porcini_core::interrupt;
 use porcini_core::memory::process_heap;
-use rhai::Dynamic;
+use rhai::{Dynamic, ImmutableString};
 
 use super::derivatives::with_letter;
 use super::memory::evaluate_values;
@@ -17,6 +17,10 @@ use crate::value::{self, ArrayRef, type_name};
 
 /// Most arguments of functions that take any number.
 const MOST_ARGUMENTS: usize = 8;
+
+/// A switch with a third value: cells overlap.
+const ASYNC: &str = "async";
+const CELLS: &str = "cells";
 
 #[expect(clippy::cast_precision_loss, reason = "seconds")]
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -181,15 +185,20 @@ fn settings(registry: &mut Registry<'_>) {
         "set_flag",
         "(name, value)",
         &format!(
-            "Sets a switch. {}\n\n>> set_flag(\"cse\", false); flag(\"cse\")\nfalse",
+            "Sets a switch. {}; of cells, async may be \"cells\": their ends do not wait either, and errors come with a \
+             later cell or read, and name their cell\n\n>> set_flag(\"cse\", false); flag(\"cse\")\nfalse",
             names.join("; ")
         ),
     );
     registry.any("set_flag", 2, |context, _, args| {
         let name = flag_name("set_flag", args[0])?;
-        let value = args[1].as_bool();
+        let overlap = name == ASYNC && is_text(args[1], CELLS);
+        let value = if overlap { Ok(true) } else { args[1].as_bool() };
         let value =
             value.map_err(|_| fault("set_flag: expected true or false as second argument"))?;
+        if name == ASYNC {
+            context.cells_overlap.set(overlap);
+        }
         context.session.set_flag(&name, value).or_fault()
     });
     registry.doc(
@@ -198,9 +207,7 @@ fn settings(registry: &mut Registry<'_>) {
         "The value of a switch.\n\n\
          >> flag(\"bounds_check\")\ntrue",
     );
-    registry.any("flag", 1, |context, _, args| {
-        context.session.flag(&flag_name("flag", args[0])?).or_fault()
-    });
+    registry.any("flag", 1, |context, _, args| flag(context, &flag_name("flag", args[0])?));
     registry.doc(
         "flags",
         "()",
@@ -210,10 +217,21 @@ fn settings(registry: &mut Registry<'_>) {
     registry.any("flags", 0, |context, _, _| {
         let mut map = rhai::Map::new();
         for (name, ..) in FLAGS {
-            map.insert(name.into(), context.session.flag(name).or_fault()?.into());
+            map.insert(name.into(), flag(context, name)?);
         }
         Ok(map)
     });
+}
+
+/// The value of a switch as scripts set it.
+fn flag(context: &Context, name: &str) -> Result<Dynamic> {
+    let value = context.session.flag(name).or_fault()?;
+    let overlap = value && name == ASYNC && context.cells_overlap.get();
+    Ok(if overlap { CELLS.into() } else { value.into() })
+}
+
+fn is_text(value: &Dynamic, text: &str) -> bool {
+    value.read_lock::<ImmutableString>().is_some_and(|value| *value == text)
 }
 
 fn labels(registry: &mut Registry<'_>) {

@@ -226,18 +226,22 @@ impl Interpreter {
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
-        // The end of a cell waits for what it launched.
-        let pending = match &result {
-            // What is short of memory waits until somebody wants it.
-            Ok(_) => self.context.session.sync().err().filter(|error| {
-                *error != porcini_core::Error::Interrupted
-                    || interrupt::cause() != Some(Cause::Short)
-            }),
-            Err(_) => None,
-        };
+        let pending = result.as_ref().ok().and_then(|_| self.late_error());
         let value = self.with_late(result, pending, cell, name)?;
         self.end_forgotten()?;
         self.shown(value, cell, piece, name)
+    }
+
+    /// What went wrong in what was launched, for which the end of a cell waits unless cells overlap.
+    fn late_error(&self) -> Option<porcini_core::Error> {
+        let session = &self.context.session;
+        if self.context.cells_overlap.get() && self.is_in_cell() {
+            return session.take_known_error();
+        }
+        // What is short of memory waits until somebody wants it.
+        session.sync().err().filter(|error| {
+            *error != porcini_core::Error::Interrupted || interrupt::cause() != Some(Cause::Short)
+        })
     }
 
     /// A result, unless something went wrong that shows only now; an error tells of all of it.
@@ -540,7 +544,9 @@ impl Interpreter {
     /// # Errors
     /// As [`Interpreter::run`].
     pub fn end(&mut self) -> Result<(), Box<Error>> {
-        if !self.context.has_endings() && !self.context.session.has_writes() {
+        let is_waited_for = self.context.cells_overlap.take();
+        let has_more = self.context.has_endings() || self.context.session.has_writes();
+        if !is_waited_for && !has_more {
             return Ok(());
         }
         self.end_by(END)
