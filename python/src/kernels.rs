@@ -163,6 +163,15 @@ impl Kernel {
                 &one_each(args, &lent),
             )
             .or_raise()?;
+        for (number, _) in &called.written {
+            let arg = args.get_item(*number)?;
+            if targets.iter().any(|target| target.is(&arg)) {
+                return Err(PyTypeError::new_err(format!(
+                    "{}: the array that it writes by index is a target, too",
+                    self.0.name()
+                )));
+            }
+        }
         let open = targets.iter().filter(|target| !target.is_none());
         for (target, value) in open.zip(stored) {
             target.cast::<PyValue>()?.get().set(py, value);

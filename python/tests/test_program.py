@@ -383,6 +383,14 @@ class TestKernels:
 
 
 class TestListings:
+    def test_an_array_that_is_given_twice_is_one(self):
+        k = pc.kernel("int f(int x, out raw int a, out raw int y) { a[0] = 7; y[2] = 9; return x; }")
+        y, z = pc.Int32([1, 2, 3]), pc.Int32([0, 0, 0])
+        k.into(z, 5, y, y)
+        assert y.tolist() == [7, 2, 9] and z.tolist() == [5, 5, 5]
+        with pytest.raises(TypeError, match="a target, too"):
+            k.into(y, 5, y, z)
+
     def test_kernels(self):
         pc.kernel_history_clear()
         x = pc.Float([1, 2]) + 1

@@ -293,7 +293,9 @@ impl TextKernel {
         let results = self.through(session, active, &lanes, args.len(), &indexed)?;
         let Indexed { arrays, named } = indexed.into_inner();
         let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
-        let written = raw.zip(named).filter(|((_, parameter), _)| parameter.is_out);
+        // What is declared as written and only read stays what it is.
+        let is_written = |parameter: &Parameter| parameter.is_out && parameter.is_written;
+        let written = raw.zip(named).filter(|((_, parameter), _)| is_written(parameter));
         let written = written.map(|((number, _), place)| {
             let array = arrays[place].clone();
             let value = match args[number] {

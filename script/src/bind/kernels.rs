@@ -425,12 +425,16 @@ fn arguments(name: &str, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
     args.iter().enumerate().map(one).collect()
 }
 
-/// Arguments as they are lent, one reference to each array: one that is given twice is the same.
-fn one_each<'a>(args: &[Arg], lent: &[&'a Argument<'a>]) -> Vec<&'a Argument<'a>> {
-    let is_same = |one: &Arg, other: &Arg| match (one, other) {
+/// Whether both are the same array.
+fn is_same(one: &Arg, other: &Arg) -> bool {
+    match (one, other) {
         (Arg::Value(one), Arg::Value(other)) => one.is(other),
         _ => false,
-    };
+    }
+}
+
+/// Arguments as they are lent, one reference to each array: one that is given twice is the same.
+fn one_each<'a>(args: &[Arg], lent: &[&'a Argument<'a>]) -> Vec<&'a Argument<'a>> {
     let first = |arg: &Arg| args.iter().position(|other| is_same(arg, other));
     args.iter().zip(lent).map(|(arg, lent_as)| first(arg).map_or(*lent_as, |at| lent[at])).collect()
 }
@@ -526,6 +530,13 @@ fn stored(
     })
     .or_fault()
     .map_err(behind)?;
+    for (number, _) in called.iter().flat_map(|called| &called.written) {
+        if args.get(*number).is_some_and(|arg| targets.iter().any(|target| is_same(arg, target))) {
+            let message =
+                format!("{}: the array that it writes by index is a target, too", kernel.name());
+            return Err(fault_with_hint(message, "give its results another one: z = copy(y)"));
+        }
+    }
     for (target, value) in targets.iter().zip(&values) {
         if let Arg::Value(target) = target {
             target.write(value);
