@@ -21,8 +21,10 @@ pub fn similar(name: &str, known: impl Iterator<Item = impl AsRef<str>>) -> Vec<
         .filter_map(|candidate| {
             let candidate = candidate.as_ref();
             let distance = strsim::osa_distance(&lower, &candidate.to_lowercase());
-            let shorter = candidate.chars().count().min(lower.chars().count());
-            let near = distance <= limit && distance < shorter;
+            let [own, other] = [candidate.chars().count(), lower.chars().count()];
+            // Of two letters another one is another name: `x1` is no slip of `j1`.
+            let near =
+                distance <= limit && distance < own.min(other) && 2 * distance < own.max(other);
             near.then(|| (distance, candidate.to_string()))
         })
         .collect();
@@ -44,6 +46,8 @@ mod tests {
         assert_eq!(similar("sine", known.iter()), ["sin", "sinh"]);
         assert_eq!(similar("flaotC", known.iter()), ["FloatC"]);
         assert!(similar("zzz", known.iter()).is_empty());
+        assert!(similar("x1", ["i1", "j1"].iter()).is_empty());
+        assert_eq!(similar("sn", known.iter()), ["sin"]);
         assert_eq!(similar("sin_op", known.iter()), ["sin"]);
         let long = "a".repeat(100_000);
         assert!(similar(&long, std::iter::once(format!("{long}b"))).is_empty());
