@@ -32,6 +32,7 @@ mod methods;
 mod names;
 mod numpy;
 mod object;
+mod operators;
 mod pickle;
 mod random;
 mod reach;

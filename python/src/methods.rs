@@ -2,9 +2,9 @@
 #![expect(unsafe_code, reason = "Python hands over buffers to fill")]
 
 use porcini_core::ir::op::Op;
+use porcini_core::value::Form;
 use porcini_core::value::show::Options;
-use porcini_core::value::{Argument, Form, power};
-use porcini_core::{Array, Operand, Value};
+use porcini_core::{Array, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,91 +13,18 @@ use pyo3::types::{
 };
 use pyo3::{ffi, intern};
 
-use crate::convert::{Given, number, python_number};
+use crate::convert::python_number;
 use crate::errors::{OrRaise, got};
 use crate::interrupt::blocking;
 use crate::names::as_python;
-use crate::object::{self, PyValue, lane, lanes};
+use crate::object::{self, PyValue, lane};
+use crate::operators::{binary, by_function, divided, raised_to, unary};
 use crate::{
-    buffers, callable, derivatives, dlpack, functions as tables, home, index, lists, make, makers,
-    numpy, pickle, runtime,
+    buffers, callable, derivatives, dlpack, functions as tables, index, lists, make, makers, numpy,
+    pickle, runtime,
 };
 
 type Object<'py> = Bound<'py, PyAny>;
-
-/// What an operator gives of two objects, of which one is a value; NotImplemented where the other one is nothing we know.
-fn binary<'py>(op: Op, a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
-    let py = a.py();
-    if let Some(result) = of_arrays(op, a, b)? {
-        return Ok(result);
-    }
-    let Some((a, b)) = both(a, b)? else { return Ok(not_implemented(py)) };
-    let session = home::session(py)?;
-    let args = [&a.argument(), &b.argument()];
-    let leaf = |operands: &[Operand<'_>]| session.apply(op, operands);
-    object::of(py, porcini_core::value::map(op.spelling(), &args, &leaf).or_raise()?)
-}
-
-/// The common case without detours: arrays and numbers.
-fn of_arrays<'py>(op: Op, a: &Object<'py>, b: &Object<'py>) -> PyResult<Option<Object<'py>>> {
-    let value = |object: &Object<'py>| object.cast::<PyValue>().ok().cloned();
-    let (x, y) = (value(a), value(b));
-    let x = x.as_ref().map(|x| x.get().value());
-    let y = y.as_ref().map(|y| y.get().value());
-    let (first, second) = (operand(x.as_deref(), a)?, operand(y.as_deref(), b)?);
-    let (Some(first), Some(second)) = (first, second) else { return Ok(None) };
-    let result = home::session(a.py())?.apply(op, &[first, second]).or_raise()?;
-    lanes(a.py(), result).map(Some)
-}
-
-/// A plain array or a number.
-fn operand<'a>(value: Option<&'a Value>, object: &Object<'_>) -> PyResult<Option<Operand<'a>>> {
-    match value {
-        Some(Value::Array(array)) => Ok(Some(Operand::Array(array))),
-        Some(Value::Nested(..) | Value::Tensor(_)) => Ok(None),
-        None => Ok(number(object)?.map(Operand::Number)),
-    }
-}
-
-/// Two operands, if both are something we know.
-fn both(a: &Object<'_>, b: &Object<'_>) -> PyResult<Option<(Given, Given)>> {
-    let session = home::session(a.py())?;
-    let (Some(a), Some(b)) = (Given::of(session, a)?, Given::of(session, b)?) else {
-        return Ok(None);
-    };
-    Ok(Some((a, b)))
-}
-
-fn not_implemented(py: Python<'_>) -> Object<'_> {
-    py.NotImplemented().into_bound(py)
-}
-
-/// As [`binary`], of a function of the table of functions.
-fn by_function<'py>(name: &'static str, a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
-    let py = a.py();
-    let Some((a, b)) = both(a, b)? else { return Ok(not_implemented(py)) };
-    tables::of_function(py, name, &[&a.argument(), &b.argument()])
-}
-
-fn raised_to<'py>(a: &Object<'py>, b: &Object<'py>) -> PyResult<Object<'py>> {
-    let py = a.py();
-    let is_integer = b.is_instance_of::<PyInt>() && !b.is_instance_of::<PyBool>();
-    if let (true, Ok(base)) = (is_integer, a.cast::<PyValue>()) {
-        let exponent = b.extract::<i64>()?;
-        let base = base.get().value().clone();
-        return object::of(py, power("**", &base, exponent).or_raise()?);
-    }
-    by_function("pow", a, b)
-}
-
-fn unary<'py>(op: Op, symbol: &'static str, x: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
-    let py = x.py();
-    let value = x.get().value().clone();
-    let session = home::session(py)?;
-    let leaf = |operands: &[Operand<'_>]| session.apply(op, operands);
-    let result = porcini_core::value::map(symbol, &[&Argument::from(&value)], &leaf);
-    object::of(py, result.or_raise()?)
-}
 
 #[pymethods]
 impl PyValue {
@@ -165,20 +92,14 @@ impl PyValue {
         slf: &Bound<'py, Self>,
         other: &Object<'py>,
     ) -> PyResult<(Object<'py>, Object<'py>)> {
-        Ok((
-            by_function("floor_divide", slf.as_any(), other)?,
-            by_function("mod", slf.as_any(), other)?,
-        ))
+        divided(slf.as_any(), other)
     }
 
     fn __rdivmod__<'py>(
         slf: &Bound<'py, Self>,
         other: &Object<'py>,
     ) -> PyResult<(Object<'py>, Object<'py>)> {
-        Ok((
-            by_function("floor_divide", other, slf.as_any())?,
-            by_function("mod", other, slf.as_any())?,
-        ))
+        divided(other, slf.as_any())
     }
 
     fn __pow__<'py>(

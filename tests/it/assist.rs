@@ -299,7 +299,7 @@ fn wrong_calls_are_found_without_running() {
             ),
             [
                 "2:1 `bb` is not defined; ",
-                "2:6 `qq` is not defined; did you mean `eq`, `qr`?",
+                "2:6 `qq` is not defined; ",
                 "4:9 `y` was deleted on line 3; ",
                 "5:8 import \"nosuch\": no such module; ",
             ]

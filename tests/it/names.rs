@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 24] = [
+const EXCEPTIONS: [(&str, &str); 25] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -30,6 +30,7 @@ const EXCEPTIONS: [(&str, &str); 24] = [
     ("core/src/text_kernel/lexer.rs", "operators of C"),
     ("core/src/text_kernel/preprocess.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
+    ("core/src/trace/special/bessel.rs", "functions that are in each other's slopes"),
     ("python/src/callable.rs", "methods of NumPy that take what others have in a list"),
     ("python/src/forms.rs", "names that mean more in Python"),
     ("python/src/functions.rs", "names that everybody else has"),
@@ -41,7 +42,7 @@ const EXCEPTIONS: [(&str, &str); 24] = [
     ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
     ("script/src/bind/tensors.rs", "names that everybody else has for reductions"),
-    ("script/src/diagnose/python.rs", "words of Python"),
+    ("script/src/diagnose/python/names.rs", "words of Python"),
     ("tests/src/nested/generate.rs", "what random programs call more often"),
     ("tests/src/oracle/functions.rs", "what functions mean, said again"),
     ("tests/src/texts/print.rs", "operators of C, with their precedence"),

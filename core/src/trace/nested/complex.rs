@@ -230,7 +230,7 @@ nested_functions! { $ complex_rows;
     /// [6.15391 + 5.11169i]
     "exp2" (C) -> (C), Float = |x, _| {
         let z = Complex::of(x);
-        Complex::polar(real::exp2(z.re), z.angle(z.im * z.im.constant(LN_2))).parts()
+        z.power(real::exp2(z.re), z.im * z.im.constant(LN_2)).parts()
     };
     /// 10 to the power of a complex number: with `a = y * log(10)`, `cos(a) * exp10(x)`, `sin(a) * exp10(x)`; y = 0
     /// stays as it is.
@@ -239,7 +239,7 @@ nested_functions! { $ complex_rows;
     /// [-6.68201 + 7.4398i]
     "exp10" (C) -> (C), Float = |x, _| {
         let z = Complex::of(x);
-        Complex::polar(real::exp10(z.re), z.angle(z.im * z.im.constant(LN_10))).parts()
+        z.power(real::exp10(z.re), z.im * z.im.constant(LN_10)).parts()
     };
     /// Whether a part is not a number.
     ///
@@ -450,14 +450,16 @@ impl<'r> Complex<'r> {
 
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
-        Self::polar(real::exp(self.re), self.angle(self.im))
+        self.power(real::exp(self.re), self.im)
     }
 
-    /// The angle of a power: of 0, which an infinite exponent gives, any is as good as one that is no number.
-    fn angle(self, angle: Expr<'r>) -> Expr<'r> {
+    /// A power with this exponent, by absolute value and angle: of -inf 0, also where the angle is no number.
+    fn power(self, absolute: Expr<'r>, angle: Expr<'r>) -> Self {
         let infinity = |sign: f64| self.re.constant(sign * f64::INFINITY);
         let vanishes = self.re.eq(infinity(-1.0)) & !angle.abs().lt(infinity(1.0));
-        vanishes.select(self.re.constant(0), angle)
+        let Self { re, im } = Self::polar(absolute, angle);
+        let zero = self.re.constant(0);
+        Self { re: vanishes.select(zero, re), im: vanishes.select(zero, im) }
     }
 
     /// By absolute value and angle.
