@@ -732,11 +732,11 @@ def cond(a: Any) -> Any:
     ...
 
 def conj(*args: Any, **kwargs: Any) -> Any:
-    """Complex conjugate."""
+    """Complex conjugate; what is real is its own."""
     ...
 
 def conjugate(*args: Any, **kwargs: Any) -> Any:
-    """Complex conjugate."""
+    """Complex conjugate; what is real is its own."""
     ...
 
 def convolve(a: Any, b: Any, mode: Any = ...) -> Any:
@@ -1514,7 +1514,7 @@ def len(t: Any) -> Any:
     ...
 
 def lerp(a: Any, b: Any, c: Any) -> Any:
-    """`fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1; of Float16C rounded once. Of numbers of several parts as `fma`."""
+    """`fma(t, b - a, a)`: `a` at t = 0, near `b` at t = 1; of Float16 rounded once. Of numbers of several parts as `fma`."""
     ...
 
 def less(a: Any, b: Any) -> Any:
@@ -2112,7 +2112,7 @@ def row(m: Any, i: Any) -> Any:
     ...
 
 def rsqrt(x: Any) -> Any:
-    """Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded; of Float16C rounded once."""
+    """Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded; of Float16 rounded once."""
     ...
 
 def run(path: Any, *args: Any, **given: Any) -> Any:

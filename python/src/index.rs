@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 use crate::convert::{Given, python_number};
 use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
-use crate::names::name_of;
+use crate::names::as_python;
 use crate::object::{self, PyValue, lane};
 use crate::{functions, home};
 
@@ -130,7 +130,7 @@ fn chosen(session: &Session, value: &Value, index: &Array) -> PyResult<Value> {
 /// Integers of which negative ones count from the end.
 fn counted(index: &Array, n: u64) -> PyResult<Array> {
     if !index.dtype().is_int() {
-        let got = crate::names::name_of(index.dtype().script_name());
+        let got = as_python(index.dtype().script_name());
         return Err(PyTypeError::new_err(format!(
             "[]: got an index of type {got}, expected integers or a mask"
         )));
@@ -376,7 +376,7 @@ impl Fitted {
             }
             other => Err(PyTypeError::new_err(format!(
                 "{op}: got {}, expected lanes",
-                crate::names::as_python(&other.type_name())
+                as_python(&other.type_name())
             ))),
         }
     }
@@ -384,14 +384,14 @@ impl Fitted {
 
 fn fitted(given: &Given, place: &Value) -> PyResult<Fitted> {
     let fitted = given.argument().fitted("[]=", &Argument::from(place));
-    fitted.map(Fitted).map_err(|error| unfit(&error))
+    fitted.map(Fitted).map_err(|error| unfit(&error, place.dtype()))
 }
 
 /// What is not converted, since something might be lost: NumPy does it without a word.
-fn unfit(error: &Error) -> PyErr {
-    let Error::TypeMismatch { op, lhs, rhs } = error else { return raised(error) };
-    let [place, values] = [lhs, rhs].map(|dtype| name_of(dtype.script_name()));
-    let dtype = lhs.numpy_name();
+fn unfit(error: &Error, dtype: DType) -> PyErr {
+    let Error::Conversion { op, value, place } = error else { return raised(error) };
+    let [values, place] = [value, place].map(|name| as_python(name));
+    let dtype = dtype.numpy_name();
     PyTypeError::new_err(format!(
         "{op}: got values of {values} for {place}; convert them: values.astype(\"{dtype}\")"
     ))
@@ -438,7 +438,8 @@ fn into_tensor(
     given: &Given,
 ) -> PyResult<Tensor> {
     let index = read(session, tensor, key)?;
-    let new = given.argument().fitted_to("[]=", tensor).map_err(|error| unfit(&error))?;
+    let new = given.argument().fitted_to("[]=", tensor);
+    let new = new.map_err(|error| unfit(&error, tensor.dtype()))?;
     tensor.with_indexed(&index, &new).or_raise()
 }
 

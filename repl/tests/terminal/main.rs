@@ -419,7 +419,10 @@ fn narrow_windows_break_sentences_between_words() {
     shell.wait_for_prompt();
     shell.type_in("help(\"input and output\")\r");
     let screen = shell.wait_for("%help the");
-    assert!(screen.contains("Arrays come from and go to NumPy's files\nand columns"), "{screen}");
+    assert!(
+        screen.contains("columns of text. Paths are relative\nto the working folder."),
+        "{screen}"
+    );
     assert_eq!(shell.leave(), 0);
 }
 
