@@ -222,17 +222,10 @@ impl DType {
         }
     }
 
-    /// The float in which distances from a mean are taken: f32 of halves, f64 of integers that f32 has not all of.
-    pub const fn distances(self) -> Self {
-        match self {
-            Self::I32 | Self::U32 => Self::F64,
-            other => other.quotient().widened(),
-        }
-    }
-
-    /// The float in which lanes are added for their mean: f64 of integers, whose sums f32 rounds, f32 of halves.
+    /// The float in which lanes are added for their mean, and distances from it taken: f64 of integers and masks, whose sums
+    /// f32 rounds, f32 of halves.
     pub const fn averaged(self) -> Self {
-        if self.is_int() { Self::F64 } else { self.quotient().widened() }
+        if self.is_float() { self.widened() } else { Self::F64 }
     }
 
     /// The common type of two arrays (S7): float beats integer, wider beats narrower, and signed with

@@ -228,7 +228,7 @@ const LARGE: i32 = 400;
 /// Of eigenvectors, the largest distance of A V from V diag(w) by the length of A.
 const RESIDUAL: f64 = 1e-10;
 
-/// A function of `a`, which has entries, and where it takes two of a right side; singular values count as 0 up to the largest times
+/// A function of `a`, which has entries, and, where it takes two, of a right side; singular values count as 0 up to the largest times
 /// `precision` times the longer side.
 ///
 /// # Errors

@@ -79,10 +79,10 @@ impl Array {
             self.check_session(op, other)?;
         }
         let active = active.map(Self::id);
-        let [found, written] = exactly_so_many(
-            self.session()
-                .record_all(|recorder| recorder.scatter_inc(self.id(), index.id(), active))?,
-        );
+        let [found, written] = exactly_so_many(self.session().record_all(|recorder| {
+            recorder.check_reach(op, self.id(), index.id())?;
+            recorder.scatter_inc(self.id(), index.id(), active)
+        })?);
         self.replace(written);
         Ok(found)
     }
@@ -139,6 +139,7 @@ impl Array {
             self.check_session(op, other)?;
         }
         self.session().record_all(|recorder| {
+            recorder.check_reach(op, self.id(), index.id())?;
             let value = self.element(recorder, value)?;
             let compare = compare.map(|compare| self.element(recorder, compare)).transpose()?;
             recorder.exchange(self.id(), compare, value, index.id(), active.map(Self::id))

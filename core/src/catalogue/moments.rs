@@ -76,7 +76,7 @@ fn wide(c: &Call<'_, '_>) -> Result<(Tensor, DType)> {
     if dtype == DType::Mask {
         return Err(Error::UnsupportedType { op: c.op, dtype, expected: "numbers" });
     }
-    Ok((t.each(|part| part.cast(dtype.distances()))?, dtype.quotient()))
+    Ok((t.each(|part| part.cast(dtype.averaged()))?, dtype.quotient()))
 }
 
 fn nan_variance(c: &Call<'_, '_>) -> Result<Value> {

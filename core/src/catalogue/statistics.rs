@@ -500,7 +500,7 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
             Tensor::stack(&both, 0)?
         }
     };
-    let given = given.each(|part| part.cast(part.dtype().distances()))?;
+    let given = given.each(|part| part.cast(part.dtype().averaged()))?;
     let rows = match given.shape().extents() {
         [_] => given.expand(0)?,
         [_, _] => given.clone(),
@@ -529,7 +529,8 @@ fn average(c: &Call<'_, '_>) -> Result<Value> {
     }
     // Halves and weights of integers are added in a wider type, and rounded once.
     let own = t.dtype().quotient();
-    let wide = |t: &Tensor| t.each(|part| part.cast(own.widened()));
+    let wider = t.dtype().averaged();
+    let wide = |t: &Tensor| t.each(|part| part.cast(wider));
     let weights = wide(&c.tensor(1)?)?;
     let weights = match axes.as_deref() {
         Some(&[axis]) if weights.shape().rank() == 1 => {

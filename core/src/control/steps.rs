@@ -201,7 +201,7 @@ impl Session {
     /// Those of an evaluation.
     pub fn fork(&self, value: &Array) -> Result<Array> {
         let session = value.session();
-        session.eval_for("a second number of an array", &[value])?;
+        session.eval_for("an array that is given twice", &[value])?;
         let handle = session.with_table(|table| {
             let fork = table.fork(value.id());
             table.handle(fork)

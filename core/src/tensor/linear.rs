@@ -304,6 +304,8 @@ impl Tensor {
         let n = exactly::<usize>(before.n_entries());
         let mut all = inputs().zip(&planes).map(|(tensor, planes)| tensor.split(planes, n));
         let (matrices, others) = (all.next().unwrap_or_default(), all.next());
+        drop(all);
+        drop(planes);
         let threads = session.threads();
         let length = matrices.iter().map(|matrix| matrix.real.len() + 1).sum::<usize>();
         let is_small = length < PIECE / 8;

@@ -67,7 +67,7 @@ impl Tensor {
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
         }
-        let (own, wide) = (dtype.quotient(), dtype.distances());
+        let (own, wide) = (dtype.quotient(), dtype.averaged());
         let x = self.each(|x| x.cast(wide))?;
         let mean = x.mean(axes, true)?.broadcast(op, self.shape())?.entries()?;
         let entries = x.entries()?;

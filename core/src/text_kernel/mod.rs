@@ -309,17 +309,18 @@ impl TextKernel {
         Ok(Called { results, written: written.collect::<Result<_>>()? })
     }
 
-    /// The arrays that are read and written by index, and the arguments that are so lane by lane.
+    /// The arrays that are read and written by index, one that is the same argument several times once, and the arguments
+    /// that are so lane by lane.
     fn apart<'a>(
         &self,
         args: &[&'a Argument<'a>],
         given: &[&Parameter],
     ) -> Result<(Indexed, Vec<&'a Argument<'a>>)> {
         let mut indexed = Indexed { arrays: Vec::new(), named: Vec::new() };
-        let (mut raw, mut lanes): (Vec<&Argument<'_>>, _) = Default::default();
+        let (mut raw, mut lanes) = (Vec::<&Argument<'_>>::new(), Vec::new());
         for (number, (&arg, parameter)) in args.iter().zip(given).enumerate() {
             if !parameter.is_raw {
-                Vec::push(&mut lanes, arg);
+                lanes.push(arg);
                 continue;
             }
             let array = self.raw(arg, number, parameter)?;

@@ -24,8 +24,9 @@ impl Recorder<'_> {
             return Ok(());
         }
         let own = dtype.script_name();
+        let reach = 1_u64 << dtype.bits();
         let what = format!(
-            "got indices of {own} for {size} lanes, of which 32 bits reach {REACH}; convert them: UInt64C(index)"
+            "got indices of {own} for {size} lanes, of which they reach {reach}; convert them: UInt64C(index)"
         );
         Err(Error::Argument { op, what })
     }

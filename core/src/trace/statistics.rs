@@ -39,14 +39,14 @@ impl Recorder<'_> {
 
     /// The mean of the squared distances from the mean, in two passes (S11); NaN for an empty array.
     ///
-    /// **Dtypes**: floats keep theirs (f16 by way of f32), integers give f32 (of 32 bits by way of f64; 64-bit ones f64).
+    /// **Dtypes**: floats keep theirs (f16 by way of f32), integers give f32 by way of f64 (64-bit ones f64).
     ///
     /// # Errors
     /// `UnsupportedType` for masks.
     pub fn variance(&mut self, x: VarId) -> Result<VarId> {
         self.require("var", Class::Number, x)?;
         let (dtype, own) = (self.dtype(x), self.dtype(x).quotient());
-        let x = self.cast(x, dtype.distances())?;
+        let x = self.cast(x, dtype.averaged())?;
         let mean = self.mean(x)?;
         let distance = self.same(Op::Sub, &[x, mean])?;
         let square = self.same(Op::Mul, &[distance, distance])?;
@@ -61,7 +61,7 @@ impl Recorder<'_> {
     pub fn standard_deviation(&mut self, x: VarId) -> Result<VarId> {
         self.require("std", Class::Number, x)?;
         let (dtype, own) = (self.dtype(x), self.dtype(x).quotient());
-        let x = self.cast(x, dtype.distances())?;
+        let x = self.cast(x, dtype.averaged())?;
         let variance = self.variance(x)?;
         let root = self.same(Op::Sqrt, &[variance])?;
         if !self.var(variance).tracked {

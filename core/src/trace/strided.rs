@@ -147,6 +147,7 @@ impl Recorder<'_> {
                 let index = self.strided_from(lane, places.n, start, &runs)?;
                 self.in_places(source, index, places)?
             }
+            _ if is_tracked => self.pick(x, index, None)?,
             (Kind::Index, _) => self.cast(index, dtype)?,
             (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
             _ => self.pick(x, index, None)?,
@@ -259,9 +260,9 @@ fn to_words(start: u64, runs: &[(u64, i64)]) -> Vec<u64> {
     [start, runs.len() as u64].into_iter().chain(words).collect()
 }
 
-/// Whether what is read of a variable may be read of its operands.
+/// Whether what is read of a variable may be read of its operands: not of one whose derivative may be asked for.
 fn looks_through(variable: &Variable) -> bool {
-    variable.scope == 0 && !variable.is_border()
+    variable.scope == 0 && !variable.is_border() && !variable.tracked
 }
 
 fn is_view(variable: &Variable) -> bool {

@@ -120,11 +120,8 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
         }
         Whole::Median => vec![median(x, dtype)],
         Whole::Var | Whole::Std => {
-            // f32 has not all integers of 32 bits.
-            let wide = match x.dtype {
-                DType::I32 | DType::U32 => DType::F64,
-                _ => dtype.widened(),
-            };
+            // Sums of integers are rounded by f32.
+            let wide = if x.dtype.is_float() { dtype.widened() } else { DType::F64 };
             let variance = variance(&converted(x, wide));
             let root = apply_bits(Op::Sqrt, wide, wide, [variance, 0, 0]);
             vec![cast(dtype, wide, if whole == Whole::Std { root } else { variance })]

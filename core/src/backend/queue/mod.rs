@@ -262,9 +262,13 @@ impl Executable for Queued {
     }
 }
 
-/// A launch that waited for others and began then: the time that it took is its own.
+/// A launch that waited for others and began then: the time that it took is its own. One that a single thread ran, longer
+/// than it waited, stays as it is: that is told.
 fn begun(launched: Launched, came: Instant, start: Instant) -> Launched {
-    let Launched::Done { failures, .. } = launched else { return launched };
+    let Launched::Done { failures, alone } = launched else { return launched };
+    if alone.is_some() && start.elapsed() > start - came {
+        return Launched::Done { failures, alone };
+    }
     let pending = Arc::new(Pending::since(came));
     pending.finish(Outcome { failures, start, time: start.elapsed(), worker: 0 });
     Launched::Queued(pending)

@@ -16,7 +16,7 @@ const TIMES: [Duration; 4] =
 pub(super) struct Waiting<'l> {
     listener: &'l Listener,
     since: Instant,
-    /// When it was said last, and how often.
+    /// When it was said last, and how many times were due by then.
     said: Option<Instant>,
     n_said: usize,
 }
@@ -39,7 +39,7 @@ impl<'l> Waiting<'l> {
         if is_due {
             sink(&line(time));
             self.said = Some(Instant::now());
-            self.n_said += 1;
+            self.n_said = TIMES.iter().filter(|due| time > **due).count();
         }
     }
 }

@@ -120,9 +120,7 @@ fn check_type(c: &Call<'_, '_>, new: &Argument<'_>) -> Result<()> {
     if own.promote(other) == Some(own) {
         return Ok(());
     }
-    let (own, other) = (own.script_name(), other.script_name());
-    let what = format!("got values of {other} for {own}; convert them: {own}(x)");
-    Err(Error::Argument { op: c.op, what })
+    Err(Error::conversion(c.op, other, own))
 }
 
 /// A scalar in as many lanes as the target: one is for all.

@@ -167,7 +167,7 @@ table! {
         let place = c.tensor(0)?;
         let (got, own) = (list.len() as u64, place.shape().extents()[place.shape().axis(c.op, *axis)?]);
         if got != own {
-            let what = format!("got {got} tensors for {own} slices along axis {axis}, expected one each");
+            let what = format!("got a list of {got} for {own} slices along axis {axis}, expected a tensor each");
             return Err(Error::Argument { op: c.op, what });
         }
         let slices = list.iter().map(|slice| slice.to_tensor(c.op)).collect::<Result<Vec<_>>>()?;
@@ -300,7 +300,10 @@ fn entry(c: &Call<'_, '_>, i: usize, of: &Tensor) -> Result<Vec<AxisIndex>> {
     let places = c.integers(i)?;
     let (got, expected) = (places.len(), of.shape().rank());
     if got != expected {
-        let what = format!("got {got} indices for an entry of {}, expected {expected}", of.shape());
+        let what = format!(
+            "got a list of {got} as an entry of {}, expected {expected} numbers",
+            of.shape()
+        );
         return Err(Error::Argument { op: c.op, what });
     }
     Ok(places.into_iter().map(AxisIndex::Number).collect())

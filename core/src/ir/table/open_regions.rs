@@ -110,6 +110,7 @@ impl Table {
         let mut open = self.recording.open_regions.iter_mut().rev();
         open.find(|region| Some(region.thread) == thread)
     }
+
     /// Name and line of the region that this thread records, if a value is from outside of it.
     pub(crate) fn outside_of(&mut self, id: VarId) -> Option<(&'static str, u32)> {
         let variable = self.get(id);
