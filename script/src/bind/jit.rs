@@ -32,8 +32,19 @@ const MOST_FACTS: usize = 1 << 20;
 /// Recordings of a function that are kept.
 const MOST_RECORDINGS: usize = 16;
 
-/// What a call depended on, and what was recorded then, if that can be recorded again.
-type Known = (SmallVec<[Fact; 4]>, Option<Rc<Recording>>);
+/// What a call depended on, and what calls like it do.
+type Known = (SmallVec<[Fact; 4]>, Way);
+
+/// What becomes of a call.
+#[derive(Clone)]
+enum Way {
+    /// What the function recorded is recorded again.
+    Recorded(Rc<Recording>),
+    /// It is called: what it does cannot be recorded again.
+    Called,
+    /// It is called, and threw while it was recorded.
+    Thrown,
+}
 
 /// A function and its recordings, the newest last.
 struct Jitted {
@@ -139,7 +150,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          first one recorded, without running f. Arrays and generators that f has captured are read, and changed, at each \
          call; a captured number that is another one records anew. Inside no lane can be read (if, any, x[i] of an array, \
          print), and nothing drawn from the session's generator: pass a PCG32C. What else f does, with files or times, it does \
-         in the first call alone.\n\n\
+         in the first call alone. Where f throws, arrays and generators stay what they were; captured variables do not, and nothing \
+         does in calls that cannot be recorded, with a host array or a time among what f can reach.\n\n\
          >> f = jit(|x| sin(x) * x); [f.call(FloatC([1, 2])), f.call(FloatC([0, 1]))]\n[[0.841471, 1.81859], [0, 0.841471]]\n\
          >> slope = jit(grad(|x| hsum(x ** 3))); slope.call(FloatC([1, 2]))\n[3, 12]",
     );
@@ -163,24 +175,26 @@ fn called(
     let reach = Reach::of(context, &jitted.function, &args);
     let arrays = reach.arrays();
     if reach.is_unknown || !session.replays(&arrays) {
-        return run(call, jitted, args, &reach);
+        return jitted.function.call_within_context(call, args);
     }
     let find = |known: &Known| (known.0 == reach.facts).then(|| known.1.clone());
     let known = jitted.recordings.borrow().iter().find_map(find);
-    let recording = match known {
+    let way = match known {
         Some(known) => known,
         None => {
-            let recording = recorded(context, call, jitted, &args, &reach)?.map(Rc::new);
+            let way = recorded(context, call, jitted, &args, &reach)?;
             let mut recordings = jitted.recordings.borrow_mut();
-            recordings.push_back((reach.facts.clone(), recording.clone()));
+            recordings.push_back((reach.facts.clone(), way.clone()));
             if recordings.len() > MOST_RECORDINGS {
                 recordings.pop_front();
             }
-            recording
+            way
         }
     };
-    let Some(recording) = recording else {
-        return run(call, jitted, args, &reach);
+    let recording = match way {
+        Way::Recorded(recording) => recording,
+        Way::Called => return jitted.function.call_within_context(call, args),
+        Way::Thrown => return run(call, jitted, args, &reach),
     };
     let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let mut outputs = outputs.into_iter();
@@ -190,8 +204,8 @@ fn called(
     Ok(recording.result.made(&reach, &mut outputs, &mut Vec::new()))
 }
 
-/// Calls a function as it is. Where it throws, arrays and generators are what they were: of a recording nothing is left
-/// then either.
+/// Calls a function that threw while it was recorded. Where it throws again, arrays and generators that it can reach are
+/// what they were; captured variables stay what it made of them. Writes copy meanwhile, since what there was is held.
 fn run(
     call: &NativeCallContext<'_>,
     jitted: &Jitted,
@@ -205,14 +219,14 @@ fn run(
     Ok(result)
 }
 
-/// Calls a function with stand-ins in all slots that it can reach; what it did, if that can be done again without it.
+/// Calls a function with stand-ins in all slots that it can reach: what it did, and how it is called from then on.
 fn recorded(
     context: &Context,
     call: &NativeCallContext<'_>,
     jitted: &Jitted,
     args: &[Dynamic],
     reach: &Reach,
-) -> Result<Option<Recording>> {
+) -> Result<Way> {
     let session = &context.session;
     let arrays = reach.arrays();
     let stand_ins = session.stand_ins(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
@@ -241,7 +255,7 @@ fn recorded(
     let result = match result {
         Ok(result) => result,
         Err(error) if matches!(*error, EvalAltResult::ErrorTerminated(..)) => return Err(error),
-        Err(_) => return Ok(None),
+        Err(_) => return Ok(Way::Thrown),
     };
     let mut own = stand_ins.iter();
     let mut changes = Vec::new();
@@ -265,7 +279,7 @@ fn recorded(
     drop(before);
     // Closures have seen stand-ins, and marks are of this call.
     let (Some(mut result), false) = (result, outputs.iter().any(Array::is_tracked)) else {
-        return Ok(None);
+        return Ok(Way::Called);
     };
     let [inputs, outputs] = [&stand_ins, &outputs].map(|arrays| arrays.iter().collect::<Vec<_>>());
     let recorded = session.recorded("jit", &inputs, &outputs).or_fault()?;
@@ -274,7 +288,7 @@ fn recorded(
     let mut empty = |array: &mut Array| array.clone_from(&nothing);
     changes.iter_mut().for_each(|(_, content)| content.each(&mut empty));
     result.each(&mut empty);
-    Ok(Some(Recording { recorded, changes, result }))
+    Ok(Way::Recorded(Rc::new(Recording { recorded, changes, result })))
 }
 
 /// What there was before comes back, whatever happens.
