@@ -142,14 +142,18 @@ impl Array {
             }
             // A labelled value must not be found by later recordings.
             table.forget_number(id);
-            table.get_mut(id).cold_mut().label = Some(label.into());
+            let cold = table.get_mut(id).cold_mut();
+            (cold.label, cold.is_label_passed_on) = (Some(label.into()), false);
             table.handle(id)
         });
     }
 
-    /// Names what was written to the array, under its label.
+    /// Names what was written to the array, under its label; what was there keeps that only while others hold it.
     pub(crate) fn replace(&mut self, mut written: Self) {
         if let Some(label) = self.label() {
+            self.session.with_table(|table| {
+                table.get_mut(self.id()).cold_mut().is_label_passed_on = true;
+            });
             written.set_label(&label);
         }
         *self = written;

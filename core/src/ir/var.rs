@@ -284,6 +284,8 @@ pub struct ColdFields {
     pub arguments: Box<[VarId]>,
     /// Name given with `set_label`.
     pub label: Option<Arc<str>>,
+    /// Whether what was written in its place has the label: it goes with who holds this one last.
+    pub(crate) is_label_passed_on: bool,
     /// The error that destroyed the contents, if any (S16).
     pub poisoned: Option<Error>,
     /// What a tracked variable was made of before an evaluation.

@@ -163,11 +163,14 @@ fn lanes_stored(
         let chosen = [active.into(), (&new).into(), target.into()];
         new = session.apply(Op::Select, &chosen).map_err(|error| error.of("into"))?;
     }
-    match new.size() {
-        lanes if lanes == size => Ok(new),
-        1 => new.resize(size),
-        lanes => Err(wrong_size(lanes, size)),
-    }
+    new = match new.size() {
+        lanes if lanes == size => new,
+        1 => new.resize(size)?,
+        lanes => return Err(wrong_size(lanes, size)),
+    };
+    let mut place = target.clone();
+    place.replace(new);
+    Ok(place)
 }
 
 /// The error of more values than a target has room for.

@@ -16,6 +16,11 @@ impl Table {
         let variable = &mut self.slots[id.index()];
         debug_assert!(variable.external > 0, "internal error: no external reference to drop");
         variable.external -= 1;
+        if let (0, Some(cold)) = (variable.external, &mut variable.cold)
+            && cold.is_label_passed_on
+        {
+            cold.label = None;
+        }
         let dead = variable.is_dead();
         if variable.tracked {
             self.drop_derivatives(id);
