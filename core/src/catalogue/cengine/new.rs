@@ -129,10 +129,12 @@ impl New {
             let imag = if self.fill == Fill::Gaussian { Fill::Gaussian } else { Fill::Zero };
             parts.push(part(imag)?);
         }
-        match of_parts(parts)? {
-            Value::Tensor(tensor) if !self.is_tensor => tensor.lanes(),
-            made => Ok(made),
-        }
+        let made = match of_parts(parts)? {
+            Value::Tensor(tensor) if !self.is_tensor => tensor.lanes()?,
+            made => made,
+        };
+        // A body may change what it made, also where an equal value lies outside.
+        made.own()
     }
 }
 

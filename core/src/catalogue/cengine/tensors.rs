@@ -83,14 +83,15 @@ table! {
     /// [[1 + 0i, 2 + 0i]]
     new_ctensor_from_gtensor(t: Tensor; nbu: Integer) = |c| {
         let complex = c.tensor(0)?.to_complex()?;
-        match c.axis(1, -1)? {
-            -1 => Ok(complex),
+        let made = match c.axis(1, -1)? {
+            -1 => complex,
             nbu => {
                 let nbu = u64::try_from(nbu).map_err(|_| c.unexpected(1, "bundles, or -1"))?;
                 let extents = [&[nbu], complex.shape().extents()].concat();
-                complex.broadcast_to(&extents)
+                complex.broadcast_to(&extents)?
             }
-        }
+        };
+        made.each(|part| Ok(part.own()))
     };
     /// The last two axes changed for each other.
     ///
