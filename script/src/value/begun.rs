@@ -25,9 +25,11 @@ impl Begun {
 
     /// Whether some of it still runs; says so once.
     pub(crate) fn is_to_tell(&mut self) -> bool {
+        // What was only recorded since, by a write, is not ready either.
+        let is_running = |leaf: &Array| leaf.is_evaluated() && !leaf.is_ready();
         let runs = |value: &Weak<RefCell<Node>>| {
             let value = value.upgrade().map(ArrayRef);
-            value.is_some_and(|value| !value.leaves().iter().all(Array::is_ready))
+            value.is_some_and(|value| value.leaves().iter().any(is_running))
         };
         let is_running = !self.is_told && self.values.iter().any(runs);
         self.is_told |= is_running;
@@ -42,16 +44,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_there_yet_is_told_of_once() {
+    fn what_still_runs_is_told_of_once() {
         let session = Session::new().unwrap();
-        let recorded = || {
-            let array = session.arange(DType::I32, 0.into(), 9.into(), 1.into()).unwrap();
-            ArrayRef::leaf(array)
-        };
-        let (value, mut begun) = (recorded(), Begun::default());
-        begun.set(&[recorded()]);
+        let recorded = || session.arange(DType::F32, 0.into(), 5_000_000.into(), 1.into()).unwrap();
+        let (value, mut begun) = (ArrayRef::leaf(recorded()), Begun::default());
+        begun.set(&[ArrayRef::leaf(recorded())]);
         assert!(!begun.is_to_tell(), "nobody has it any more");
         begun.set(std::slice::from_ref(&value));
+        assert!(
+            !begun.is_to_tell(),
+            "it does not run yet, as what was written behind an evaluation"
+        );
+        // This takes far longer than to ask.
+        let long = (0..100).fold(recorded(), |x, _| x.sin().unwrap());
+        session.eval(&[&long]).unwrap();
+        value.set(Node::Leaf(long));
         assert!(begun.is_to_tell());
         assert!(!begun.is_to_tell());
     }
