@@ -14,9 +14,10 @@ struct Prompt {
 }
 
 impl Prompt {
-    fn new() -> Self {
+    fn new(threads: usize) -> Self {
         let host = Rc::new(TestHost::default());
-        Self { interpreter: interpreter(host.clone(), BASELINE, 0), host, cell: 0 }
+        let configuration = (BASELINE.0, threads);
+        Self { interpreter: interpreter(host.clone(), configuration, 0), host, cell: 0 }
     }
 
     fn type_in(&mut self, text: &str) -> String {
@@ -43,7 +44,7 @@ impl Prompt {
 }
 
 fn at_a_prompt(check: impl FnOnce(&mut Prompt) + Send) {
-    on_engine_thread(|| check(&mut Prompt::new()));
+    on_engine_thread(|| check(&mut Prompt::new(BASELINE.1)));
 }
 
 #[test]
@@ -292,12 +293,21 @@ fn late_errors_name_their_cell() {
         let told = "error: gather: index 5 out of bounds for size 2 (lane 0, line 3 of cell 1)";
         assert!(error.starts_with(&format!("{told} [<in:1>:3:1]")), "{error}");
     });
-    // Where cells overlap it may be told at the end of its own, or by who reads.
-    at_a_prompt(|prompt| {
+}
+
+/// Where cells overlap, what goes wrong in what runs long is told by who reads.
+#[test]
+fn ends_of_cells_that_overlap_do_not_wait() {
+    on_engine_thread(|| {
+        let mut prompt = Prompt::new(2);
         prompt.type_in("set_flag(\"async\", \"cells\")");
-        let cells = ["x = gather(FloatC([1, 2]), UInt32C([5])); eval(x);", "x"];
-        let told = cells.map(|cell| prompt.type_in(cell)).concat();
-        assert!(told.contains("gather: index 5 out of bounds for size 2"), "{told}");
+        prompt.type_in("y = FloatC::arange(1000000); for i in 0..40 { y = sin(y); }");
+        assert_eq!(prompt.type_in("x = gather(y, UInt32C([2000000])); eval(x);"), "");
+        // Nor does one that fails.
+        assert!(prompt.type_in("throw \"other\"").starts_with("error: other"));
+        let told = prompt.type_in("x");
+        let error = "error: gather: index 2000000 out of bounds for size 1000000 (lane 0, line 1 of cell 3)";
+        assert!(told.starts_with(error), "{told}");
     });
 }
 

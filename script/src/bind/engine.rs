@@ -32,8 +32,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "flush",
         "(x, y, ..)",
-        "Evaluates values, lists and maps of them too, and waits for them; without arguments everything that somebody holds, and for all that \
-         was launched, for which alone sync() waits. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
+        "Evaluates values, lists and maps of them too, and waits for them. Without arguments: evaluates everything that somebody holds and \
+         waits for all launches. sync() only waits. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
     );

@@ -185,8 +185,8 @@ fn settings(registry: &mut Registry<'_>) {
         "set_flag",
         "(name, value)",
         &format!(
-            "Sets a switch. {}; of cells, async may be \"cells\": their ends do not wait either, and errors come with a \
-             later cell or read, and name their cell\n\n>> set_flag(\"cse\", false); flag(\"cse\")\nfalse",
+            "Sets a switch. {}. async may also be \"cells\": then the end of a cell does not wait, and an error is told by a \
+             later cell or read, with the number of its cell.\n\n>> set_flag(\"cse\", false); flag(\"cse\")\nfalse",
             names.join("; ")
         ),
     );
@@ -194,8 +194,10 @@ fn settings(registry: &mut Registry<'_>) {
         let name = flag_name("set_flag", args[0])?;
         let overlap = name == ASYNC && is_text(args[1], CELLS);
         let value = if overlap { Ok(true) } else { args[1].as_bool() };
-        let value =
-            value.map_err(|_| fault("set_flag: expected true or false as second argument"))?;
+        let value = value.map_err(|_| {
+            let values = if name == ASYNC { "true, false or \"cells\"" } else { "true or false" };
+            fault(format!("set_flag: expected {values} as second argument"))
+        })?;
         if name == ASYNC {
             context.cells_overlap.set(overlap);
         }

@@ -235,13 +235,27 @@ impl Interpreter {
     /// What went wrong in what was launched, for which the end of a cell waits unless cells overlap.
     fn late_error(&self) -> Option<porcini_core::Error> {
         let session = &self.context.session;
-        if self.context.cells_overlap.get() && self.is_in_cell() {
+        if self.waits_for_nothing() {
             return session.take_known_error();
         }
         // What is short of memory waits until somebody wants it.
         session.sync().err().filter(|error| {
             *error != porcini_core::Error::Interrupted || interrupt::cause() != Some(Cause::Short)
         })
+    }
+
+    /// Whether this is a cell, and cells overlap.
+    fn waits_for_nothing(&self) -> bool {
+        self.context.cells_overlap.get() && self.is_in_cell()
+    }
+
+    /// What else went wrong, and is known or waited for.
+    fn further_errors(&self) -> Vec<porcini_core::Error> {
+        let session = &self.context.session;
+        if self.waits_for_nothing() {
+            return std::iter::from_fn(|| session.take_known_error()).collect();
+        }
+        session.take_errors()
     }
 
     /// A result, unless something went wrong that shows only now; an error tells of all of it.
@@ -257,7 +271,7 @@ impl Interpreter {
             (Ok(_), Some(error)) => (self.diagnose(&late_fault(&error), cell, name), "then"),
             (Err(error), _) => (*error, "before that"),
         };
-        error.add_others(when, &self.context.session.take_errors());
+        error.add_others(when, &self.further_errors());
         Err(Box::new(error))
     }
 
