@@ -57,23 +57,21 @@ fn host_arrays(registry: &mut Registry<'_>) {
         "All elements of a host array in row-major order, as one dimension.\n\n\
          >> Vector2fC([1, 2], [3, 4]).ndarray().ravel()\n[1, 3, 2, 4]\nndarray f32 [4]",
     );
-    let context = registry.context.clone();
-    registry.engine.register_fn("ravel", move |host: &mut HostRef| host.ravel(&context.session));
+    registry.engine.register_fn("ravel", |host: &mut HostRef| host.ravel());
     registry.doc_form(
         "reshape",
         "(host, shape)",
         "The elements of a host array in another shape, in row-major order: to be written as a file of it.\n\n\
          >> Int32C([1, 2, 3, 4]).ndarray().reshape([2, 2])\n[[1, 2],\n [3, 4]]\nndarray i32 [2, 2]",
     );
-    let context = registry.context.clone();
     registry.engine.register_fn(
         "reshape",
-        move |host: &mut HostRef, shape: rhai::Array| -> Result<HostRef> {
+        |host: &mut HostRef, shape: rhai::Array| -> Result<HostRef> {
             let extent = |item: &Dynamic| item.as_int().ok().and_then(|n| usize::try_from(n).ok());
             let shape: Option<Vec<usize>> = shape.iter().map(extent).collect();
             let shape =
                 shape.ok_or_else(|| fault("reshape: expected a list of integers from 0 up"))?;
-            host.reshape(&context.session, &shape)
+            host.reshape(&shape)
         },
     );
 }

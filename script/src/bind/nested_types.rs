@@ -340,7 +340,7 @@ fn of_host(nested: &Type, context: &Context, host: &HostRef) -> Result<ArrayRef>
             inner.join(", ")
         )));
     }
-    let all = host.ravel(&context.session)?.column(&context.session, None)?;
+    let all = host.ravel()?.column(&context.session, None)?;
     nested.unravel(&all).map(ArrayRef::from).or_fault()
 }
 

@@ -195,7 +195,7 @@ fn of_host(context: &Context, host: &HostRef, is_complex: bool) -> Result<Tensor
         let [real, imag] = [0, 1].map(|part| host.column(&context.session, Some(part)));
         return Tensor::complex(&real?, &imag?, extents).or_fault();
     }
-    Tensor::new(&host.ravel(&context.session)?.column(&context.session, None)?, &extents).or_fault()
+    Tensor::new(&host.ravel()?.column(&context.session, None)?, &extents).or_fault()
 }
 
 /// A tensor of complex entries; real ones have no imaginary part.

@@ -126,7 +126,17 @@ macro_rules! host_data {
                 let data = match header.dtype { $(DType::$variant => {
                     shaped(shape, header.elements::<$t>(bytes)?).map(Self::$variant)
                 })* };
-                if parts_first { data.map(|data| data.with_last(0)) } else { data }
+                let data = if parts_first { data?.with_last(0) } else { data? };
+                data.in_rows()
+            }
+
+            /// The same in row-major order, which everybody shares: a file may have another one.
+            fn in_rows(self) -> Result<Self> {
+                match &self { $(Self::$variant(array) if !array.is_standard_layout() => {
+                    let mut elements = room::<$t>(array.len())?;
+                    elements.extend(array.iter().copied());
+                    shaped(IxDyn(array.shape()), elements).map(Self::$variant)
+                })* _ => Ok(self) }
             }
 
             /// The same elements with one axis behind the others.
@@ -138,13 +148,11 @@ macro_rules! host_data {
                 })* }
             }
 
-            /// The same elements in another shape.
+            /// The same elements, shared, in another shape.
             fn reshape(&self, shape: &[usize]) -> Result<Self> {
                 match self { $(Self::$variant(array) => {
-                    let elements = array.iter().copied();
-                    let mut copied = room::<$t>(array.len())?;
-                    copied.extend(elements);
-                    shaped(IxDyn(shape), copied).map(Self::$variant)
+                    let shaped = array.clone().into_shape_with_order(IxDyn(shape));
+                    shaped.map(Self::$variant).map_err(|error| fault(error.to_string()))
                 })* }
             }
 
@@ -279,12 +287,12 @@ impl HostRef {
     }
 
     /// All elements in row-major order, as one dimension.
-    pub(crate) fn ravel(&self, session: &Session) -> Result<Self> {
-        self.reshape(session, &[self.shape().iter().product()])
+    pub(crate) fn ravel(&self) -> Result<Self> {
+        self.reshape(&[self.shape().iter().product()])
     }
 
     /// All elements in row-major order in a shape for as many.
-    pub(crate) fn reshape(&self, session: &Session, shape: &[usize]) -> Result<Self> {
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Self> {
         let got = self.shape();
         let n = shape.iter().try_fold(1_usize, |n, &extent| n.checked_mul(extent));
         if n != Some(got.iter().product()) {
@@ -292,8 +300,9 @@ impl HostRef {
                 "reshape: {got:?} and {shape:?} have different numbers of elements"
             )));
         }
-        match &self.0.borrow().data {
-            Data::Here(data) => Self::counted(session, data.reshape(shape)?, false),
+        let host = self.0.borrow();
+        match &host.data {
+            Data::Here(data) => Ok(Self::new(data.reshape(shape)?, false, host.room.clone())),
             Data::Shared { array, .. } => Ok(Self::shared(array.clone(), shape.to_vec())),
         }
     }
@@ -426,4 +435,28 @@ fn checked_shape(value: &ArrayRef) -> Result<Vec<usize>> {
         leaf.session().check_host_memory(bytes).or_fault()?;
     }
     Ok(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_share_elements() {
+        let session = Session::new().unwrap();
+        let value = session.arange(DType::I32, 0.into(), 6.into(), 1.into()).unwrap();
+        let host = HostRef::of(&ArrayRef::leaf(value)).unwrap();
+        let used = session.memory_info().used;
+        let row = host.reshape(&[2, 3]).unwrap().ravel().unwrap();
+        assert_eq!(session.memory_info().used, used);
+        assert_eq!((row.shape(), row.element(4).unwrap()), (vec![6], 4.into()));
+    }
+
+    #[test]
+    fn columns_of_a_file_become_rows() {
+        let columns = ArcArray::from_shape_vec(IxDyn(&[2, 2]).f(), vec![1, 2, 3, 4]).unwrap();
+        let row = HostData::I32(columns).in_rows().unwrap().reshape(&[4]).unwrap();
+        let elements: Vec<_> = (0..4).filter_map(|i| row.element(i)).collect();
+        assert_eq!(elements, [1, 3, 2, 4].map(Scalar::Int));
+    }
 }
