@@ -73,12 +73,12 @@ impl Options {
     }
 }
 
-/// Bytes from `1048576`, `512M`, `1.5G`, `4GiB`.
+/// Bytes from `1048576`, `512M`, `1.5G`, `4GiB`. Parts of a byte are none.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let text = text.trim();
     let is_digit = |c: char| c.is_ascii_digit() || c == '.';
     let (number, unit) = text.split_at(text.find(|c| !is_digit(c)).unwrap_or(text.len()));
-    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let shift = match unit.to_ascii_lowercase().trim() {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,
@@ -87,11 +87,15 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
         "t" | "tb" | "tib" => 40,
         _ => return None,
     };
-    let whole = whole.parse::<u64>().ok()?.checked_mul(1 << shift)?;
+    let is_split = shift == 0 && part.contains(|c| c != '0');
+    if is_split || part.contains('.') || whole.len() + part.len() == 0 {
+        return None;
+    }
+    let count = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<u64>().ok() };
     // As many digits as fit beside the largest unit.
     let digits = part.get(..6).unwrap_or(part);
     let scale = digits.chars().fold(1, |scale: u64, _| scale * 10);
-    whole.checked_add((digits.parse::<u64>().ok()? << shift) / scale)
+    count(whole)?.checked_mul(1 << shift)?.checked_add((count(digits)? << shift) / scale)
 }
 
 #[cfg(test)]
@@ -105,7 +109,9 @@ mod tests {
         assert_eq!(parse_bytes("100"), Some(100));
         assert_eq!(parse_bytes("1.5G"), Some(3 << 29));
         assert_eq!(parse_bytes("0.25 KiB"), Some(256));
-        for wrong in ["4X", "1.5.2G", ".", ".5G", "G"] {
+        assert_eq!(parse_bytes(".5G"), Some(1 << 29));
+        assert_eq!(parse_bytes("1."), Some(1));
+        for wrong in ["4X", "1.5.2G", "1.1234567.8G", ".", "G", "1.5", ".5 B"] {
             assert_eq!(parse_bytes(wrong), None, "{wrong}");
         }
         assert_eq!(parse_bytes(""), None);
