@@ -16,7 +16,7 @@ pub(crate) const DEEPEST: usize = 2_000;
 pub(crate) type Result<T> = std::result::Result<T, Box<EvalAltResult>>;
 
 /// What a binding raises, and what `catch (e)` gets: shows as its message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Fault {
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
@@ -25,6 +25,8 @@ pub(crate) struct Fault {
     /// Whether the call that met the error is not the one that it tells of: an array was recorded before, or a
     /// device fails.
     pub(crate) is_late: bool,
+    /// Whether memory was full, and it does not say yet for what.
+    pub(crate) is_full: bool,
     /// The argument of the call, from 0, that it tells of.
     pub(crate) argument: Option<usize>,
 }
@@ -48,18 +50,12 @@ impl Fault {
             EvalAltResult::ErrorRuntime(value, _) => value.to_string(),
             other => other.to_string(),
         };
-        Self { message, hint: None, line: None, is_late: false, argument: None }
+        Self { message, ..Self::default() }
     }
 
     /// What stops a script.
     pub(crate) fn interrupted() -> Self {
-        Self {
-            message: "interrupted".into(),
-            hint: None,
-            line: None,
-            is_late: false,
-            argument: None,
-        }
+        Self { message: "interrupted".into(), ..Self::default() }
     }
 
     /// The error that says it.
@@ -70,7 +66,7 @@ impl Fault {
 
 /// An error with a message.
 pub(crate) fn fault(message: impl Into<String>) -> Box<EvalAltResult> {
-    raise(Fault { message: message.into(), hint: None, line: None, is_late: false, argument: None })
+    raise(Fault { message: message.into(), ..Fault::default() })
 }
 
 /// An error with a message and what to do about it.
@@ -78,13 +74,7 @@ pub(crate) fn fault_with_hint(
     message: impl Into<String>,
     hint: impl Into<String>,
 ) -> Box<EvalAltResult> {
-    raise(Fault {
-        message: message.into(),
-        hint: Some(hint.into()),
-        line: None,
-        is_late: false,
-        argument: None,
-    })
+    raise(Fault { message: message.into(), hint: Some(hint.into()), ..Fault::default() })
 }
 
 fn raise(fault: Fault) -> Box<EvalAltResult> {
@@ -103,7 +93,15 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
         core::Error::KernelArgument { argument, .. } => Some(*argument),
         _ => None,
     };
-    raise(Fault { message: error.to_string(), hint, line, is_late: is_late(error), argument })
+    let is_full = matches!(error, core::Error::OutOfMemory { .. });
+    raise(Fault {
+        message: error.to_string(),
+        hint,
+        line,
+        is_late: is_late(error),
+        is_full,
+        argument,
+    })
 }
 
 /// Whether an error is not of the call that met it.
@@ -151,7 +149,7 @@ pub(crate) fn under_name(mut error: Box<EvalAltResult>, name: &str) -> Box<EvalA
         && !fault.is_late
         && let Some(message) = renamed(&fault.message, name)
     {
-        fault.message = message;
+        (fault.message, fault.is_full) = (message, false);
     }
     error
 }
@@ -179,15 +177,14 @@ pub(crate) fn placed(mut error: Box<EvalAltResult>, place: &str) -> Box<EvalAltR
     if let EvalAltResult::ErrorRuntime(value, _) = &mut *error
         && let Some(mut fault) = value.write_lock::<Fault>()
     {
-        fault.message = format!("{place}: {}", fault.message);
+        (fault.message, fault.is_full) = (format!("{place}: {}", fault.message), false);
     }
     error
 }
 
 /// The error of a place that has no name of a function, which says what was done when memory was full.
 pub(crate) fn full_at(error: Box<EvalAltResult>, place: &str) -> Box<EvalAltResult> {
-    let is_full = Fault::of(&error).message.starts_with("out of memory");
-    if is_full { placed(error, place) } else { error }
+    if Fault::of(&error).is_full { placed(error, place) } else { error }
 }
 
 /// The same with what to do about it.
