@@ -21,7 +21,7 @@ impl Recorder<'_> {
             op: op.name(),
             dtype: from,
             expected: if matches!(op, ReduceOp::Count | ReduceOp::Any | ReduceOp::All) {
-                "a mask (compare first: any(x != 0))"
+                "a mask (compare first: x != 0)"
             } else {
                 "an array of numbers (count adds up masks)"
             },
