@@ -5,6 +5,7 @@ use porcini_core::spelling::similar;
 use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
 use crate::context::Context;
+use crate::diagnose::python;
 use crate::fault::{Result, fault_with_hint};
 use crate::language::tokens::registered;
 use crate::value::ArrayRef;
@@ -50,7 +51,7 @@ pub(super) fn has_effects(name: &str) -> bool {
 pub(super) fn function_of(context: &Context, name: &str) -> Result<ImmutableString> {
     let functions = context.functions.borrow();
     let known = || functions.iter().map(|(name, _)| name.as_str());
-    let meant = [Some(name), name.strip_suffix("_op")];
+    let meant = [Some(name), python::of_class(name)];
     if let Some(meant) =
         meant.into_iter().flatten().find(|&name| known().any(|known| known == name))
     {

@@ -58,7 +58,14 @@ pub(crate) fn of_lists(name: &str) -> Option<&'static str> {
 pub(crate) fn plain(name: &str) -> &str {
     let modules = ["np.", "numpy.", "plt.", "pd."];
     let name = modules.iter().find_map(|of| name.strip_prefix(of)).unwrap_or(name);
-    name.strip_suffix("_op").unwrap_or(name)
+    of_class(name).unwrap_or(name)
+}
+
+/// The function of a class of Cengine, whose name ends in `_op`.
+pub(crate) fn of_class(name: &str) -> Option<&str> {
+    let function = name.strip_suffix("_op")?;
+    let family = function.trim_start_matches("new_").split('_').next()?;
+    ["rscalar", "cscalar", "ctensor"].contains(&family).then_some(function)
 }
 
 /// What help says of a name of others.
@@ -345,6 +352,12 @@ fn has_keyword_argument(code: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_classes_of_cengine_end_in_op() {
+        let names = ["np.sin", "sin_op", "new_ctensor_zero_op", "rscalar_add_op"];
+        assert_eq!(names.map(plain), ["sin", "sin_op", "new_ctensor_zero", "rscalar_add"]);
+    }
 
     #[test]
     fn python_is_recognised() {
