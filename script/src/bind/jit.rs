@@ -150,8 +150,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          first one recorded, without running f. Arrays and generators that f has captured are read, and changed, at each \
          call; a captured number that is another one records anew. Inside no lane can be read (if, any, x[i] of an array, \
          print), and nothing drawn from the session's generator: pass a PCG32C. What else f does, with files or times, it does \
-         in the first call alone. Where f throws, arrays and generators stay what they were; captured variables do not, and nothing \
-         does in calls that cannot be recorded, with a host array or a time among what f can reach.\n\n\
+         in the first call alone. Where f throws, arrays and generators stay what they were, but not captured variables; nothing is \
+         restored where calls cannot be recorded, as with a host array or a time among what f can reach.\n\n\
          >> f = jit(|x| sin(x) * x); [f.call(FloatC([1, 2])), f.call(FloatC([0, 1]))]\n[[0.841471, 1.81859], [0, 0.841471]]\n\
          >> slope = jit(grad(|x| hsum(x ** 3))); slope.call(FloatC([1, 2]))\n[3, 12]",
     );
