@@ -16,7 +16,7 @@ use crate::catalogue::Answer;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::ir::op::Op;
-use crate::trace::functions::Function as Elementary;
+use crate::trace::functions::{Column, Function as Elementary};
 use crate::value::{Argument, Value};
 
 impl Recorder<'_> {
@@ -410,8 +410,12 @@ impl Recorder<'_> {
                     .of_numbers(&numbers, |lanes| self.session.call(function, lanes))?;
                 Ok(Item::Number(value, None))
             }
-            None => self
-                .with_operands(&self.met(items)?, |operands| self.session.call(function, operands)),
+            None => {
+                let items = self.met(items)?;
+                let are_floats = function.has(Column::Remainder);
+                let items = if are_floats { self.as_floats(items)? } else { items };
+                self.with_operands(&items, |operands| self.session.call(function, operands))
+            }
         }
     }
 

@@ -117,6 +117,21 @@ impl Recorder<'_> {
         Ok(Cow::Owned(met.collect::<Result<_, _>>()?))
     }
 
+    /// Integers as the floats of their quotient, where C's functions are of floats; numbers without a type take that of those.
+    pub(super) fn as_floats<'i>(
+        &self,
+        items: Cow<'i, [Item]>,
+    ) -> Result<Cow<'i, [Item]>, Trouble> {
+        let typed = items.iter().filter_map(Item::own_dtype);
+        let common = typed.reduce(|one, other| one.promote(other).unwrap_or(one));
+        let Some(dtype) = common.filter(|dtype| dtype.is_int()) else { return Ok(items) };
+        let floats = items.iter().map(|item| match item {
+            Item::Number(_, None) => Ok(item.clone()),
+            item => item.converted(self.session, dtype.quotient()),
+        });
+        Ok(Cow::Owned(floats.collect::<Result<_, _>>()?))
+    }
+
     /// Records something of operands: numbers without a type take that of the arrays.
     pub(super) fn with_operands(
         &self,

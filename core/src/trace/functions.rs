@@ -215,7 +215,7 @@ macro_rules! function_rows {
             round_away / 1, Float = |x| math::round_away(x[0]),
                 partials = [|v, _, _| v.constant(0)];
             /// Remainder of `a / b` with the sign of `a`, exact, as C's fmod; NaN if b is 0 or a is
-            /// infinite. Of integers `a % b`, by zero 0.
+            /// infinite. Of arrays of integers `a % b`, by zero 0.
             ///
             /// >> fmod(FloatC([5.5, -5.5]), 3)
             /// [2.5, -2.5]
@@ -522,15 +522,16 @@ impl Recorder<'_> {
             dtype =
                 dtype.promote(other).ok_or(Error::TypeMismatch { op, lhs: dtype, rhs: other })?;
         }
-        let is_remainder = function.has(Column::Remainder) && dtype.is_int();
-        if function.class == Class::Float && dtype.is_int() && !is_remainder {
-            dtype = dtype.quotient();
-        }
-        if is_remainder {
+        if function.has(Column::Remainder) && dtype.is_int() {
             return self.elementwise(Op::Rem, args);
         }
+        if function.class == Class::Float && dtype.is_int() {
+            dtype = dtype.quotient();
+        }
         if !function.class.contains(dtype) {
-            let expected = function.class.describe();
+            let is_remainder = function.has(Column::Remainder);
+            let class = if is_remainder { Class::Number } else { function.class };
+            let expected = class.describe();
             return Err(Error::UnsupportedType { op, dtype, expected });
         }
         let mut converted = Vec::with_capacity(args.len());
