@@ -71,7 +71,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Lanes as a picture, row by row from the top, or a tensor [rows, columns]: of an array greys from its smallest to its largest number, NaN red, or the \
          colours of #{cmap: \"viridis\"}, see heatmap, where infinities are as the ends; #{range: [0, 255]} says what is darkest and what \
          lightest. Of a vector of three they are red, green and blue, floats from 0 to 1 \
-         and integers from 0 to 255. They are the last axis of a tensor [rows, columns, 3], or 4, the last the opacity, in \
+         and integers from 0 to 255, UInt16C to 65535. They are the last axis of a tensor [rows, columns, 3], or 4, the last the opacity, in \
          front of white. Width and height are for arrays. \
          A notebook shows at most 1440 pixels of a side, means where there are more; save_image writes all. \
          Evaluates.\n\n>> str(image(FloatC([0, 1, 2, 3]), 4, 1))\n ░▓█",

@@ -236,7 +236,7 @@ pub(crate) fn histogram(x: &Array, bins: usize) -> Result<(Vec<Point>, f64)> {
 }
 
 /// The colours of `n` lanes: of one array those of a map from its smallest to its largest number, of three red, green and
-/// blue, floats from 0 to 1 and integers from 0 to 255; of four the last is how much of it covers white. A `range` says
+/// blue, floats from 0 to 1 and integers from 0 to 255, unsigned ones of 16 bits to 65535; of four the last is how much of it covers white. A `range` says
 /// otherwise what is darkest and what lightest.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 255")]
 pub(crate) fn pixels(
@@ -246,8 +246,11 @@ pub(crate) fn pixels(
     range: Option<Range<f64>>,
 ) -> Result<Vec<[u8; 3]>> {
     let is_colour = leaves.len() >= 3;
-    let are_bytes = is_colour && leaves[0].dtype().is_int();
-    let (mut low, mut high) = (0.0, if are_bytes { 255.0 } else { 1.0 });
+    let (mut low, mut high) = match leaves[0].dtype() {
+        DType::U16 if is_colour => (0.0, 65535.0),
+        dtype if is_colour && dtype.is_int() => (0.0, 255.0),
+        _ => (0.0, 1.0),
+    };
     if let Some(range) = range {
         (low, high) = (range.start, range.end);
     } else if !is_colour && leaves[0].dtype() != DType::Mask {
