@@ -118,10 +118,7 @@ impl Recorder<'_> {
     }
 
     /// Integers as the floats of their quotient, where C's functions are of floats; numbers without a type take that of those.
-    pub(super) fn as_floats<'i>(
-        &self,
-        items: Cow<'i, [Item]>,
-    ) -> Result<Cow<'i, [Item]>, Trouble> {
+    pub(super) fn as_floats<'i>(&self, items: Cow<'i, [Item]>) -> Result<Cow<'i, [Item]>, Trouble> {
         let typed = items.iter().filter_map(Item::own_dtype);
         let common = typed.reduce(|one, other| one.promote(other).unwrap_or(one));
         let Some(dtype) = common.filter(|dtype| dtype.is_int()) else { return Ok(items) };

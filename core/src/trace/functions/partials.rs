@@ -209,16 +209,24 @@ pub(super) fn of_log_beta<'r>(v: Expr<'r>, a: Expr<'r>, b: Expr<'r>) -> Expr<'r>
 pub(super) fn of_beta<'r>(v: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
     let [a, b, x] = [0, 1, 2].map(|i| x[i].cast(DType::F64));
     let (zero, one) = (x.constant(0), x.constant(1));
-    let is_inside = x.gt(zero) & x.lt(one) & a.gt(zero) & b.gt(zero);
+    let is_shape = a.gt(zero) & b.gt(zero);
+    let is_inside = is_shape & x.gt(zero) & x.lt(one);
+    let is_end = is_shape & (x.eq(zero) | x.eq(one));
     // What is not taken must have a slope that is a number.
     let [p, q, inside] = [a, b, x].map(|z| is_inside.select(z, z.constant(0.5)));
-    let infinity = x.constant(f64::INFINITY);
-    let end = |a: Expr<'r>, b| a.lt(one).select(infinity, a.eq(one).select(b, zero));
-    let ends = x.eq(zero).select(end(a, b), end(b, a));
-    let is_end = a.gt(zero) & b.gt(zero) & (x.eq(zero) | x.eq(one));
-    let outside = is_end.select(ends, x.constant(f64::NAN));
+    let [r, s, end] = [a, b, x].map(|z| is_end.select(z, one));
+    let outside = is_end.select(beta_density_at_end(r, s, end), x.constant(f64::NAN));
     let density = is_inside.select(beta_density(p, q, inside), outside);
     (v.cast(DType::F64) * density).cast(v.dtype())
+}
+
+/// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` at 0 and 1, where logarithms have no slopes; of powers, which are finite in their
+/// own.
+fn beta_density_at_end<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    let one = x.constant(1);
+    // Where B underflows a power is 0.
+    let inverse = (one / a.call("beta", &[b])).minimum(x.constant(1e300));
+    x.call("pow", &[a - one]) * (one - x).call("pow", &[b - one]) * inverse
 }
 
 /// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` by way of the logarithms of x and 1 − x over what they are in the middle.
@@ -262,10 +270,11 @@ pub(super) fn logarithm<'r>(x: &[Expr<'r>]) -> Expr<'r> {
     is_flat.select(x[0].constant(1), x[1]).call("log", &[])
 }
 
-/// `x / y`, and 0 for x = 0.
+/// `x / y`, and 0 for x = 0, where the slope is `1 / y` if y is above 0.
 pub(super) fn over<'r>(x: &[Expr<'r>]) -> Expr<'r> {
-    let is_zero = x[0].eq(x[0].constant(0));
-    x[0] / is_zero.select(x[0].constant(1), x[1])
+    let (zero, one) = (x[0].constant(0), x[0].constant(1));
+    let is_defined = x[0].neq(zero) | x[1].gt(zero);
+    x[0] / is_defined.select(x[1], one)
 }
 
 /// `sqrt(1 − k² sin² φ)`.

@@ -228,7 +228,10 @@ pub(in super::super) fn y1_slope(x: Expr<'_>) -> Expr<'_> {
     let is_zero = x.eq(x.constant(0));
     let inside = is_zero.select(x.constant(1), x);
     let slope = inside.call("y0", &[]) - inside.call("y1", &[]) / inside;
-    is_zero.select(x.constant(f64::INFINITY), slope)
+    // Its own slope is infinite there, too.
+    let one = x.constant(1);
+    let pole = is_zero.select(x, one);
+    is_zero.select(one / pole / pole, slope)
 }
 
 /// `x² / 32 − 1`.
