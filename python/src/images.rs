@@ -44,8 +44,8 @@ fn read_image<'py>(
         )));
     }
     let session = home::session(py)?.clone();
-    let (place, floats) = (path.display().to_string(), floats.map(|floats| floats.dtype));
-    let read = blocking(py, || match folders::read(&place, |_| {}) {
+    let floats = floats.map(|floats| floats.dtype);
+    let read = blocking(py, || match folders::read(&path, |_| {}) {
         Ok(file) => match images::read(&session, &file, floats) {
             Err(Refusal::Core(Error::Interrupted)) => Err(Error::Interrupted),
             read => Ok(Ok(read)),
@@ -53,15 +53,18 @@ fn read_image<'py>(
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Error::Interrupted),
         Err(error) => Ok(Err(error)),
     })?;
-    let place = format!("read_image: {place}");
+    let place = format!("read_image: {}", path.display());
     let read = read.map_err(|error| io::Error::new(error.kind(), format!("{place}: {error}")))?;
-    object::of(py, Value::Tensor(read.map_err(|refusal| refused(&place, &refusal))?))
+    object::of(py, Value::Tensor(read.map_err(|refusal| refused(py, &place, &refusal))?))
 }
 
-fn refused(place: &str, refusal: &Refusal) -> PyErr {
+fn refused(py: Python<'_>, place: &str, refusal: &Refusal) -> PyErr {
     let remedy = refusal.remedy().map_or_else(String::new, |remedy| format!("; {remedy}"));
     match refusal {
-        Refusal::Core(error) => raised(error),
+        Refusal::Core(error) => {
+            let error = raised(error);
+            PyErr::from_type(error.get_type(py), format!("{place}: {}", error.value(py)))
+        }
         Refusal::Room(_) => PyMemoryError::new_err(format!("{place}: {refusal}")),
         _ => PyValueError::new_err(format!("{place}: {refusal}{remedy}")),
     }

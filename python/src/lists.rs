@@ -124,13 +124,17 @@ impl Lanes {
     }
 }
 
-/// The lane type as NumPy calls it.
-pub(crate) fn numpy_name(value: &Value) -> &'static str {
-    let is_complex = match value {
+/// Whether a value is complex numbers.
+pub(crate) fn is_complex(value: &Value) -> bool {
+    match value {
         Value::Tensor(tensor) => tensor.is_complex(),
         value => value.form() == Form::Complex,
-    };
-    match (value.dtype(), is_complex) {
+    }
+}
+
+/// The lane type as NumPy calls it.
+pub(crate) fn numpy_name(value: &Value) -> &'static str {
+    match (value.dtype(), is_complex(value)) {
         (dtype, true) if complex_part(dtype) == DType::F64 => "complex128",
         (_, true) => "complex64",
         (dtype, false) => dtype.numpy_name(),

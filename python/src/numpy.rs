@@ -31,6 +31,13 @@ pub(crate) fn of_ufunc<'py>(
     if method != "__call__" || kwargs.is_some_and(|kwargs| !kwargs.is_empty()) {
         return by_numpy(&ufunc.getattr(method)?, inputs, kwargs);
     }
+    let is_complex = |input: Object<'_>| {
+        input.cast::<PyValue>().is_ok_and(|value| lists::is_complex(&value.get().value()))
+    };
+    if name == "fabs" && inputs.iter().any(is_complex) {
+        // NumPy refuses them; ours would be their size.
+        return by_numpy(ufunc, inputs, kwargs);
+    }
     // The other side may be a list or an array of NumPy: ours goes first.
     let (session, all) = (home::session(py)?, inputs);
     let inputs = inputs.iter().map(|input| ours(session, &input));
@@ -90,10 +97,13 @@ fn of_method<'py>(
         )));
     }
     if method == "outer" && kwargs.is_none_or(|kwargs| kwargs.is_empty()) {
-        return outer(ufunc, inputs).map(Some);
+        return outer(ufunc, inputs);
     }
     let known = METHODS.iter().find(|(of, known, _)| (*of, *known) == (name, method));
     let Some((.., function)) = known else { return Ok(None) };
+    if !n_axes(&inputs.get_item(0)?).is_some_and(|n| n > 0) {
+        return Ok(None);
+    }
     let along = PyDict::new(py);
     along.set_item("axis", 0)?;
     for (key, value) in kwargs.into_iter().flatten() {
@@ -105,19 +115,25 @@ fn of_method<'py>(
     py.import("numpy")?.getattr(*function)?.call(inputs, Some(&along)).map(Some)
 }
 
-/// A ufunc of each entry of one with each of another.
-fn outer<'py>(ufunc: &Object<'py>, inputs: &Bound<'py, PyTuple>) -> PyResult<Object<'py>> {
+/// A ufunc of each entry of one with each of another; None unless both are arrays or tensors.
+fn outer<'py>(ufunc: &Object<'py>, inputs: &Bound<'py, PyTuple>) -> PyResult<Option<Object<'py>>> {
     let session = home::session(ufunc.py())?;
-    let [first, second] = [0, 1].map(|i| inputs.get_item(i).and_then(|x| ours(session, &x)));
-    let (first, second) = (first?, second?);
-    if !first.is_instance_of::<PyValue>() || !second.is_instance_of::<PyValue>() {
-        return ufunc.call1((first, second));
-    }
+    let inputs = inputs.iter().map(|input| ours(session, &input)).collect::<PyResult<Vec<_>>>()?;
+    let [first, second] = &inputs[..] else { return Ok(None) };
+    let (Some(_), Some(n)) = (n_axes(first), n_axes(second)) else { return Ok(None) };
     let mut shape: Vec<u64> = first.getattr("shape")?.extract()?;
-    let n_axes: usize = second.getattr("ndim")?.extract()?;
-    shape.extend(std::iter::repeat_n(1, n_axes));
+    shape.extend(std::iter::repeat_n(1, n));
     let shape = PyTuple::new(ufunc.py(), shape)?;
-    ufunc.call1((first.call_method1("reshape", (shape,))?, second))
+    ufunc.call1((first.call_method1("reshape", (shape,))?, second)).map(Some)
+}
+
+/// How many axes an array or a tensor has; None of anything else.
+fn n_axes(object: &Object<'_>) -> Option<usize> {
+    match &*object.cast::<PyValue>().ok()?.get().value() {
+        Value::Array(_) => Some(1),
+        Value::Tensor(tensor) => Some(tensor.shape().rank()),
+        Value::Nested(..) => None,
+    }
 }
 
 /// What ufuncs with two results are.

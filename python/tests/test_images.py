@@ -1,6 +1,9 @@
 """Pictures as tensors."""
 
+import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -47,6 +50,21 @@ def test_photographs(name):
     assert t.shape == (10, 19, 3)
     first, last = t[0, 0].tolist(), t[-1, -1].tolist()
     assert all(abs(a - b) < 20 for a, b in zip(first + last, [20, 20, 100, 200, 200, 100]))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are texts elsewhere")
+def test_names_that_are_no_text(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.png")
+    path.write_bytes(png(1, 1, 8, 0, [b"\7"]))
+    assert pc.read_image(path).tolist() == [[7]]
+
+
+def test_memory_of_a_device(tmp_path):
+    path = tmp_path / "a.png"
+    path.write_bytes(png(4096, 4096, 8, 0, [bytes(range(256)) * 16] * 4096))
+    text = "import porcini as pc, sys; pc.init(device='cpu', memory_limit='1M'); pc.read_image(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", text, str(path)], capture_output=True, text=True)
+    assert "MemoryError: read_image: " in done.stderr and "a.png: out of memory" in done.stderr
 
 
 def test_what_is_no_picture(tmp_path):

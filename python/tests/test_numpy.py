@@ -139,6 +139,19 @@ def test_means_the_same(name):
         np.testing.assert_allclose(a.reshape(b.shape), b, 1e-3, 1e-5)
 
 
+def test_what_has_no_axes_of_ours_is_numpys():
+    v, z, x = pc.Vector3f(1, 2, 3), pc.Complex2f(1, 2), pc.Float([1, 2])
+    assert np.add.outer(v, x).tolist() == np.add.outer(np.asarray(v), [1, 2]).tolist()
+    assert np.multiply.outer(z, x).ravel().tolist() == [1 + 2j, 2 + 4j]
+    assert np.add.outer(x, 2).tolist() == [3, 4]
+    assert np.add.reduce(v).tolist() == [1, 2, 3] and np.add.reduce(pc.TensorXf(3)) == 3
+    with pytest.raises(TypeError, match="accumulate on a scalar"):
+        np.add.accumulate(pc.TensorXf(3))
+    for z in (z, pc.TensorXc([1, 2])):
+        with pytest.raises(TypeError, match="'fabs' not supported"):
+            np.fabs(z)
+
+
 big = 2**31 - 1
 
 

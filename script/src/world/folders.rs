@@ -83,8 +83,9 @@ pub fn read_module(
 ///
 /// # Errors
 /// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory` if there is no room.
-pub fn read(path: &str, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
-    let (mut file, is_plain) = open(path)?;
+pub fn read(path: impl AsRef<Path>, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
+    let (mut file, is_plain) = open(path.as_ref())?;
+    let path = &path.as_ref().to_string_lossy();
     if is_plain {
         return read_plain(&mut file, path, report);
     }
@@ -344,7 +345,7 @@ fn check_size(_: u64) -> io::Result<()> {
 
 /// A file, and whether it is a plain one. Others are opened without waiting for whoever writes into them.
 #[cfg(unix)]
-fn open(path: &str) -> io::Result<(File, bool)> {
+fn open(path: &Path) -> io::Result<(File, bool)> {
     use rustix::fs::{Mode, OFlags};
     if std::fs::metadata(path)?.is_file() {
         return Ok((File::open(path)?, true));
@@ -354,7 +355,7 @@ fn open(path: &str) -> io::Result<(File, bool)> {
 }
 
 #[cfg(not(unix))]
-fn open(path: &str) -> io::Result<(File, bool)> {
+fn open(path: &Path) -> io::Result<(File, bool)> {
     Ok((File::open(path)?, true))
 }
 
