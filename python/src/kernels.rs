@@ -64,8 +64,8 @@ impl Kernel {
         let (py, kernel) = (slf.py(), &slf.get().0);
         let session = home::session(py)?;
         let given = given(kernel.name(), args)?;
-        let lent: Vec<_> = given.iter().map(Given::argument).collect();
-        let called = kernel.call(session, &one_each(args, &lent)).or_raise()?;
+        let lent = one_each(args, &given);
+        let called = kernel.call(session, &lent.iter().collect::<Vec<_>>()).or_raise()?;
         write(args, called.written)?;
         several(py, called.results)
     }
@@ -135,7 +135,7 @@ impl Kernel {
         let py = target.py();
         let session = home::session(py)?;
         let given = given(self.0.name(), args)?;
-        let lent: Vec<_> = given.iter().map(Given::argument).collect();
+        let lent = one_each(args, &given);
         let targets: Vec<Object<'_>> = match target.cast::<PyTuple>() {
             Ok(several) => several.iter().collect(),
             Err(_) => vec![target.clone()],
@@ -150,8 +150,14 @@ impl Kernel {
             ))),
         });
         let values = values.collect::<PyResult<Vec<Option<Value>>>>()?;
-        let places: Vec<Option<Argument<'_>>> =
-            values.iter().map(|value| value.as_ref().map(Into::into)).collect();
+        let places: Vec<Option<Argument<'_>>> = targets
+            .iter()
+            .zip(&values)
+            .map(|(target, value)| match args.iter().position(|arg| arg.is(target)) {
+                Some(number) => Some(lent[number].clone()),
+                None => value.as_ref().map(Into::into),
+            })
+            .collect();
         let active = active.map(|mask| mask.get().array("active")).transpose()?;
         let (stored, called) = self
             .0
@@ -160,18 +166,9 @@ impl Kernel {
                 store,
                 &places.iter().map(Option::as_ref).collect::<Vec<_>>(),
                 active.as_ref(),
-                &one_each(args, &lent),
+                &lent.iter().collect::<Vec<_>>(),
             )
             .or_raise()?;
-        for (number, _) in &called.written {
-            let arg = args.get_item(*number)?;
-            if targets.iter().any(|target| target.is(&arg)) {
-                return Err(PyTypeError::new_err(format!(
-                    "{}: the array that it writes by index is a target, too",
-                    self.0.name()
-                )));
-            }
-        }
         let open = targets.iter().filter(|target| !target.is_none());
         for (target, value) in open.zip(stored) {
             target.cast::<PyValue>()?.get().set(py, value);
@@ -185,11 +182,11 @@ fn given(name: &str, args: &Bound<'_, PyTuple>) -> PyResult<Vec<Given>> {
     args.iter().map(|arg| Given::expected(session, name, &arg)).collect()
 }
 
-/// One reference to each argument: an object that is given twice is one array.
-fn one_each<'a>(args: &Bound<'_, PyTuple>, lent: &'a [Argument<'a>]) -> Vec<&'a Argument<'a>> {
+/// Arguments as they are lent: an object that is given twice is one array.
+fn one_each<'a>(args: &Bound<'_, PyTuple>, given: &'a [Given]) -> Vec<Argument<'a>> {
     let first = |arg: &Object<'_>| args.iter().position(|other| other.is(arg));
-    let of = |(arg, own): (Object<'_>, &'a Argument<'a>)| first(&arg).map_or(own, |at| &lent[at]);
-    args.iter().zip(lent).map(of).collect()
+    let of = |(arg, own): (Object<'_>, &'a Given)| first(&arg).map_or(own, |at| &given[at]);
+    args.iter().zip(given).map(of).map(Given::argument).collect()
 }
 
 /// Arrays that a kernel wrote by index.

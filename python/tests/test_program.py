@@ -388,8 +388,9 @@ class TestListings:
         y, z = pc.Int32([1, 2, 3]), pc.Int32([0, 0, 0])
         k.into(z, 5, y, y)
         assert y.tolist() == [7, 2, 9] and z.tolist() == [5, 5, 5]
-        with pytest.raises(TypeError, match="a target, too"):
+        with pytest.raises(ValueError, match="a, which it writes by index, is a target, too; .*copy"):
             k.into(y, 5, y, z)
+        assert y.tolist() == [7, 2, 9] and z.tolist() == [5, 5, 5]
 
     def test_kernels(self):
         pc.kernel_history_clear()

@@ -210,8 +210,8 @@ impl TextKernel {
     ///
     /// **Shapes**: arrays broadcast, tensors by NumPy's rules, vectors component by component; `raw` arguments are
     /// arrays of any size, or tensors by their entries in order. Without others there are as many lanes as the largest of them has. **Dtypes**: letters take the common type of their
-    /// arguments, results convert as S9 says. **Evaluation**: recorded. One reference that is given to several `raw`
-    /// parameters is one array, and each of them sees what was written through the others.
+    /// arguments, results convert as S9 says. **Evaluation**: recorded. A reference to an array that is given to several
+    /// `raw` parameters is one array, and each of them sees what was written through the others.
     ///
     /// # Errors
     /// `Kernel` where the text does not fit the arguments, with line and column; `Argument` for their number and kind;
@@ -293,9 +293,7 @@ impl TextKernel {
         let results = self.through(session, active, &lanes, args.len(), &indexed)?;
         let Indexed { arrays, named } = indexed.into_inner();
         let raw = given.iter().enumerate().filter(|(_, parameter)| parameter.is_raw);
-        // What is declared as written and only read stays what it is.
-        let is_written = |parameter: &Parameter| parameter.is_out && parameter.is_written;
-        let written = raw.zip(named).filter(|((_, parameter), _)| is_written(parameter));
+        let written = raw.zip(named).filter(|((_, parameter), _)| parameter.is_written_by_index());
         let written = written.map(|((number, _), place)| {
             let array = arrays[place].clone();
             let value = match args[number] {
@@ -324,7 +322,7 @@ impl TextKernel {
                 continue;
             }
             let array = self.raw(arg, number, parameter)?;
-            let known = raw.iter().position(|other| std::ptr::eq(*other, arg));
+            let known = raw.iter().position(|other| other.shares(arg));
             indexed.named.push(known.map_or(indexed.arrays.len(), |at| indexed.named[at]));
             raw.push(arg);
             if known.is_none() {

@@ -26,7 +26,7 @@ impl TextKernel {
     /// and what they write by index; the new values of the targets, which keep their types and sizes, and what [`TextKernel::call`] gives.
     ///
     /// # Errors
-    /// As [`TextKernel::call`]; `Kernel` for another number of targets; `SizeMismatch` where a target has fewer lanes, `Forms`
+    /// As [`TextKernel::call`]; `Kernel` for another number of targets, and one that is written by index besides; `SizeMismatch` where a target has fewer lanes, `Forms`
     /// where it has one, or another form.
     pub fn store(
         &self,
@@ -36,9 +36,29 @@ impl TextKernel {
         active: Option<&Array>,
         args: &[&Argument<'_>],
     ) -> Result<(Vec<Value>, super::Called)> {
+        self.check_targets(targets, args)?;
         let called = self.call_where(session, active, args)?;
         let stored = all_stored(self.name(), session, store, &called.results, targets, active)?;
         Ok((stored, called))
+    }
+
+    /// Refuses what is written by index as a target: one of both would be lost.
+    fn check_targets(
+        &self,
+        targets: &[Option<&Argument<'_>>],
+        args: &[&Argument<'_>],
+    ) -> Result<()> {
+        let is_target = |arg: &Argument<'_>| targets.iter().flatten().any(|it| it.shares(arg));
+        let given = self.function().given().zip(args).enumerate();
+        for (number, (parameter, arg)) in given {
+            if parameter.is_written_by_index() && is_target(arg) {
+                let what =
+                    format!("{}, which it writes by index, is a target, too", parameter.name);
+                let remedy = "give its results another one: z = copy(y)";
+                return Err(self.wrong_argument(number, &what, Some(remedy.into())));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -322,6 +322,11 @@ impl Parameter {
         self.is_out && !self.is_raw
     }
 
+    /// Whether it is an array of which lanes are written; what is declared so and only read stays what it is.
+    pub(super) fn is_written_by_index(&self) -> bool {
+        self.is_raw && self.is_out && self.is_written
+    }
+
     /// Whether it has a value when the function begins.
     pub(super) fn is_given(&self) -> bool {
         self.is_reference || !self.is_result()

@@ -87,6 +87,18 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// Whether both are one array or tensor, or have one inside: the same, not one of the same numbers.
+    pub(crate) fn shares(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Array(one), Self::Array(other)) => std::ptr::eq(*one, *other),
+            (Self::Tensor(one), Self::Tensor(other)) => std::ptr::eq(*one, *other),
+            (Self::Nested(_, parts), other) | (other, Self::Nested(_, parts)) => {
+                parts.iter().any(|part| part.shares(other))
+            }
+            _ => false,
+        }
+    }
+
     /// The arrays inside in the order in which a lane is shown: the outermost component number changes first.
     pub(crate) fn rows(&self) -> Vec<&'a Array> {
         let Self::Nested(_, components) = self else { return self.leaves() };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use porcini_core::catalogue::DERIVATIVES;
 use porcini_core::value::{Marked, Type};
 use porcini_core::{Array, DType, Value};
-use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, NativeCallContext};
+use rhai::{Dynamic, EvalAltResult, FnPtr, NativeCallContext};
 
 use super::catalogue;
 use super::custom::asking;
@@ -224,17 +224,13 @@ fn without_marks(registry: &mut Registry<'_>) {
             });
         }
     }
-    let (text, map, nothing) =
-        (TypeId::of::<ImmutableString>(), TypeId::of::<rhai::Map>(), TypeId::of::<()>());
-    for first in [integer, float, TypeId::of::<bool>(), list, text, map, nothing] {
-        registry.typed("grad", first, 1, |_, _, args| -> Result<()> {
-            let got = type_name(args[0]);
-            let hint = "grad(f) is the gradient of a function, grad(y, [x]) those of an array by others, grad(x) that which \
-                        backward left in x";
-            let message = format!("grad: got {got}, expected a function or an array");
-            Err(fault_with_hint(message, hint))
-        });
-    }
+    // Of what is neither a function nor an array.
+    registry.any("grad", 1, |_, _, args| -> Result<()> {
+        let got = type_name(args[0]);
+        let hint = "grad(f) is the gradient of a function, grad(y, [x]) those of an array by others, grad(x) that which \
+                    backward left in x";
+        Err(fault_with_hint(format!("grad: got {got}, expected a function or an array"), hint))
+    });
 }
 
 /// `jvp` and `vjp`.

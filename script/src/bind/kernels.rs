@@ -7,7 +7,6 @@ use std::fmt::Write;
 use porcini_core::text_kernel::{
     self, Called, Captured, Explained, Over, Parts, Store, Surroundings, TextKernel, TextReduction,
 };
-use porcini_core::value::Argument;
 use porcini_core::{Array, DType, Result as CoreResult, Value};
 use rhai::{Dynamic, FnPtr, ImmutableString, Map};
 
@@ -425,20 +424,6 @@ fn arguments(name: &str, args: &[&mut Dynamic]) -> Result<Vec<Arg>> {
     args.iter().enumerate().map(one).collect()
 }
 
-/// Whether both are the same array.
-fn is_same(one: &Arg, other: &Arg) -> bool {
-    match (one, other) {
-        (Arg::Value(one), Arg::Value(other)) => one.is(other),
-        _ => false,
-    }
-}
-
-/// Arguments as they are lent, one reference to each array: one that is given twice is the same.
-fn one_each<'a>(args: &[Arg], lent: &[&'a Argument<'a>]) -> Vec<&'a Argument<'a>> {
-    let first = |arg: &Arg| args.iter().position(|other| is_same(arg, other));
-    args.iter().zip(lent).map(|(arg, lent_as)| first(arg).map_or(*lent_as, |at| lent[at])).collect()
-}
-
 /// Calls a kernel; of the arguments whose bits are set nobody else has hold.
 fn called(
     context: &Context,
@@ -447,7 +432,7 @@ fn called(
     unheld: u32,
 ) -> Result<Dynamic> {
     let args = arguments(kernel.name(), args)?;
-    let called = lend(&args, |lent| kernel.call(&context.session, &one_each(&args, lent)));
+    let called = lend(&args, |lent| kernel.call(&context.session, lent));
     let called = called.or_fault()?;
     for (number, value) in &called.written {
         if let Some(Arg::Value(target)) = args.get(*number)
@@ -517,8 +502,7 @@ fn stored(
             wanted.iter().map(|&is| if is { targets.next() } else { None }).collect();
         lend(&args, |lent| match kernel {
             KernelRef::Kernel(kernel) => {
-                let lent = one_each(&args, lent);
-                let stored = kernel.store(session, store, &targets, active, &lent);
+                let stored = kernel.store(session, store, &targets, active, lent);
                 stored.map(|(values, called)| (values, Some(called)))
             }
             KernelRef::Reduction(reduction) => {
@@ -530,13 +514,6 @@ fn stored(
     })
     .or_fault()
     .map_err(behind)?;
-    for (number, _) in called.iter().flat_map(|called| &called.written) {
-        if args.get(*number).is_some_and(|arg| targets.iter().any(|target| is_same(arg, target))) {
-            let message =
-                format!("{}: the array that it writes by index is a target, too", kernel.name());
-            return Err(fault_with_hint(message, "give its results another one: z = copy(y)"));
-        }
-    }
     for (target, value) in targets.iter().zip(&values) {
         if let Arg::Value(target) = target {
             target.write(value);
