@@ -74,7 +74,7 @@ def test_what_is_no_picture(tmp_path):
     with pytest.raises(OSError, match="read_image"):
         pc.read_image(tmp_path)
     path.write_bytes(b"GIF89a")
-    with pytest.raises(ValueError, match="a.png: this is a GIF, read are PNG and JPEG; save it as PNG"):
+    with pytest.raises(ValueError, match="a.png: this is a GIF; PNG and JPEG are read; save it as PNG"):
         pc.read_image(path)
     whole = png(2, 2, 8, 0, [bytes(2), bytes(2)])
     for n in range(1, len(whole)):

@@ -180,6 +180,7 @@ class TestErrors:
             ("pc.Vector3f(1, 2)", ValueError, "got 2 components, expected 3"),
             ("pc.TensorXf([[1, 2]]) @ pc.TensorXf([[1, 2]])", ValueError, "inner dimensions differ: 1x2"),
             ("pc.Array(1)", TypeError, "Array has no type"),
+            ("pc.jv", AttributeError, "has no jv: write pc.j0(x) or pc.j1(x)"),
             ("pc.inv(pc.TensorXf([[1, 2], [2, 4]]))", ValueError, "singular"),
             ("pc.set_flag('nonsense', True)", ValueError, "no flag named"),
             ("pc.set_log_level(9)", ValueError, "0 to 5"),

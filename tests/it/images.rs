@@ -184,7 +184,7 @@ fn files_that_end_early_are_refused() {
 #[test]
 fn what_is_no_picture_is_named() {
     for (file, want, remedy) in [
-        (&b"GIF89a"[..], "this is a GIF, read are PNG and JPEG", "save it as PNG"),
+        (&b"GIF89a"[..], "this is a GIF; PNG and JPEG are read", "save it as PNG"),
         (b"RIFF\x10\0\0\0WEBPVP8 ", "this is a WebP", "save it as PNG"),
         (b"\x93NUMPY\x01\0", "this is an .npy file", "use read_npy"),
         (b"<!DOCTYPE html>", "this is a page of the web", "look at it"),

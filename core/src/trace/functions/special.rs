@@ -82,14 +82,15 @@ macro_rules! special_rows {
             entr / 1, Float = |x| recipes::entr(x[0]),
                 partials = [|v, x, _| -(v * (x[0].call("log", &[]) + x[0].constant(1)))];
             /// Regularised lower incomplete gamma function: `gammainc(a, x)` is the probability that a gamma distribution of
-            /// shape a is below x. NaN for negative a or x; a derivative by x only. At most 16 ulp for a and x up to 1e6.
+            /// shape a is below the last argument x. NaN for negative a or x; a derivative by x only. At most 16 ulp for a and x
+            /// up to 1e6.
             ///
             /// >> gammainc(FloatC([0.5, 1, 10]), 1)
             /// [0.842701, 0.632121, 1.11425e-07]
             gammainc / 2, Float = |x| recipes::gammainc(x[0], x[1]),
                 partials = [|v, x, _| partials::of_gamma(v, x)];
             /// Regularised upper incomplete gamma function: `gammaincc(a, x)` is `1 - gammainc(a, x)`, accurate where that
-            /// is small too; a derivative by x only. At most 16 ulp for a and x up to 1e6.
+            /// is small too; a derivative by the last argument x only. At most 16 ulp for a and x up to 1e6.
             ///
             /// >> gammaincc(FloatC([0.5, 1, 10]), 10)
             /// [7.74422e-06, 4.53999e-05, 0.45793]
@@ -114,8 +115,8 @@ macro_rules! special_rows {
                 |v, x, _| partials::of_log_beta(v, x[1], x[0]),
             ];
             /// Regularised incomplete beta function: `betainc(a, b, x)` is the probability that a beta distribution of a and b
-            /// is below x; the upper one is `betainc(b, a, 1 - x)`. NaN for negative a or b and beyond 0 and 1; a derivative
-            /// by x only. At most 16 ulp for a and b up to 1e6.
+            /// is below the last argument x; the upper one is `betainc(b, a, 1 - x)`. NaN for negative a or b and beyond 0 and 1;
+            /// a derivative by x only. At most 16 ulp for a and b up to 1e6.
             ///
             /// >> betainc(FloatC([0.5, 1, 2]), 3, 0.25)
             /// [0.792969, 0.578125, 0.261719]
@@ -145,27 +146,29 @@ macro_rules! special_rows {
             /// [0, 0.565159, 2670.99, -inf]
             i1 / 1, Float = |x| recipes::i1(x[0]),
                 partials = [|v, x, _| v * recipes::i1_slope(x[0])];
-            /// Bessel function of the first kind of order 0. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes.
+            /// Bessel function of the first kind of order 0. At most 8 ulp, for |x| > 8 of its amplitude
+            /// `sqrt(2 / (pi * |x|))`, for |x| up to 1e9.
             ///
             /// >> j0(FloatC([0, 1, 10, inf]))
             /// [1, 0.765198, -0.245936, 0]
             j0 / 1, Float = |x| recipes::j0(x[0]),
                 partials = [|v, x, _| -(v * x[0].call("j1", &[]))];
-            /// Bessel function of the first kind of order 1. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes.
+            /// Bessel function of the first kind of order 1. At most 8 ulp, for |x| > 8 of its amplitude
+            /// `sqrt(2 / (pi * |x|))`, for |x| up to 1e9.
             ///
             /// >> j1(FloatC([0, 1, 10, inf]))
             /// [0, 0.440051, 0.0434727, 0]
             j1 / 1, Float = |x| recipes::j1(x[0]),
                 partials = [|v, x, _| v * recipes::j1_slope(x[0])];
-            /// Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of
-            /// `sqrt(2 / (pi * x))`, how far it goes.
+            /// Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its
+            /// amplitude `sqrt(2 / (pi * x))`, for x up to 1e9.
             ///
             /// >> y0(FloatC([0, 1, 10, inf]))
             /// [-inf, 0.088257, 0.0556712, 0]
             y0 / 1, Float = |x| recipes::y0(x[0]),
                 partials = [|v, x, _| -(v * x[0].call("y1", &[]))];
-            /// Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of
-            /// `sqrt(2 / (pi * x))`, how far it goes.
+            /// Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its
+            /// amplitude `sqrt(2 / (pi * x))`, for x up to 1e9.
             ///
             /// >> y1(FloatC([0, 1, 10, inf]))
             /// [-inf, -0.781213, 0.249015, 0]

@@ -89,7 +89,7 @@ fn refusal(error: DecodeErrors) -> Refusal {
 
 fn unsupported(scheme: &UnsupportedSchemes) -> &'static str {
     match scheme {
-        UnsupportedSchemes::ExtendedSequentialHuffman => "of extended sequence",
+        UnsupportedSchemes::ExtendedSequentialHuffman => "of extended sequential coding",
         UnsupportedSchemes::LosslessHuffman => "without loss",
         UnsupportedSchemes::LosslessArithmetic
         | UnsupportedSchemes::ExtendedSequentialDctArithmetic

@@ -27,7 +27,7 @@ const OTHERS: &[Other] = &[
     other("an AVIF", 4, b"ftypavi"),
     other("a HEIC", 4, b"ftyphei"),
     other("a HEIC", 4, b"ftypmif1"),
-    other("a film", 4, b"ftyp"),
+    other("a video", 4, b"ftyp"),
     other("a JPEG XL", 0, b"\xff\x0a"),
     other("a JPEG XL", 4, b"JXL "),
     other("a JPEG 2000", 4, b"jP  "),

@@ -13,7 +13,7 @@ pub enum Refusal {
     #[error("the file is empty")]
     Empty,
     /// It is something else.
-    #[error("this is {}, read are PNG and JPEG", .0.name)]
+    #[error("this is {}; PNG and JPEG are read", .0.name)]
     Other(&'static Other),
     /// It begins like nothing that is known.
     #[error("this is no PNG and no JPEG: it begins with \"{0}\"")]
