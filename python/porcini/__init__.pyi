@@ -1442,11 +1442,11 @@ def isposinf(x: Any) -> Any:
     ...
 
 def j0(x: Any) -> Any:
-    """Bessel function of the first kind of order 0. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes."""
+    """Bessel function of the first kind of order 0. At most 8 ulp, for |x| > 8 of its amplitude"""
     ...
 
 def j1(x: Any) -> Any:
-    """Bessel function of the first kind of order 1. At most 8 ulp, beyond 8 of `sqrt(2 / (pi * x))`, how far it goes."""
+    """Bessel function of the first kind of order 1. At most 8 ulp, for |x| > 8 of its amplitude"""
     ...
 
 def jacobian(f: Any, *args: Any, argnums: Any = ...) -> Any:
@@ -2604,11 +2604,11 @@ def xlogy(a: Any, b: Any) -> Any:
     ...
 
 def y0(x: Any) -> Any:
-    """Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of"""
+    """Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its"""
     ...
 
 def y1(x: Any) -> Any:
-    """Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, beyond 1/2 of"""
+    """Bessel function of the second kind of order 1; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its"""
     ...
 
 def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 25] = [
+const EXCEPTIONS: [(&str, &str); 26] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -42,6 +42,7 @@ const EXCEPTIONS: [(&str, &str); 25] = [
     ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),
     ("script/src/bind/tensors.rs", "names that everybody else has for reductions"),
+    ("script/src/diagnose/python.rs", "names that are said otherwise of lists"),
     ("script/src/diagnose/python/names.rs", "words of Python"),
     ("tests/src/nested/generate.rs", "what random programs call more often"),
     ("tests/src/oracle/functions.rs", "what functions mean, said again"),

@@ -149,6 +149,7 @@ const PYTHON: Layers = &[
     &["make", "makers", "functions", "forms", "random", "session_numbers", "images"],
     &["callable", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
+    &["operators"],
     &["methods"],
 ];
 
