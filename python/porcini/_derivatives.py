@@ -39,7 +39,8 @@ def grad(f, *args, argnums=None, has_aux=False):
     may be lists and dicts of arrays, whose gradients come in the same form; what is no float has none, None. argnums says by
     which arguments, has_aux that f gives a tuple of which the first is differentiated. grad(f, x, ..) calls it at once.
 
-    Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked arrays; grad(x) what backward left in x.
+    Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked arrays, the way ending at each of
+    them: where one is computed from another, ask for each by itself. grad(x) is what backward left in x.
 
     >>> slope = pc.grad(lambda x: x ** 3)
     >>> slope(pc.Float([1, 2]))

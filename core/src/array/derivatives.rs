@@ -56,14 +56,6 @@ impl Array {
         self.session().with_table(|table| table.get(self.id()).tracked)
     }
 
-    /// Whether it is computed from what is tracked, and no mark.
-    fn is_computed(&self) -> bool {
-        self.session().with_table(|table| {
-            let made_of = table.get(self.id()).made_of();
-            made_of.iter().any(|&operand| table.get(operand).tracked)
-        })
-    }
-
     /// Whether what is recorded of it now is tracked.
     pub(crate) fn is_followed(&self) -> bool {
         self.session().with_table(|table| {
@@ -324,8 +316,8 @@ impl Array {
 
 impl Session {
     /// The gradients of the outputs, each times its cotangent (or 1 in every lane), by the inputs in their order; zeros
-    /// where no output depends on one. Of an input that others are computed from it is the whole gradient, through them
-    /// too. They are tracked: derivatives of them may be asked for.
+    /// where no output depends on one. Inputs are where the way ends: where one is computed from another, the other's
+    /// gradient is without what goes through it. They are tracked: derivatives of them may be asked for.
     ///
     /// **Sizes**, **dtypes**: those of the inputs. **Evaluation**: traced.
     ///
@@ -352,46 +344,9 @@ impl Session {
         inputs.iter().try_for_each(|input| input.check_tracked("grad"))?;
         // Marks are where what is differentiated was computed.
         let home = inputs.first().map_or(self, |input| input.session());
-        let mut gradients = home.grad_up_to(outputs, inputs, asked)?;
-        // What came to an input goes on to those that it is computed from, the last one first.
-        let mut computed: Vec<&Array> =
-            inputs.iter().copied().filter(|input| input.is_computed()).collect();
-        computed.sort_by_key(|input| std::cmp::Reverse(input.serial()));
-        for input in computed {
-            let of = |other: &&Array| other.serial() == input.serial();
-            let Some(own) = inputs.iter().position(of) else { continue };
-            let Some(gradient) = gradients[own].clone() else { continue };
-            let before = |place: &usize| inputs[*place].serial() < input.serial();
-            let places: Vec<usize> = (0..inputs.len()).filter(before).collect();
-            let earlier: Vec<&Array> = places.iter().map(|&place| inputs[place]).collect();
-            if earlier.is_empty() {
-                break;
-            }
-            let parts = home.grad_up_to(&[(input, Some(&gradient))], &earlier, asked)?;
-            for (place, part) in places.into_iter().zip(parts) {
-                gradients[place] = match (gradients[place].take(), part) {
-                    (Some(sum), Some(part)) => Some(sum.try_add(&part)?),
-                    (one, other) => one.or(other),
-                };
-            }
-        }
-        let or_zeros = |(gradient, input): (Option<Array>, &&Array)| match gradient {
-            Some(gradient) => Ok(gradient),
-            None => input.session().zeros(input.dtype(), input.size()),
-        };
-        gradients.into_iter().zip(inputs).map(or_zeros).collect()
-    }
-
-    /// The gradients by inputs that are gone to and not through; `None` where nothing comes to one.
-    fn grad_up_to(
-        &self,
-        outputs: &[(&Array, Option<&Array>)],
-        inputs: &[&Array],
-        asked: &mut dyn Ask,
-    ) -> Result<Vec<Option<Array>>> {
-        let outputs = self.with_moves_here("grad", outputs)?;
-        let (pairs, inputs) = (ids_of(&outputs), self.ids("grad", inputs)?);
-        let mut held = Held::new(self);
+        let outputs = home.with_moves_here("grad", outputs)?;
+        let (pairs, inputs) = (ids_of(&outputs), home.ids("grad", inputs)?);
+        let mut held = Held::new(home);
         let mut way = held.record(|recorder| {
             let outputs: Vec<VarId> = pairs.iter().map(|&(output, _)| output).collect();
             let pairs = recorder.with_moves("grad", &pairs)?;
@@ -399,15 +354,13 @@ impl Session {
             recorder.begin_pull(cone, &pairs, &inputs)
         })?;
         held.pull(&mut way, asked)?;
-        let mut is_reached = Vec::new();
-        let found: Vec<Array> = self.record_all(|recorder| {
-            let gradients = recorder.end_pull(&way, &inputs)?;
-            is_reached = gradients.iter().map(Option::is_some).collect();
-            Ok(gradients.into_iter().flatten().collect::<Vec<VarId>>())
-        })?;
-        let mut found = found.into_iter();
-        let of = |reached: bool| if reached { found.next() } else { None };
-        Ok(is_reached.into_iter().map(of).collect())
+        home.record_all(|recorder| {
+            let gradients = recorder.end_pull(&way, &inputs)?.into_iter().zip(&inputs);
+            let or_zeros = |(gradient, &input): (Option<VarId>, &VarId)| {
+                gradient.unwrap_or_else(|| recorder.zeros_like(input))
+            };
+            Ok(gradients.map(or_zeros).collect::<Vec<_>>())
+        })
     }
 
     /// The gradients of an output times its cotangent by those inputs that are tracked, for a front end whose function it is
@@ -422,8 +375,8 @@ impl Session {
         asked: &mut dyn Ask,
     ) -> Result<Vec<Option<Array>>> {
         let tracked: Vec<&Array> = inputs.iter().filter(|input| input.is_tracked()).collect();
-        let found = self.grad_asking(&[(output.0, Some(output.1))], &tracked, asked)?;
-        let mut found = found.into_iter();
+        let mut found =
+            self.grad_asking(&[(output.0, Some(output.1))], &tracked, asked)?.into_iter();
         let of = |input: &Array| if input.is_tracked() { found.next() } else { None };
         Ok(inputs.iter().map(of).collect())
     }
