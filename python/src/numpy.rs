@@ -101,7 +101,7 @@ fn of_method<'py>(
     }
     let known = METHODS.iter().find(|(of, known, _)| (*of, *known) == (name, method));
     let Some((.., function)) = known else { return Ok(None) };
-    if !n_axes(&inputs.get_item(0)?).is_some_and(|n| n > 0) {
+    if n_axes(&inputs.get_item(0)?).is_none_or(|n| n == 0) {
         return Ok(None);
     }
     let along = PyDict::new(py);

@@ -297,10 +297,8 @@ impl Row {
 
     /// Changes the first argument: all rows that write come through here.
     fn change(&self, call: &Call<'_, '_>) -> Result<Answer> {
-        let targets = call.args.iter().take(1).flat_map(|target| target.leaves());
-        targets
-            .map(|target| call.session.check_change(self.name, target))
-            .collect::<Result<()>>()?;
+        let mut targets = call.args.iter().take(1).flat_map(|target| target.leaves());
+        targets.try_for_each(|target| call.session.check_change(self.name, target))?;
         match (self.meaning)(call)? {
             Answer::Written(value, rest) => Ok(Answer::Written(value.own()?, rest)),
             other => Ok(other),
