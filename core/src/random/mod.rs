@@ -75,10 +75,9 @@ impl Pcg32 {
     /// As [`Pcg32::new`]; `NotState` in a body for what is no state.
     pub fn reseed(&mut self, state: impl Into<Seed>, stream: impl Into<Seed>) -> Result<()> {
         let session = self.state.session().clone();
-        [&self.state, &self.inc]
-            .map(|field| session.check_change("PCG32C", field))
-            .into_iter()
-            .collect::<Result<()>>()?;
+        for field in [&self.state, &self.inc] {
+            session.check_change("PCG32C", field)?;
+        }
         let Self { state, inc } = Self::new(&session, state, stream)?;
         *self = Self { state: state.own(), inc: inc.own() };
         Ok(())

@@ -517,11 +517,9 @@ impl Session {
 
     /// Whether writes are looked at: in bodies that are recorded indices have no lanes yet.
     pub(crate) fn checks_duplicates(&self) -> bool {
-        let is_recorded = |table: &mut Table| {
-            let in_body = table.open_region_mut().is_some_and(|open| !open.evaluated);
-            in_body || table.recording.functions > 0
-        };
-        self.0.common.flags.get(CHECK_DUPLICATES) && !self.with_table(is_recorded)
+        self.0.common.flags.get(CHECK_DUPLICATES)
+            && !self.is_recording()
+            && !self.records_function()
     }
 
     /// Whether products of matrices of such lanes go to the tensor cores of a GPU.

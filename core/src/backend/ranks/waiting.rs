@@ -16,14 +16,13 @@ const TIMES: [Duration; 4] =
 pub(super) struct Waiting<'l> {
     listener: &'l Listener,
     since: Instant,
-    /// When it was said last, and how many times were due by then.
+    /// When it was said last.
     said: Option<Instant>,
-    n_said: usize,
 }
 
 impl<'l> Waiting<'l> {
     pub(super) fn new(listener: &'l Listener) -> Self {
-        Self { listener, since: Instant::now(), said: None, n_said: 0 }
+        Self { listener, since: Instant::now(), said: None }
     }
 
     /// Says a line, made of the time since then, if one is due.
@@ -34,12 +33,14 @@ impl<'l> Waiting<'l> {
             Listener::InPlace(sink) => {
                 (sink, time > QUIET && self.said.is_none_or(|said| said.elapsed() > EVERY))
             }
-            Listener::Lines(sink) => (sink, TIMES.get(self.n_said).is_some_and(|due| time > *due)),
+            Listener::Lines(sink) => {
+                let last = self.said.map_or(Duration::ZERO, |said| said - self.since);
+                (sink, TIMES.iter().any(|due| (last..time).contains(due)))
+            }
         };
         if is_due {
             sink(&line(time));
             self.said = Some(Instant::now());
-            self.n_said = TIMES.iter().filter(|due| time > **due).count();
         }
     }
 }
