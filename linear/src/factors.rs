@@ -5,7 +5,7 @@ use std::ops::Mul;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
-use super::{Entry, Failure, Matrix};
+use super::{Entry, Failure, Function, Matrix};
 
 /// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
 pub(super) fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
@@ -104,8 +104,28 @@ pub(super) fn qr<T: Entry>(matrix: &Mat<T>) -> [Mat<T>; 2] {
     [q, r]
 }
 
-/// The product of the pivots.
-pub(super) fn determinant<T: Entry>(matrix: &Mat<T>) -> T {
+/// The determinant, or its sign and the logarithm of its absolute value, of the sign of a permutation and pivots.
+pub(super) fn of_pivots<T: Entry>(
+    function: Function,
+    (sign, pivots): (f64, Vec<T>),
+) -> Vec<Matrix> {
+    if function == Function::Determinant {
+        return vec![Matrix::number(product(sign, pivots))];
+    }
+    let (mut sign, mut log) = (T::of(sign, 0.0), 0.0);
+    for pivot in pivots {
+        let length = pivot.length();
+        log += length.ln();
+        sign = if length == 0.0 {
+            T::of(0.0, 0.0)
+        } else {
+            sign * T::of(pivot.real() / length, pivot.imag().unwrap_or(0.0) / length)
+        };
+    }
+    vec![Matrix::number(sign), Matrix::row(vec![log])]
+}
+
+fn determinant<T: Entry>(matrix: &Mat<T>) -> T {
     let (sign, pivots) = pivots(matrix);
     product(sign, pivots)
 }

@@ -5,6 +5,7 @@
 
 mod factors;
 pub mod fourier;
+mod small;
 
 use std::ops::{Add, Div, Mul, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
 use faer::traits::ComplexField;
 use faer::{Mat, MatRef, Par, Side, c64};
 
-use factors::{cofactors, determinant, lu, pivots, qr, svd};
+use factors::{cofactors, lu, of_pivots, pivots, qr, svd};
 
 /// A function of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -328,12 +329,13 @@ impl Entry for c64 {
 }
 
 impl Matrix {
+    fn at<T: Entry>(&self, i: usize, j: usize) -> T {
+        let place = i * self.columns + j;
+        T::of(self.real[place], self.imag.as_ref().map_or(0.0, |imag| imag[place]))
+    }
+
     fn faer<T: Entry>(&self) -> Mat<T> {
-        let at = |i, j| {
-            let place = i * self.columns + j;
-            T::of(self.real[place], self.imag.as_ref().map_or(0.0, |imag| imag[place]))
-        };
-        Mat::from_fn(self.rows, self.columns, at)
+        Mat::from_fn(self.rows, self.columns, |i, j| self.at(i, j))
     }
 
     fn of<T: Entry>(matrix: MatRef<'_, T>) -> Self {
@@ -417,6 +419,16 @@ fn of_type<T: Entry>(
         return Err(Failure::NotFinite);
     }
     let (m, n) = (a.rows, a.columns);
+    let is_small = m == n && n <= small::MOST_ROWS;
+    match function {
+        Function::Solve | Function::Inverse if is_small => {
+            return Ok(vec![small::solve::<T>(a, b)?]);
+        }
+        Function::Determinant | Function::SignAndLog if is_small => {
+            return Ok(of_pivots(function, small::pivots::<T>(a)));
+        }
+        _ => {}
+    }
     let mut matrix: Mat<T> = a.faer();
     if function.is_hermitian() {
         // Its diagonal is real; faer would count what else stands there, LAPACK does not.
@@ -441,22 +453,7 @@ fn of_type<T: Entry>(
             };
             vec![Matrix::of(solution.as_ref())]
         }
-        Function::Determinant => vec![Matrix::number(determinant(&matrix))],
-        Function::SignAndLog => {
-            let (sign, pivots) = pivots(&matrix);
-            let mut sign = T::of(sign, 0.0);
-            let mut log = 0.0;
-            for pivot in pivots {
-                let length = pivot.length();
-                log += length.ln();
-                sign = if length == 0.0 {
-                    T::of(0.0, 0.0)
-                } else {
-                    sign * T::of(pivot.real() / length, pivot.imag().unwrap_or(0.0) / length)
-                };
-            }
-            vec![Matrix::number(sign), Matrix::row(vec![log])]
-        }
+        Function::Determinant | Function::SignAndLog => of_pivots(function, pivots(&matrix)),
         Function::Lu => lu(&matrix),
         Function::Cholesky => {
             let is_definite = |k: usize| matrix.submatrix(0, 0, k, k).llt(Side::Lower).is_ok();

@@ -19,6 +19,24 @@ impl Array {
         sorted.compress(&starts)
     }
 
+    /// The values that occur, as [`Array::unique`], and how often each does. Evaluates.
+    ///
+    /// # Errors
+    /// What evaluation fails with.
+    pub fn unique_counts(&self) -> Result<[Self; 2]> {
+        let session = self.session();
+        let sorted = self.sort(Order::Ascending)?;
+        let starts = sorted.starts_of_runs()?;
+        session.eval_for("unique_counts", &[&sorted, &starts])?;
+        let first = starts.true_lanes()?;
+        if first.is_empty() {
+            return Ok([sorted, first]);
+        }
+        let end = session.full(first.dtype(), Scalar::UInt(self.size()), 1)?;
+        let next = session.concat(&[&first.slice(1..)?, &end])?;
+        Ok([sorted.take(&first)?, next.try_sub(&first)?])
+    }
+
     /// Where a lane differs from the one before, as the first one does. Recorded, not run.
     ///
     /// # Errors

@@ -228,6 +228,17 @@ impl Session {
         home.compose("concat", &[], parts, |recorder, parts| recorder.concat(parts))
     }
 
+    /// Of parts that are so many rows each, the rows of all one beside the other.
+    ///
+    /// # Errors
+    /// As [`Session::concat`].
+    pub(crate) fn side_by_side(&self, parts: &[&Array], rows: u64) -> Result<Array> {
+        let home = self.home(parts.iter().copied());
+        home.compose("concat", &[rows], parts, move |recorder, parts| {
+            recorder.side_by_side(parts, rows)
+        })
+    }
+
     /// The first lanes of all parts, then the second ones, and so on, promoted to their common type, lazily; a part of
     /// one lane has it everywhere.
     ///

@@ -7,7 +7,7 @@ use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
-use crate::ir::primitive::{Order, lane_number_type};
+use crate::ir::primitive::lane_number_type;
 use crate::tensor::{Shape, Tensor};
 use crate::value::{Argument, Value, apply, map};
 
@@ -137,14 +137,7 @@ table! {
     /// >> unique_counts(Int32C([3, 1, 3, 2]))
     /// [[1, 2, 3], [1, 1, 2]]
     unique_counts(x: Tensor) = |c| {
-        let values = distinct(c, &c.tensor(0)?)?;
-        let all = in_order(&flat(c, 0)?.entries()?[0])?.sort(Order::Ascending)?;
-        let each = in_order(&values)?;
-        let counts = all.search_sorted_right(&each)?.try_sub(&all.search_sorted(&each)?)?;
-        // Nothing is below NaN, which comes last.
-        let n_nan = all.neq(&all)?.reduce(ReduceOp::Count)?.cast(counts.dtype())?;
-        let counts = each.neq(&each)?.select(&n_nan, &counts)?;
-        Ok::<_, Error>(vec![values, counts])
+        Ok::<_, Error>(Vec::from(real_entries(c, &c.tensor(0)?)?.unique_counts()?))
     };
     /// The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:
     /// a list of two. Evaluates.
@@ -429,8 +422,12 @@ fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
 
 /// The values that occur, ascending.
 fn distinct(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
+    real_entries(c, of)?.unique()
+}
+
+fn real_entries(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
     let [all] = &of.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
-    all.unique()
+    Ok(all.clone())
 }
 
 /// What numbers have an order by: truth values are 0 and 1.
@@ -570,18 +567,21 @@ fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool)
         let what = format!("got {} and {}, expected two arrays", a.shape(), b.shape());
         return Err(Error::Argument { op: c.op, what });
     };
-    let (long, short) = (n.max(m), n.min(m));
+    let short = n.min(m);
     if short == 0 {
         return Err(c.unexpected(usize::from(n != 0), "an array with lanes"));
     }
     // The shorter one is moved: turned around, it gives the same sums.
     let (a, b) = if m > n { (b.flip(None)?, a.flip(None)?) } else { (a.clone(), b.clone()) };
-    let padded = a.pad(&[[short - 1; 2]], Scalar::Int(0))?;
-    let sums = padded.slid(c.op, &b)?;
-    let (start, length) = match mode {
-        "full" => (0, n + m - 1),
-        "same" => ((short - u64::from(!starts_late)) / 2, long),
-        _ => (short - 1, long - short + 1),
+    // Of all places where they meet, those in front and behind that are left out.
+    let (front, behind) = match mode {
+        "full" => (0, 0),
+        "same" => {
+            let front = (short - u64::from(!starts_late)) / 2;
+            (front, short - 1 - front)
+        }
+        _ => (short - 1, short - 1),
     };
-    sums.slice(0, start.cast_signed()..(start + length).cast_signed())?.lanes()
+    let padded = a.pad(&[[short - 1 - front, short - 1 - behind]], Scalar::Int(0))?;
+    padded.slid(c.op, &b)?.lanes()
 }

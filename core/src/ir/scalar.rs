@@ -158,19 +158,20 @@ macro_rules! float_lane {
             fn apply(op: Op, a: Self, b: Self, c: Self) -> Self {
                 // Functions of their own: were `apply` to call itself, it could not be inlined.
                 // Equal operands differ at most in the sign of a zero: the bits of -0 are those of
-                // +0 and a sign, so or takes the smaller and and the larger.
+                // +0 and a sign, so or takes the smaller and and the larger. Where b is NaN, the comparison
+                // is false: a.
                 #[inline(always)]
                 fn least(a: $t, b: $t) -> $t {
                     let equal = <$t>::from_bits(a.to_bits() | b.to_bits());
-                    let less = if a < b { a } else { b };
-                    let number = if a != a { b } else if b != b { a } else { less };
+                    let less = if b < a { b } else { a };
+                    let number = if a != a { b } else { less };
                     if a == b { equal } else { number }
                 }
                 #[inline(always)]
                 fn greatest(a: $t, b: $t) -> $t {
                     let equal = <$t>::from_bits(a.to_bits() & b.to_bits());
-                    let greater = if a > b { a } else { b };
-                    let number = if a != a { b } else if b != b { a } else { greater };
+                    let greater = if b > a { b } else { a };
+                    let number = if a != a { b } else { greater };
                     if a == b { equal } else { number }
                 }
                 match op {

@@ -19,6 +19,9 @@ use crate::ir::var::Reader;
 /// What is wrong with the entries of a tensor that is made.
 const TOO_MANY: &str = "more entries than 2^63";
 
+/// Entries of a row from which on rows are written one by one; shorter ones column by column, and turned.
+const LONG_ROW: u64 = 32;
+
 /// Bytes that a tensor takes on the host, in a list and with a view of its own.
 const PART: u64 = 512;
 
@@ -54,8 +57,28 @@ impl Tensor {
                 return Err(Error::forms(what));
             }
         }
+        let rows: u64 = first.shape().extents()[..axis].iter().product();
+        let is_long = |tensor: &&Self| tensor.shape().n_entries() >= rows.saturating_mul(LONG_ROW);
+        if rows > 1 && tensors.len() > 1 && tensors.iter().all(is_long) {
+            return Self::side_by_side(op, &tensors, rows, axis);
+        }
         let views = tensors.iter().map(|tensor| View::clone(&tensor.view).moved(axis, 0));
         Self::behind_each_other(op, &tensors, &views.collect::<OfFew<_>>(), axis)
+    }
+
+    /// Tensors whose entries are so many rows, those before an axis that is joined, one beside the other.
+    fn side_by_side(op: &'static str, tensors: &[&Self], rows: u64, axis: usize) -> Result<Self> {
+        let tensors = alike(op, tensors)?;
+        let extents = tensors.iter().map(|tensor| tensor.shape().extents()[axis]);
+        let extent = extents.fold(0, u64::saturating_add);
+        let shape = tensors[0].shape().with_extent(op, axis, extent)?;
+        let lanes = tensors.iter().map(|tensor| tensor.entries()).collect::<Result<OfFew<_>>>()?;
+        let part = |i: usize| {
+            let parts: OfFew<&Array> = lanes.iter().map(|lanes| &lanes[i]).collect();
+            parts[0].session().side_by_side(&parts, rows)
+        };
+        let parts = (0..tensors[0].parts.len()).map(part).collect::<Result<Parts>>()?;
+        Self::of(parts, shape)
     }
 
     /// Tensors seen in ways whose first axes are joined; that axis of the result then goes to its place.

@@ -2,17 +2,11 @@
 
 use super::product::products_by;
 use super::rearrange::alike;
-use super::reduce::FEW;
 use super::{Parts, Shape, Tensor};
 use crate::array::Array;
 use crate::array::rules::Derivative;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
-use crate::ir::op::Op;
-use crate::ir::primitive::lane_number_type;
-
-/// Products that are added up in a turn of the loop, before all sums meet them.
-const TOGETHER: u64 = 8;
 
 impl Tensor {
     /// The sums of products of another array with as many neighbours, from each entry on that has them. Both have one axis.
@@ -21,10 +15,9 @@ impl Tensor {
     /// # Errors
     /// `Argument` if the other one is longer, or empty; `UnsupportedType` for masks; `TypeMismatch`.
     pub(crate) fn slid(&self, op: &'static str, other: &Self) -> Result<Self> {
-        let m = other.shape().n_entries();
-        let windows = self.windows(op, m)?;
-        if m <= FEW || self.dtype() == DType::Mask || other.dtype() == DType::Mask {
-            return windows.matmul(other);
+        let windows = self.windows(op, other.shape().n_entries())?;
+        if self.dtype() == DType::Mask || other.dtype() == DType::Mask {
+            return Err(Error::UnsupportedType { op, dtype: DType::Mask, expected: "numbers" });
         }
         let pair = alike(op, &[self, other])?;
         let (dtype, n) = (pair[0].dtype(), windows.shape().extents()[0]);
@@ -44,44 +37,10 @@ impl Tensor {
 
 /// Lane i is the sum of `long[i + j] short[j]`.
 fn sums(long: &Array, short: &Array) -> Result<Array> {
-    let value = long.session().no_grad(|| added_up(long, short))?;
+    let session = long.session();
+    let ids = session.ids("convolve", &[long, short])?;
+    let value = session.no_grad(|| session.record(|recorder| recorder.slid(ids[0], ids[1])))?;
     value.with_derivative("convolve", &[long, short], Slid)
-}
-
-/// [`sums`] in a loop that every lane goes through; what is left of the last turn is added behind it.
-fn added_up(long: &Array, short: &Array) -> Result<Array> {
-    let (session, dtype) = (long.session(), long.dtype());
-    let (m, n) = (short.size(), long.size() - short.size() + 1);
-    let counter = lane_number_type(long.size());
-    let lane = session.arange(counter, 0.into(), Scalar::UInt(n), 1.into())?;
-    let add_product = |sum: &Array, place: &Array, tap: &Array| {
-        let (a, b) = (long.places(place)?, short.places(tap)?);
-        match dtype.is_float() {
-            true => a.apply(Op::Fma, &[(&b).into(), sum.into()]),
-            // Products wrap in their own type, and their sum in its.
-            false => a.try_mul(&b)?.cast(sum.dtype())?.try_add(sum),
-        }
-    };
-    let total = dtype.accumulated();
-    let zero = session.zeros(total, 1)?;
-    let end = m / TOGETHER * TOGETHER;
-    let states = [session.zeros(total, n)?, session.zeros(counter, 1)?];
-    let after = session.while_loop(
-        &states,
-        |states| states[1].lt(Scalar::UInt(end)),
-        |states| {
-            let (mut part, mut tap) = (zero.clone(), states[1].clone());
-            for _ in 0..TOGETHER {
-                part = add_product(&part, &lane.try_add(&tap)?, &tap)?;
-                tap = tap.try_add(1)?;
-            }
-            Ok::<_, Error>(vec![states[0].try_add(&part)?, tap])
-        },
-    )?;
-    (end..m).try_fold(after[0].clone(), |sum, tap| {
-        let tap = session.full(counter, Scalar::UInt(tap), 1)?;
-        add_product(&sum, &lane.try_add(&tap)?, &tap)
-    })
 }
 
 /// The derivative of [`sums`]: sums of the same kind.

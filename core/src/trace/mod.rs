@@ -26,6 +26,7 @@ pub mod rearrange;
 pub mod reduce;
 pub(crate) mod region;
 pub(crate) mod replay;
+mod slide;
 mod special;
 pub mod statistics;
 pub(crate) mod strided;

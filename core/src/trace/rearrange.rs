@@ -116,6 +116,14 @@ impl Recorder<'_> {
     /// # Errors
     /// `TypeMismatch` if masks meet numbers; `Argument` without parts.
     pub fn concat(&mut self, parts: &[VarId]) -> Result<VarId> {
+        self.side_by_side(parts, 1)
+    }
+
+    /// Of parts that are so many rows each, the first rows of all one after the other, then the second ones, and so on.
+    ///
+    /// # Errors
+    /// As [`Recorder::concat`].
+    pub fn side_by_side(&mut self, parts: &[VarId], rows: u64) -> Result<VarId> {
         let nothing = Error::Argument { op: "concat", what: "expected at least one array".into() };
         let (&first, others) = parts.split_first().ok_or(nothing)?;
         let mut dtype = self.dtype(first);
@@ -138,15 +146,18 @@ impl Recorder<'_> {
         let mut placed: SmallVec<[(VarId, u64); 4]> = SmallVec::new();
         for &part in parts.iter().filter(|&&part| self.size(part) > 0) {
             placed.push((part, start));
-            start += self.size(part);
+            start += self.size(part) / rows;
         }
+        let row = i64::try_from(start).unwrap_or(i64::MAX);
         // The largest first: in a loop that joins a little to what it has, all results would begin with the little ones,
         // which wait for nothing, and lie in memory together.
         placed.sort_by_key(|&(part, _)| Reverse(self.size(part)));
         for (part, start) in placed {
-            let offset = self.literal(counter, start, 1);
-            let lane = self.lane_index(counter, self.size(part));
-            let index = self.same(Op::Add, &[lane, offset])?;
+            let own = self.size(part) / rows;
+            let index = match rows {
+                1 => self.strided_lanes(counter, start, &[(own, 1)])?,
+                _ => self.strided_lanes(counter, start, &[(rows, row), (own, 1)])?,
+            };
             let value = self.cast(part, dtype)?;
             result = self.put("concat", ScatterOp::Set, result, [value, index], None)?;
         }
@@ -507,7 +518,7 @@ impl Recorder<'_> {
     }
 
     /// A scatter whose indices are known to be in bounds, for the function `name`.
-    fn put(
+    pub(super) fn put(
         &mut self,
         name: &'static str,
         op: ScatterOp,

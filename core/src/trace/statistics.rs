@@ -23,6 +23,9 @@ impl Recorder<'_> {
         if size == 0 {
             return Err(Error::EmptyReduction { op: name });
         }
+        if dtype.bytes() <= 4 && u32::try_from(size).is_ok() {
+            return self.arg_extreme_at_once(x, op);
+        }
         let extreme = self.reduce(op, x)?;
         let bits = dtype.unsigned();
         let (x, extreme) = (self.reinterpret(x, bits)?, self.reinterpret(extreme, bits)?);
@@ -35,6 +38,46 @@ impl Recorder<'_> {
         let is_none = self.same(Op::Eq, &[least, beyond])?;
         let first = self.constant(self.dtype(least), 0);
         self.select(is_none, first, least)
+    }
+
+    /// The same, reading once: the least of words whose upper half orders values, and whose lower half is the lane.
+    fn arg_extreme_at_once(&mut self, x: VarId, op: ReduceOp) -> Result<VarId> {
+        let key = self.order_key(x, op)?;
+        let wide = if self.dtype(key).is_signed() { DType::I64 } else { DType::U64 };
+        let lane = self.lane_index(DType::U32, self.size(x));
+        let [key, lane] = [self.cast(key, wide)?, self.cast(lane, wide)?];
+        let half = self.constant(wide, 32);
+        let key = self.same(Op::Shl, &[key, half])?;
+        let word = self.same(Op::Or, &[key, lane])?;
+        let least = self.reduce(ReduceOp::Min, word)?;
+        self.cast(least, DType::U32)
+    }
+
+    /// An integer of 32 bits that is the smaller the earlier a value of at most as many bits stands in order, by
+    /// `ReduceOp::Max` the larger ones first; NaN comes last.
+    fn order_key(&mut self, x: VarId, op: ReduceOp) -> Result<VarId> {
+        let dtype = self.dtype(x);
+        let is_float = dtype.is_float();
+        let x = self.cast(x, if is_float { DType::F32 } else { dtype })?;
+        let integer = if dtype.is_signed() { DType::I32 } else { DType::U32 };
+        let mut key = if is_float { self.reinterpret(x, integer)? } else { self.cast(x, integer)? };
+        let [all, digits] =
+            [u32::MAX, u32::MAX >> 1].map(|bits| self.constant(integer, bits.into()));
+        if is_float {
+            // Of negative numbers all bits but the sign count down.
+            let places = self.constant(integer, 31);
+            let signs = self.same(Op::Shr, &[key, places])?;
+            let down = self.same(Op::And, &[signs, digits])?;
+            key = self.same(Op::Xor, &[key, down])?;
+        }
+        if op == ReduceOp::Max {
+            key = self.same(Op::Xor, &[key, all])?;
+        }
+        if !is_float {
+            return Ok(key);
+        }
+        let is_nan = self.same(Op::Ne, &[x, x])?;
+        self.select(is_nan, digits, key)
     }
 
     /// The mean of the squared distances from the mean, in two passes (S11); NaN for an empty array.

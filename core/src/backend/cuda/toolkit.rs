@@ -90,12 +90,14 @@ impl Toolkit {
             .collect()
     }
 
-    /// Folders with CUDA's headers.
+    /// Folders with CUDA's headers, and those of its C++ library, which CUDA 13 has in a folder below.
     pub fn headers(&self) -> Vec<PathBuf> {
         let beside = self.folders.iter().filter_map(|folder| folder.parent());
         let in_packages = self.prefixes.iter().flat_map(|prefix| packages(prefix));
         let all = beside.map(Path::to_path_buf).chain(in_packages).map(|it| it.join("include"));
-        all.filter(|folder| folder.join("cuda_fp16.h").is_file()).collect()
+        let all = all.flat_map(|folder| [folder.join("cccl"), folder]);
+        all.filter(|folder| ["cuda_fp16.h", "cuda/std"].iter().any(|it| folder.join(it).exists()))
+            .collect()
     }
 
     /// The files of a library.

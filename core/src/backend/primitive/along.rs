@@ -335,7 +335,23 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
                 }
             }
         } else {
-            for row in rows {
+            // Of the least and the largest the order is all one, and a comparison takes longer than an addition: some rows
+            // meet each other before they meet the accumulators.
+            let is_ordered = const { !matches!(Op::from_number(OP), Op::Min | Op::Max) };
+            let (groups, single) = rows.as_chunks::<AT_ONCE>();
+            let (groups, single) = if is_ordered { (&[][..], rows) } else { (groups, single) };
+            for [first, others @ ..] in groups {
+                let mut row = *first;
+                for other in others {
+                    for i in 0..ACCUMULATORS {
+                        row[i] = T::apply(op, row[i], other[i], other[i]);
+                    }
+                }
+                for i in 0..ACCUMULATORS {
+                    sums[i] = T::apply(op, sums[i], row[i], row[i]);
+                }
+            }
+            for row in single {
                 for i in 0..ACCUMULATORS {
                     sums[i] = T::apply(op, sums[i], row[i], row[i]);
                 }

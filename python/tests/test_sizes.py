@@ -1,0 +1,101 @@
+"""Functions that go another way where there is more to do give what NumPy gives."""
+
+import pytest
+
+import porcini as pc
+
+np = pytest.importorskip("numpy")
+
+rng = np.random.default_rng(3)
+SIZES = (1, 2, 7, 8, 9, 16, 17, 127, 128, 129, 300)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("dtype", ["i4", "f4", "f8", "c8"])
+def test_convolutions(dtype, mode):
+    """Integers exactly; few lanes of many taps and many lanes of few."""
+    for n in (1, 20, 300):
+        for m in SIZES:
+            a, b = (rng.integers(-9, 9, size).astype(dtype) for size in (n, m))
+            if dtype == "c8":
+                a, b = a + 1j * a[::-1], b - 2j * b
+            ours = np.asarray(pc.convolve(pc.asarray(a), pc.asarray(b), mode))
+            assert np.array_equal(ours, np.convolve(a, b, mode)), (n, m)
+
+
+def test_convolution_of_inf_touches_its_neighbours_alone():
+    x = np.zeros(600, "f4")
+    x[300] = np.inf
+    taps = np.arange(1, 201, dtype="f4")
+    found = np.isinf(np.asarray(pc.convolve(pc.Float(x), pc.Float(taps), "same")))
+    with np.errstate(invalid="ignore"):
+        assert found.sum() == 200
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+def test_places_of_extremes(dtype):
+    for n in (1, 15, 1000, 5000):
+        x = rng.integers(0, 100, n).astype(dtype)
+        if dtype[0] == "i":
+            x[n // 2 :] *= -1
+        if dtype[0] == "f":
+            x = (x - 50) / 8
+        ours = pc.asarray(x)
+        assert [int(pc.argmin(ours)[0]), int(pc.argmax(ours)[0])] == [x.argmin(), x.argmax()]
+    if dtype[0] == "f":
+        inf, nan = np.inf, np.nan
+        for lanes, least, most in (
+            ([nan, inf, nan], 1, 1),
+            ([nan, -inf, 1], 1, 2),
+            ([nan, nan], 0, 0),
+            ([0.0, -0.0, 0.0], 1, 0),
+        ):
+            ours = pc.asarray(np.array(lanes, dtype))
+            assert [int(pc.argmin(ours)[0]), int(pc.argmax(ours)[0])] == [least, most]
+    else:
+        ends = np.iinfo(np.dtype(dtype))
+        ours = pc.asarray(np.array([ends.max, ends.min, ends.min, ends.max], dtype))
+        assert [int(pc.argmin(ours)[0]), int(pc.argmax(ours)[0])] == [1, 0]
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_joins(axis):
+    """Rows that are long, and ones that are short."""
+    for long in (1, 7, 40):
+        shapes = [[3, 2, long], [3, 2, long]]
+        shapes[1][axis] += 2
+        a, b = (rng.integers(0, 99, shape) for shape in shapes)
+        for x, y in ((a.astype("f4"), b.astype("i4")), (a + 1j, b.astype("f8")), (a > 50, b > 50)):
+            expected = np.concatenate([x, y, x], axis)
+            ours = pc.concatenate([pc.asarray(z) for z in (x, y, x)], axis=axis)
+            assert np.array_equal(np.asarray(ours), expected), (long, expected.dtype)
+
+
+@pytest.mark.parametrize("n", range(1, 11))
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_small_matrices(n, dtype):
+    a = rng.standard_normal((50, n, n)).astype(dtype)
+    b = rng.standard_normal((50, n, 3)).astype(dtype)
+    if dtype == "c16":
+        a = a + 1j * rng.standard_normal(a.shape)
+    a[0] = np.roll(np.eye(n, dtype=dtype), 1, 0)  # has no pivot where it stands
+    ours, bound = pc.asarray(a), 2e-3 if dtype == "f4" else 1e-9
+    assert np.allclose(np.asarray(pc.inv(ours)) @ a, np.eye(n), atol=bound)
+    assert np.allclose(a @ np.asarray(pc.solve(ours, pc.asarray(b))), b, atol=bound)
+    assert np.allclose(np.asarray(pc.det(ours)), np.linalg.det(a.astype(np.result_type(dtype, "f8"))), rtol=bound)
+    sign, log = np.linalg.slogdet(a)
+    found = pc.slogdet(ours)
+    assert np.allclose(np.asarray(found[0]), sign) and np.allclose(np.asarray(found[1]), log, atol=bound)
+    a[7, :, 0] = 0
+    with pytest.raises(ValueError, match="matrix 7 of 50 is singular"):
+        pc.inv(pc.asarray(a))
+    assert np.asarray(pc.det(pc.asarray(a)))[7] == 0
+
+
+def test_counts_of_values():
+    for n in (0, 1, 5000):
+        x = rng.integers(0, 700, n).astype("f4")
+        x[x > 650] = np.nan
+        values, counts = np.unique(x, return_counts=True)
+        ours = pc.unique_counts(pc.Float(x))
+        assert np.array_equal(np.asarray(ours[0]), values, equal_nan=True) and np.array_equal(np.asarray(ours[1]), counts)
