@@ -18,6 +18,7 @@ mod source;
 mod tasks;
 
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use porcini_core::interrupt::{self, Cause};
@@ -39,12 +40,14 @@ fn main() -> ExitCode {
         }
     };
     print::paint_when_asked();
-    let on_interrupt = match arguments.task {
-        // Its leader asks as often as it likes.
-        Some(cli::Task::Rank { .. }) => interrupt::request,
-        _ => on_interrupt,
-    };
-    if let Err(error) = ctrlc::set_handler(on_interrupt) {
+    // The leader of a rank asks as often as it likes.
+    let is_rank = matches!(arguments.task, Some(cli::Task::Rank { .. }));
+    let mut asked = None;
+    let heard = ctrlc::set_handler(move || match is_rank {
+        true => interrupt::request(),
+        false => on_interrupt(&mut asked),
+    });
+    if let Err(error) = heard {
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }
     signals::heed_file_limit();
@@ -54,15 +57,24 @@ fn main() -> ExitCode {
     ending.code().unwrap_or(code).into()
 }
 
-/// The first Ctrl-C asks whatever runs to stop; another one before it did ends the process.
-fn on_interrupt() {
+/// How long a Ctrl-C may go unanswered: others until then are keys that bounce, or are held.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The first Ctrl-C asks whatever runs to stop; another one a good while later, if it did not, ends the process. `asked`
+/// is when the first one came.
+fn on_interrupt(asked: &mut Option<Instant>) {
     if foreground::takes_interrupt() {
         return;
     }
-    if interrupt::cause() == Some(Cause::Asked) {
-        let why = "warning: a second Ctrl-C before the first was answered: variables are lost";
-        print::last_words(why.into());
-        std::process::exit(i32::from(exit_code::INTERRUPTED));
+    match *asked {
+        Some(asked) if interrupt::cause() == Some(Cause::Asked) => {
+            if asked.elapsed() > PATIENCE {
+                let why = "warning: a second Ctrl-C before the first was answered: variables are lost";
+                print::last_words(why.into());
+                std::process::exit(i32::from(exit_code::INTERRUPTED));
+            }
+        }
+        _ => *asked = Some(Instant::now()),
     }
     interrupt::request();
 }

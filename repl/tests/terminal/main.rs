@@ -192,6 +192,29 @@ fn interrupting_whatever_runs() {
     assert_eq!(shell.leave(), 0);
 }
 
+/// Keys bounce: a second Ctrl-C right behind the first asks for nothing more.
+#[test]
+fn interrupting_twice_at_once() {
+    let shell = Terminal::start(&folder("interrupt_twice"), 80, &[]);
+    shell.type_in("kept = 7\r");
+    for (i, work) in ["sleep(100)", "loop { }", "sleep(100)"].into_iter().enumerate() {
+        shell.wait_for_prompt();
+        shell.type_in(&format!("print(\"work {i}\"); {work}\r"));
+        shell.wait_for(&format!("\nwork {i}"));
+        std::thread::sleep(Duration::from_millis(150));
+        for _ in 0..3 {
+            shell.type_in("\x03");
+            std::thread::sleep(Duration::from_millis(i as u64));
+        }
+        shell.wait_until("it", |screen| screen.matches(" interrupted").count() == i + 1);
+        std::thread::sleep(Duration::from_millis(50));
+        shell.wait_for_prompt();
+        shell.type_in(&format!("kept + {}\r", 5000 + i));
+        shell.wait_for(&format!("\n{}", 5007 + i));
+    }
+    assert_eq!(shell.leave(), 0);
+}
+
 /// Where the system edits lines, Ctrl-C is a signal: it forgets the cell that is typed, and stops what runs.
 #[test]
 fn interrupting_on_a_terminal_without_escape_sequences() {
