@@ -28,13 +28,8 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Does what is still to be done at the end; the exit code, if it was `code` before.
-pub(crate) fn end(interpreter: &mut Interpreter, code: u8) -> u8 {
-    match interpreter.end() {
-        Ok(()) => code,
-        Err(error) => {
-            let failed = report(&error);
-            if code == OK { failed } else { code }
-        }
-    }
+/// Does what is still to be done at the end; the exit code, if there was one before: `exit(0)` is one, too.
+pub(crate) fn end(interpreter: &mut Interpreter, code: Option<u8>) -> u8 {
+    let ended = interpreter.end().map_or_else(|error| report(&error), |()| OK);
+    code.unwrap_or(ended)
 }

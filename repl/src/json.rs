@@ -35,13 +35,13 @@ impl Printed {
     }
 }
 
-/// Runs a text statement by statement; the exit code.
+/// Runs a text statement by statement; the exit code, unless it ran to its end.
 pub(crate) fn run(
     interpreter: &mut Interpreter,
     text: &str,
     name: &str,
     printed: &Collected,
-) -> u8 {
+) -> Option<u8> {
     let cell = Cell::statements(text);
     for statement in cell.pieces() {
         *printed.borrow_mut() = Some(Printed::default());
@@ -49,10 +49,10 @@ pub(crate) fn run(
         let lines = printed.borrow_mut().take().unwrap_or_default().lines;
         print::value(&object(statement.line(), cell.code(statement), &lines, &result).to_string());
         if let Err(error) = result {
-            return exit_code::exit_code(&error);
+            return Some(exit_code::exit_code(&error));
         }
     }
-    exit_code::OK
+    None
 }
 
 fn object(

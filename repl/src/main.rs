@@ -69,7 +69,8 @@ fn on_interrupt(asked: &mut Option<Instant>) {
     match *asked {
         Some(asked) if interrupt::cause() == Some(Cause::Asked) => {
             if asked.elapsed() > PATIENCE {
-                let why = "warning: a second Ctrl-C before the first was answered: variables are lost";
+                let why =
+                    "warning: a second Ctrl-C before the first was answered: variables are lost";
                 print::last_words(why.into());
                 std::process::exit(i32::from(exit_code::INTERRUPTED));
             }

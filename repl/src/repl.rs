@@ -8,7 +8,7 @@ use porcini_script::{Cell, ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, Prompt, Prompted, Shared, Style};
-use crate::exit_code::{end, report};
+use crate::exit_code::{OK, SCRIPT_ERROR, end, report};
 use crate::print;
 use crate::settings::{self, EditMode, PromptStyle, Settings};
 use crate::signals::Ending;
@@ -23,20 +23,26 @@ pub(crate) fn run(
     let interpreter = Rc::new(RefCell::new(interpreter));
     let code = converse(&interpreter, settings, no_init, ending);
     // Nobody else has it any more: the editor is gone.
-    let Some(interpreter) = Rc::into_inner(interpreter) else { return code };
+    let Some(interpreter) = Rc::into_inner(interpreter) else { return code.unwrap_or(OK) };
     let mut interpreter = interpreter.into_inner();
     let code = end(&mut interpreter, code);
     interpreter.leave();
     code
 }
 
-fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &Ending) -> u8 {
+/// Reads cells and runs them; the exit code, unless the input has ended.
+fn converse(
+    interpreter: &Shared,
+    settings: &Settings,
+    no_init: bool,
+    ending: &Ending,
+) -> Option<u8> {
     let device = interpreter.borrow().session().device_name();
     let version = env!("CARGO_PKG_VERSION");
     let greeting = format!("porcini {version} on {device}; help() and %help explain");
     print::log(&print::sentence(&greeting, print::width()));
     if !no_init && let Some(code) = run_init(interpreter) {
-        return code;
+        return Some(code);
     }
     let colour = print::colours(&std::io::stdout());
     let style = Style {
@@ -51,7 +57,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
         Ok(editor) => editor,
         Err(error) => {
             print::warn(&format!("the line editor does not start: {error}"));
-            return 1;
+            return Some(SCRIPT_ERROR);
         }
     };
     let is_cooked = edit::cooked::is_used();
@@ -59,7 +65,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
     let mut initial = String::new();
     loop {
         if let Some(code) = ending.code() {
-            break code;
+            break Some(code);
         }
         if is_numbered {
             prompted.replace(Prompt::numbered(cell + 1));
@@ -73,7 +79,7 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
         match typed {
             Ok(text) if text.trim().is_empty() => {}
             // Whoever wants to leave need not know how functions are called.
-            Ok(text) if matches!(text.trim(), "exit" | "quit") => break 0,
+            Ok(text) if matches!(text.trim(), "exit" | "quit") => break Some(OK),
             Ok(text) => {
                 // Nor whoever looks for help.
                 let text = if text.trim() == "help" { "help()".into() } else { text };
@@ -95,15 +101,15 @@ fn converse(interpreter: &Shared, settings: &Settings, no_init: bool, ending: &E
                 };
                 match run_cell(interpreter, &read, cell, is_numbered) {
                     Ok(next) => initial = next,
-                    Err(code) => break code,
+                    Err(code) => break Some(code),
                 }
             }
             // Ctrl-C clears the line.
             Err(ReadlineError::Interrupted) => interrupt::clear(),
-            Err(ReadlineError::Eof) => break 0,
+            Err(ReadlineError::Eof) => break None,
             Err(error) => {
                 print::warn(&format!("cannot read: {error}"));
-                break 1;
+                break Some(SCRIPT_ERROR);
             }
         }
     }

@@ -104,10 +104,13 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
         let shows_value = !matches!(source, Source::File(_));
         interpreter.in_one_turn(|it| run_text(it, &text, &name, shows_value))
     };
-    if arguments.interactive && code != INTERRUPTED {
+    if arguments.interactive && code != Some(INTERRUPTED) {
         return shell(interpreter);
     }
-    let code = if code == INTERRUPTED { code } else { end(&mut interpreter, code) };
+    let code = match code {
+        Some(INTERRUPTED) => INTERRUPTED,
+        code => end(&mut interpreter, code),
+    };
     interpreter.leave();
     code
 }
@@ -172,9 +175,15 @@ fn script_folder(source: &Source) -> PathBuf {
     parent.map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: bool) -> u8 {
+/// Runs a text; the exit code, unless it ran to its end.
+fn run_text(
+    interpreter: &mut Interpreter,
+    text: &str,
+    name: &str,
+    shows_value: bool,
+) -> Option<u8> {
     let cell = Cell::script(text);
-    let [piece, ..] = cell.pieces() else { return OK };
+    let [piece, ..] = cell.pieces() else { return None };
     let result = interpreter.run(&cell, piece, name);
     let shown = result.as_ref().ok().and_then(|outcome| outcome.text.as_deref());
     let shown = shown.filter(|_| shows_value);
@@ -182,5 +191,5 @@ fn run_text(interpreter: &mut Interpreter, text: &str, name: &str, shows_value: 
     if !matches!(&result, Err(error) if error.kind == ErrorKind::Syntax) {
         print::notes(interpreter, &cell, name, shown);
     }
-    result.map_or_else(|error| report(&error), |_| OK)
+    result.err().map(|error| report(&error))
 }

@@ -53,3 +53,15 @@ fn an_operation_may_end_the_script() {
     let (code, out, err) = run(&["-e", &format!("{push} e.push(leave, 1); e.flush(); print(2)")]);
     assert_eq!((code, out.as_str(), err.as_str()), (5, "1\n", ""));
 }
+
+/// What fails at the end is told, and leaves the exit code that the script has said.
+#[test]
+fn exit_wins_over_failures_at_the_end() {
+    let write = "let y = FloatC([1, 2, 3]); scatter_add(y, FloatC(5), UInt32C([0, 7]));";
+    let told =
+        "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
+    for (leave, code) in [("exit(0)", 0), ("exit(7)", 7), ("()", 1)] {
+        let (found, _, err) = run(&["-e", &format!("{write} {leave}")]);
+        assert_eq!((found, err.as_str()), (code, told), "{leave}");
+    }
+}
