@@ -9,6 +9,13 @@ use crate::error::{Error, Result};
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Factor, Part, Product};
 
+/// What to do with factors that do not fit.
+const TURN: &str =
+    "columns of the left one are as many as rows of the right one; a.T turns a matrix";
+/// The same where the right one would fit if it were turned.
+const TURN_RIGHT: &str =
+    "columns of the left one are as many as rows of the right one: write a @ b.T or a @ b.H";
+
 impl Tensor {
     /// The product of matrices, which are the last two axes; the axes before them broadcast. A tensor of one axis is a row
     /// on the left, a column on the right, whose axis goes away; its products are added in the order of [`Array::hsum`].
@@ -37,14 +44,13 @@ impl Tensor {
         let depths =
             [self.shape().extents()[ranks[0] - 1], other.shape().extents()[ranks[1].max(2) - 2]];
         if depths[0] != depths[1] {
-            let shapes = [self, other].map(|factor| extents(factor.shape()));
+            let shapes = [self, other].map(extents);
             let what = format!(
                 "{op}: inner dimensions differ: {} · {} ({} ≠ {})",
                 shapes[0], shapes[1], depths[0], depths[1]
             );
-            let remedy = Some(
-                "columns of the left one are as many as rows of the right one; a.T turns a matrix",
-            );
+            let fits_turned = ranks[1] > 1 && other.shape().extents()[ranks[1] - 1] == depths[0];
+            let remedy = Some(if fits_turned { TURN_RIGHT } else { TURN });
             return Err(Error::Forms { what, remedy });
         }
         let factors = alike(op, &[self, other])?;
@@ -230,9 +236,16 @@ pub(super) fn products_by(
     })
 }
 
-/// The extents of a matrix, or of what has more axes, as errors name them: `2x3`.
-fn extents(shape: &Shape) -> String {
-    shape.extents().iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
+/// The extents of a matrix, or of what has more axes, as errors name them: `2x3`, or `(3x2)ᵀ` of one that was turned.
+fn extents(factor: &Tensor) -> String {
+    let mut extents: Vec<String> =
+        factor.shape().extents().iter().map(ToString::to_string).collect();
+    let n_lanes = factor.parts[0].size();
+    if extents.len() != 2 || factor.view.is_turned(n_lanes) != Some(true) {
+        return extents.join("x");
+    }
+    extents.reverse();
+    format!("({})ᵀ", extents.join("x"))
 }
 
 /// How a factor lies in memory.
