@@ -113,6 +113,12 @@ pub(crate) trait Ending {
     /// Whether others see what it has to do.
     fn is_due(&self) -> bool;
 
+    /// Does what is held of it, unless it is at work.
+    ///
+    /// # Errors
+    /// What stops it; of what fails those hear who read it.
+    fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()>;
+
     /// Does it.
     ///
     /// # Errors
@@ -277,6 +283,11 @@ impl Context {
     /// Whether something has something to do before the session ends.
     pub(crate) fn has_endings(&self) -> bool {
         self.endings.borrow().iter().any(|ending| ending.strong_count() > 0)
+    }
+
+    /// The same, which goes on.
+    pub(crate) fn endings(&self) -> Vec<Rc<dyn Ending>> {
+        self.endings.borrow().iter().filter_map(Weak::upgrade).collect()
     }
 
     /// What has something to do before the session ends.

@@ -3,6 +3,7 @@
 use porcini_core::{Array, DeviceChoice, Session};
 use rhai::Dynamic;
 
+use super::engine_inputs::for_each_item;
 use super::registry::Registry;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::generator::RngRef;
@@ -23,25 +24,41 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "to",
         "(x, device)",
-        "x on another device, \"cpu\", \"cuda\" or \"cuda:1\", or what device(y) says: an array, vector, matrix, or generator. It is x itself if it \
+        "x on another device, \"cpu\", \"cuda\" or \"cuda:1\", or what device(y) says: an array, vector, matrix, or generator, or a list or map of them. It is x itself if it \
          is there, else a copy, made at once. Arrays that meet in an operation must be on one device; numbers go \
          anywhere.\n\n\
          >> FloatC([1, 2]).to(\"cpu\") + 1\n[2, 3]",
     );
     registry.any("to", 2, |context, _, args| {
         let device = choice(&context.session, args[1])?;
-        if let Some(x) = args[0].read_lock::<ArrayRef>() {
-            let moved = x.copy();
-            let went = move_leaves(device, |go| moved.for_each_leaf("", &mut |leaf, _| go(leaf)))?;
-            return Ok(Dynamic::from(if went { moved } else { x.clone() }));
-        }
-        if let Some(rng) = args[0].read_lock::<RngRef>() {
-            let mut moved = rng.clone();
-            let went = move_leaves(device, |go| moved = rng.with(&mut |leaf| go(leaf)))?;
-            return Ok(Dynamic::from(if went { moved } else { rng.clone() }));
-        }
-        Err(fault(format!("to: got {}, expected an array or a generator", type_name(args[0]))))
+        moved(device, args[0])?.ok_or_else(|| {
+            fault(format!("to: got {}, expected an array or a generator", type_name(args[0])))
+        })
     });
+}
+
+/// A value on a device, in lists and maps too; `None` of what is on none.
+fn moved(device: DeviceChoice, value: &Dynamic) -> Result<Option<Dynamic>> {
+    if let Some(x) = value.read_lock::<ArrayRef>() {
+        let moved = x.copy();
+        let went = move_leaves(device, |go| moved.for_each_leaf("", &mut |leaf, _| go(leaf)))?;
+        return Ok(Some(Dynamic::from(if went { moved } else { x.clone() })));
+    }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        let mut moved = rng.clone();
+        let went = move_leaves(device, |go| moved = rng.with(&mut |leaf| go(leaf)))?;
+        return Ok(Some(Dynamic::from(if went { moved } else { rng.clone() })));
+    }
+    if !value.is_array() && !value.is_map() {
+        return Ok(None);
+    }
+    let (mut value, mut all) = (value.clone().flatten(), Ok(()));
+    for_each_item(&mut value, &mut |item| match moved(device, item) {
+        Ok(Some(there)) => *item = there,
+        Ok(None) => {}
+        Err(error) => all = Err(error),
+    });
+    all.map(|()| Some(value))
 }
 
 /// Moves the leaves that `visit` shows; whether one was elsewhere.

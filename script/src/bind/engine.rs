@@ -11,12 +11,13 @@ use porcini_core::{Array, Error, interrupt};
 use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::engine_functions::{MOST_PUSHED, call_function, function_of};
-use super::engine_handles::{HandleRef, held, with_arrays};
+use super::engine_handles::{HandleRef, with_arrays};
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault_with_hint};
-use crate::value::ArrayRef;
+use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::value::generator::RngRef;
+use crate::value::{ArrayRef, type_name};
 
 /// How often `wait_any` looks.
 const POLL_INTERVAL: Duration = Duration::from_micros(50);
@@ -32,8 +33,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "flush",
         "(x, y, ..)",
-        "Evaluates values, lists and maps of them too, and waits for them. Without arguments: evaluates everything that somebody holds and \
-         waits for all launches. sync() only waits. What nobody holds any more is not computed. Works that are alike, from other memory and numbers, run as one: \
+        "Evaluates values, lists and maps of them too, and waits for them. Without arguments: evaluates everything that somebody holds, handles of engines too, and \
+         waits for all launches. sync() only waits. What nobody holds any more is not computed; the value of the statement before is \
+         still held, as `_` is. Works that are alike, from other memory and numbers, run as one: \
          engine_stats() tells how many did, explain(x) and log level 1 show it, set_flag(\"batch\", false) switches it off.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); kernel_history().len()\n1",
     );
@@ -42,13 +44,14 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "([x, y, ..])",
         "A list may have any number of values, and of handles of engines: what they need is done.",
     );
-    registry.any("flush", 0, |context, _, _| {
+    registry.any("flush", 0, |context, call, _| {
+        context.endings().into_iter().try_for_each(|engine| engine.flush(context, call))?;
         context.eval_all()?;
         context.session.sync().or_fault()
     });
     for arity in 1..=MOST_ARGUMENTS {
         registry.any("flush", arity, |context, call, args| {
-            let arrays = evaluated(context, call, args)?;
+            let arrays = evaluated(context, call, "flush", args)?;
             context.session.finish(&arrays.iter().collect::<Vec<_>>()).or_fault()
         });
     }
@@ -65,14 +68,16 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "is_ready",
         "(x)",
-        "Whether a value, or all in a list or map, is computed already, so that reading it neither evaluates nor waits.\n\n\
+        "Whether a value, or all in a list or map, is computed already, so that reading it neither evaluates nor waits. Numbers \
+         and texts in them are.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
-    let of_handle = TypeId::of::<HandleRef>();
-    let of_array = TypeId::of::<ArrayRef>();
-    for of in [of_array, of_handle, TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
-        registry.typed("is_ready", of, 1, |_, _, args| is_ready(args[0]));
-    }
+    registry.any("is_ready", 1, |_, _, args| {
+        is_ready(args[0])?.ok_or_else(|| {
+            let got = type_name(args[0]);
+            fault(format!("is_ready: got {got}, expected an array or a handle"))
+        })
+    });
     registry.doc(
         "wait_any",
         "(values)",
@@ -87,40 +92,46 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let items: Vec<Vec<Array>> = list
             .unwrap_or_default()
             .into_iter()
-            .map(|mut item| evaluated(context, call, &[&mut item]))
+            .map(|mut item| evaluated(context, call, "wait_any", &[&mut item]))
             .collect::<Result<_>>()?;
         wait_any(&items)
     });
     pushes(registry);
 }
 
-/// Whether all arrays and handles in a value are computed.
-fn is_ready(value: &Dynamic) -> Result<bool> {
-    if let Some(array) = value.read_lock::<ArrayRef>() {
-        return Ok(array.leaves().iter().all(Array::is_ready));
+/// Whether all arrays and handles in a value are computed; `None` of what is made of neither.
+fn is_ready(value: &Dynamic) -> Result<Option<bool>> {
+    let are_ready =
+        |values: &[ArrayRef]| values.iter().flat_map(ArrayRef::leaves).all(|leaf| leaf.is_ready());
+    if let Some(handle) = value.read_lock::<HandleRef>() {
+        return handle.is_ready().map(Some);
     }
     if let Some(list) = value.read_lock::<rhai::Array>() {
-        return all_ready(list.iter());
+        return all_ready(list.iter()).map(Some);
     }
-    match value.read_lock::<Map>() {
-        Some(map) => all_ready(map.values()),
-        None => held::<HandleRef>("is_ready", value)?.is_ready(),
+    if let Some(map) = value.read_lock::<Map>() {
+        return all_ready(map.values()).map(Some);
     }
+    if let Some(rng) = value.read_lock::<RngRef>() {
+        return Ok(Some(are_ready(&rng.arrays())));
+    }
+    Ok(value.read_lock::<ArrayRef>().map(|array| are_ready(&[array.clone()])))
 }
 
 fn all_ready<'a>(items: impl Iterator<Item = &'a Dynamic>) -> Result<bool> {
-    items.map(is_ready).try_fold(true, |all, ready| Ok(ready? && all))
+    items.map(is_ready).try_fold(true, |all, ready| Ok(ready?.unwrap_or(true) && all))
 }
 
 /// Evaluates the array values among `args`, and those that handles among them give; their arrays.
 fn evaluated(
     context: &Context,
     call: &NativeCallContext<'_>,
+    op: &str,
     args: &[&mut Dynamic],
 ) -> Result<Vec<Array>> {
     let args = args.iter().map(|arg| with_arrays(context, call, arg));
     let mut args = args.collect::<Result<Vec<_>>>()?;
-    let values = values(&args.iter_mut().collect::<Vec<_>>())?;
+    let values = values(op, &args.iter_mut().collect::<Vec<_>>())?;
     context.eval(&values)?;
     Ok(values.iter().flat_map(ArrayRef::leaves).collect())
 }

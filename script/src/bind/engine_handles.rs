@@ -131,6 +131,13 @@ impl Ending for Engine {
         self.agenda.try_borrow().is_ok_and(|agenda| agenda.has_effects())
     }
 
+    fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
+        if self.agenda.try_borrow().is_err() {
+            return Ok(());
+        }
+        EngineRef(self).run(context, call, None)
+    }
+
     /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has
     /// failed and was not told.
     fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {

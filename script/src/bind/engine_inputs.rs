@@ -29,7 +29,8 @@ pub(super) fn own(value: Dynamic) -> Dynamic {
     value
 }
 
-fn for_each_item(value: &mut Dynamic, change: &mut dyn FnMut(&mut Dynamic)) {
+/// Changes what a list or map holds; other values hold nothing.
+pub(super) fn for_each_item(value: &mut Dynamic, change: &mut dyn FnMut(&mut Dynamic)) {
     if let Some(mut list) = value.write_lock::<rhai::Array>() {
         list.iter_mut().for_each(&mut *change);
     }

@@ -10,6 +10,7 @@ use porcini_core::inspect::{Rows, Whos, WhosRow};
 use porcini_core::{Array, Session};
 use rhai::{Dynamic, Map, NativeCallContext};
 
+use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
@@ -385,24 +386,6 @@ fn read(call: &NativeCallContext<'_>, name: &str, args: &[&mut Dynamic]) -> Resu
     call.call_native_fn_raw(name, true, &mut args.iter_mut().collect::<Vec<_>>())
 }
 
-/// The arrays that a value is made of, and those in a list or map.
-fn leaves_in(name: &str, value: &Dynamic) -> Result<Vec<Array>> {
-    let all = |items: &mut dyn Iterator<Item = &Dynamic>| {
-        let leaves = items.map(|item| leaves_in(name, item)).collect::<Result<Vec<_>>>();
-        leaves.map(|leaves| leaves.concat())
-    };
-    if let Some(list) = value.read_lock::<rhai::Array>() {
-        return all(&mut list.iter());
-    }
-    if let Some(map) = value.read_lock::<rhai::Map>() {
-        return all(&mut map.values());
-    }
-    let array = value.read_lock::<ArrayRef>().map(|array| array.clone());
-    let array = array
-        .ok_or_else(|| fault(format!("{name}: got {}, expected an array", type_name(value))))?;
-    array.evaluated()
-}
-
 fn program(
     registry: &mut Registry<'_>,
     name: &'static str,
@@ -410,7 +393,8 @@ fn program(
     show: fn(&Session, &Plan, &[Array]) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
-        let leaves = leaves_in(name, args[0])?;
+        let values = values(name, args)?;
+        let leaves = values.iter().map(ArrayRef::evaluated).collect::<Result<Vec<_>>>()?.concat();
         let session = leaves.first().map_or(&context.session, Array::session);
         let plan = session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;
         if plan.steps.is_empty() {

@@ -1,7 +1,11 @@
 //! Copies, host arrays, evaluation of all that values hold.
 
+use std::any::TypeId;
+use std::mem;
+
 use rhai::{Dynamic, Map};
 
+use super::engine_inputs::for_each_item;
 use super::given::check_contents;
 use super::registry::Registry;
 use crate::context::Context;
@@ -14,11 +18,28 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "copy",
         "(x)",
-        "A value of its own: writes to one of the two are not seen by the other. Free until written.\n\n\
+        "A value of its own: writes to one of the two are not seen by the other. Free until written. Of a list or map: with \
+         copies of what is in it.\n\n\
          >> a = Int32C([1, 2]); b = copy(a); scatter(b, 9, UInt32C(0)); a\n[1, 2]",
     );
     registry.on_array("copy", 1, |_, _, array, _| Ok(array.own_copy()));
+    for of in [TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
+        registry.typed("copy", of, 1, |_, _, args| Ok(copied(args[0].clone())));
+    }
     host_arrays(registry);
+}
+
+/// A value with arrays and generators of its own, in lists and maps too.
+fn copied(value: Dynamic) -> Dynamic {
+    let mut value = value.flatten();
+    if let Some(array) = value.read_lock::<ArrayRef>().map(|array| array.own_copy()) {
+        return Dynamic::from(array);
+    }
+    if let Some(rng) = value.read_lock::<RngRef>().map(|rng| rng.own_copy()) {
+        return Dynamic::from(rng);
+    }
+    for_each_item(&mut value, &mut |item| *item = copied(mem::take(item)));
+    value
 }
 
 fn host_arrays(registry: &mut Registry<'_>) {
@@ -83,7 +104,7 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     {
         return begin(context, std::slice::from_ref(&*array));
     }
-    begin(context, &values(args)?)
+    begin(context, &values("eval", args)?)
 }
 
 fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
@@ -92,40 +113,41 @@ fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
     Ok(())
 }
 
-/// The array values among `args`; lists and maps are looked through.
-pub(super) fn values(args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
+/// The array values among `args`, which are nothing else; lists and maps are looked through, and may hold names and numbers
+/// beside.
+pub(super) fn values(op: &str, args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
     let mut values = Vec::new();
-    args.iter().try_for_each(|arg| collect(arg, &mut values))?;
-    Ok(values)
+    match args.iter().find(|arg| !add_arrays(arg, &mut values)) {
+        Some(other) => Err(fault(format!("{op}: got {}, expected arrays", type_name(other)))),
+        None => Ok(values),
+    }
 }
 
 /// Evaluates a value if it is of arrays; others are computed already.
 pub(crate) fn evaluate(context: &Context, value: &Dynamic) -> Result<()> {
     let mut values = Vec::new();
-    match collect(value, &mut values) {
-        Ok(()) => context.eval(&values),
-        Err(_) => Ok(()),
-    }
+    add_arrays(value, &mut values);
+    if values.is_empty() { Ok(()) } else { context.eval(&values) }
 }
 
-fn collect(value: &Dynamic, values: &mut Vec<ArrayRef>) -> Result<()> {
+/// Adds the arrays that a value is made of; whether it is one that may be made of some.
+fn add_arrays(value: &Dynamic, to: &mut Vec<ArrayRef>) -> bool {
     if let Some(array) = value.read_lock::<ArrayRef>() {
-        values.push(array.clone());
-        return Ok(());
+        to.push(array.clone());
+    } else if let Some(list) = value.read_lock::<rhai::Array>() {
+        for item in list.iter() {
+            add_arrays(item, to);
+        }
+    } else if let Some(map) = value.read_lock::<Map>() {
+        for item in map.values() {
+            add_arrays(item, to);
+        }
+    } else if let Some(host) = value.read_lock::<HostRef>() {
+        to.extend(host.source());
+    } else if let Some(rng) = value.read_lock::<RngRef>() {
+        to.extend(rng.arrays());
+    } else {
+        return false;
     }
-    if let Some(list) = value.read_lock::<rhai::Array>() {
-        return list.iter().try_for_each(|item| collect(item, values));
-    }
-    if let Some(map) = value.read_lock::<Map>() {
-        return map.values().try_for_each(|item| collect(item, values));
-    }
-    if let Some(host) = value.read_lock::<HostRef>() {
-        values.extend(host.source());
-        return Ok(());
-    }
-    if let Some(rng) = value.read_lock::<RngRef>() {
-        values.extend(rng.arrays());
-        return Ok(());
-    }
-    Err(fault(format!("eval: got {}, expected arrays", type_name(value))))
+    true
 }

@@ -244,9 +244,7 @@ fn shuffle(registry: &mut Registry<'_>) {
 }
 
 fn fields(registry: &mut Registry<'_>) {
-    registry
-        .engine
-        .register_fn("copy", |rng: &mut RngRef| rng.with(&mut |part| *part = part.own()));
+    registry.engine.register_fn("copy", |rng: &mut RngRef| rng.own_copy());
     let engine = &mut *registry.engine;
     engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
     engine.register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));

@@ -26,6 +26,11 @@ impl RngRef {
         Self::new(rng)
     }
 
+    /// A generator that draws the same, by itself.
+    pub(crate) fn own_copy(&self) -> Self {
+        self.with(&mut |part| *part = part.own())
+    }
+
     /// State and increment, as values of their own.
     pub(crate) fn arrays(&self) -> [ArrayRef; 2] {
         let rng = self.0.borrow();
