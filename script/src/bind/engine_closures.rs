@@ -356,16 +356,30 @@ fn kind_within(value: &Dynamic, told: &mut usize) -> String {
     type_name(value)
 }
 
-/// The type and size that an operator says: as a text, as a list of the type and its extents, or as a value of that kind.
+/// The type and size that an operator says: as a text, as a list of the type and its extents, or as a value of that kind; of
+/// a list of results as a list of these.
 fn said_kind(said: &Dynamic) -> String {
-    if let Some(list) = said.read_lock::<rhai::Array>()
-        && let Some((name, extents)) = list.split_first()
+    let Some(list) = said.read_lock::<rhai::Array>() else {
+        return if said.is_string() { with_article(&said.to_string()) } else { kind(said) };
+    };
+    if let Some((name, extents)) = list.split_first()
         && name.is_string()
+        && extents.iter().all(|extent| extent.is::<i64>())
     {
         let extents: Vec<String> = extents.iter().map(ToString::to_string).collect();
         return format!("{name} [{}]", extents.join(", "));
     }
-    if said.is_string() { said.to_string() } else { kind(said) }
+    let parts: Vec<String> = list.iter().map(said_kind).collect();
+    format!("{} of {} ({})", type_name(said), list.len(), parts.join(", "))
+}
+
+/// The kind of a value that is no array, as errors name it.
+fn with_article(name: &str) -> String {
+    match name {
+        "integer" => format!("an {name}"),
+        "bool" | "character" | "float" | "function" | "kernel" | "range" => format!("a {name}"),
+        _ => name.into(),
+    }
 }
 
 /// An engine is asked for something by an operation that it does.

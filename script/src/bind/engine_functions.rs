@@ -4,6 +4,7 @@ use porcini_core::catalogue::NEW;
 use porcini_core::spelling::similar;
 use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
+use super::engine_inputs::own;
 use crate::context::Context;
 use crate::diagnose::python;
 use crate::fault::{Result, fault_with_hint};
@@ -87,13 +88,14 @@ pub(super) fn is_scripted(call: &NativeCallContext<'_>, name: &str, arity: usize
     call.iter_namespaces().any(|module| module.get_script_fn(name, arity).is_some())
 }
 
-/// Calls a function to push. What works in place works on a copy, which is the result.
+/// Calls a function to push, which leaves its arguments as they are. What works in place works on a copy, which is the result.
 pub(super) fn call_function(
     call: &NativeCallContext<'_>,
     name: &str,
     mut args: Vec<Dynamic>,
 ) -> Result<Dynamic> {
     if is_scripted(call, name, args.len()) {
+        args = args.into_iter().map(own).collect();
         return call.call_fn_raw(name, false, false, &mut args.iter_mut().collect::<Vec<_>>());
     }
     let first = args.first().and_then(|first| first.read_lock::<ArrayRef>().map(|x| x.own_copy()));

@@ -131,8 +131,8 @@ fn documented(registry: &mut Registry<'_>) {
         "(description)",
         "An operator for engine(): a map of name and exec, a function of the inputs that gives the result; and if wanted batched, a \
          function of a list with the inputs of each operation that gives the list of results; signature, a function of the inputs \
-         that gives the text which operations done together have in common (by default types and sizes of the inputs); shape, a \
-         function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], to be checked; effects: true \
+         that gives the text which operations done together have in common (by default types and sizes of the inputs; a map with a name as type, #{type: \"csr\", ..}, is a type of yours); shape, a \
+         function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], \"integer\", a list of these of several, to be checked; effects: true \
          if it does more than give a result, prints, draws with rand or changes a variable: it is done though nobody holds its \
          handle, and behind those with effects that were pushed before, whichever is read first; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
          recorded has derivatives anyway. Operations are done on the thread of the script; what they write in their inputs is seen by nobody else, and one that \

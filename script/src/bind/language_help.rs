@@ -27,8 +27,8 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
         "push",
         "(list, item)",
         "Adds an item at the end. push(name, arguments..) records an operation by its name, as Cengine's engine does; the value is \
-         its handle, and what is alike runs as one batch when it is asked for: push(\"ctensor_add_prod\", r, a, b). e.push(op, \
-         inputs..) gives an engine() an operator or the name of a function; its inputs are what they are then.\n\n\
+         its handle, and what is alike runs as one batch when it is asked for: push(\"ctensor_add_prod\", r, a, b). Its \
+         arguments stay what they are: the value has what a call would add to r. e.push(op, inputs..) gives an engine() an operator or the name of a function; its inputs are what they are then.\n\n\
          >> a = [1, 2]; a.push(3); a\n[1, 2, 3]\n\n>> push(\"sqrt\", FloatC([4, 9]))\n[2, 3]",
     ),
     ("pop", "(list)", "Takes the last item; of text the last character.\n\n>> [1, 2].pop()\n2"),
