@@ -24,6 +24,15 @@ const CALL: &str = "call_custom";
 #[derive(Clone)]
 enum Given {
     Value(Skeleton),
+    /// Those with marked arrays in them.
+    List(Vec<Self>),
+    Map(Vec<(String, Self)>),
+    Rest(Rest),
+}
+
+/// An argument that does not move.
+#[derive(Clone)]
+enum Rest {
     Number(Scalar),
     /// One of the others that the function is kept with, by number.
     Other(usize),
@@ -41,8 +50,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "custom",
         "(functions)",
         "A function with a derivative that you write, of arrays or numbers: eval: |x, ..| gives its value, an array; \
-         backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, a list where there are \
-         several; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
+         backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, of a list or map one of its \
+         form, a list where there are several; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
          several, that of the value; numbers have the direction 0.\n\n\
          >> safe = custom(#{eval: |x| log(x), backward: |v, x| v / max(x, 0.1)}); grad(safe, FloatC([1, 0]))\n[1, 10]",
     );
@@ -132,34 +141,42 @@ impl Arguments {
         let (given, others, arrays, untracked) = Default::default();
         let mut arguments = Self { given, others, arrays, untracked };
         for arg in args {
-            arguments.push(op, arg)?;
+            let (given, untracked) = arguments.take(op, arg)?;
+            arguments.given.push(given);
+            arguments.untracked.push(untracked);
         }
         Ok(arguments)
     }
 
-    fn push(&mut self, op: &'static str, arg: &Dynamic) -> Result<()> {
-        let (given, untracked) = if let Some(number) = scalar(arg) {
-            (Given::Number(number), arg.clone())
-        } else if arg.is::<ArrayRef>() {
+    /// Takes the arrays out of an argument: what is left, and the same without what they are made of.
+    fn take(&mut self, op: &'static str, arg: &Dynamic) -> Result<(Given, Dynamic)> {
+        if let Some(number) = scalar(arg) {
+            return Ok((Given::Rest(Rest::Number(number)), arg.clone()));
+        }
+        if arg.is::<ArrayRef>() {
             let value = of_array(op, arg)?.to_value();
             self.arrays.extend(value.arrays().or_fault()?);
             let untracked = value.each_array(&mut |array| array.detach()).or_fault()?;
-            (Given::Value(Skeleton::of(&value)), Dynamic::from(ArrayRef::from(untracked)))
-        } else {
-            if has_marks(arg) {
-                let message =
-                    format!("{op}: marked arrays in a list or map are no arguments of it");
-                return Err(fault_with_hint(
-                    message,
-                    "pass them one by one: |a, b| ..; or detach(x)",
-                ));
+            let untracked = Dynamic::from(ArrayRef::from(untracked));
+            return Ok((Given::Value(Skeleton::of(&value)), untracked));
+        }
+        let is_marked = has_marks(arg);
+        if let Some(list) = arg.read_lock::<rhai::Array>().filter(|_| is_marked) {
+            let items = list.iter().map(|item| self.take(op, item)).collect::<Result<Vec<_>>>()?;
+            let (given, untracked): (_, rhai::Array) = items.into_iter().unzip();
+            return Ok((Given::List(given), untracked.into()));
+        }
+        if let Some(map) = arg.read_lock::<Map>().filter(|_| is_marked) {
+            let (mut given, mut untracked) = (Vec::new(), Map::new());
+            for (key, item) in map.iter() {
+                let (part, without) = self.take(op, item)?;
+                given.push((key.to_string(), part));
+                untracked.insert(key.clone(), without);
             }
-            self.others.push(arg.clone());
-            (Given::Other(self.others.len() - 1), arg.clone())
-        };
-        self.given.push(given);
-        self.untracked.push(untracked);
-        Ok(())
+            return Ok((Given::Map(given), untracked.into()));
+        }
+        self.others.push(arg.clone());
+        Ok((Given::Rest(Rest::Other(self.others.len() - 1)), arg.clone()))
     }
 
     pub(super) fn are_tracked(&self) -> bool {
@@ -354,31 +371,24 @@ fn of_call(told: &Told) -> &Called {
 impl Called {
     /// The arguments with these arrays.
     fn arguments(&self, custom: &Custom, arrays: &[Array]) -> Result<Vec<Dynamic>> {
-        let mut arrays = arrays.iter().cloned();
-        let arguments = self.args.iter().map(|given| match given {
-            Given::Number(number) => Ok(crate::value::dynamic(*number)),
-            Given::Other(place) => Ok(custom.others[*place].clone()),
-            Given::Value(form) => {
-                let value = form.with(&mut arrays).or_fault()?;
-                Ok(Dynamic::from(ArrayRef::from(value)))
-            }
-        });
-        arguments.collect()
+        self.with(arrays, &|rest| match rest {
+            Rest::Number(number) => crate::value::dynamic(*number),
+            Rest::Other(place) => custom.others[*place].clone(),
+        })
     }
 
     /// The directions of the arguments, of which arrays alone move.
     fn moves(&self, arrays: &[Array]) -> Result<Vec<Dynamic>> {
-        let mut arrays = arrays.iter().cloned();
-        let moves = self.args.iter().map(|given| match given {
-            Given::Number(Scalar::Float(_)) => Ok(Dynamic::from(0.0)),
-            Given::Number(_) => Ok(Dynamic::from(0_i64)),
-            Given::Other(_) => Ok(Dynamic::UNIT),
-            Given::Value(form) => {
-                let value = form.with(&mut arrays).or_fault()?;
-                Ok(Dynamic::from(ArrayRef::from(value)))
-            }
-        });
-        moves.collect()
+        self.with(arrays, &|rest| match rest {
+            Rest::Number(Scalar::Float(_)) => Dynamic::from(0.0),
+            Rest::Number(_) => Dynamic::from(0_i64),
+            Rest::Other(_) => Dynamic::UNIT,
+        })
+    }
+
+    fn with(&self, arrays: &[Array], rest: &dyn Fn(&Rest) -> Dynamic) -> Result<Vec<Dynamic>> {
+        let arrays = &mut arrays.iter().cloned();
+        self.args.iter().map(|given| given.with(arrays, rest)).collect()
     }
 
     /// The arrays of what a closure says of each argument.
@@ -398,20 +408,72 @@ impl Called {
         }
         let mut parts = Vec::new();
         for (given, found) in self.args.iter().zip(&each) {
-            let Given::Value(form) = given else { continue };
-            if found.is_unit() {
-                parts.extend((0..form.n_arrays()).map(|_| None));
-                continue;
-            }
-            let arrays = of_array(op, found)?.to_value().arrays().or_fault()?;
-            if arrays.len() != form.n_arrays() {
-                return Err(fault(format!(
-                    "{op}: backward gave {} for an argument",
-                    type_name(found)
-                )));
-            }
-            parts.extend(arrays.into_iter().map(Some));
+            given.parts(op, found, &mut parts)?;
         }
         Ok(parts)
+    }
+}
+
+impl Given {
+    /// The argument with these arrays, and what `rest` says of the rest.
+    fn with(
+        &self,
+        arrays: &mut dyn Iterator<Item = Array>,
+        rest: &dyn Fn(&Rest) -> Dynamic,
+    ) -> Result<Dynamic> {
+        Ok(match self {
+            Self::Value(form) => Dynamic::from(ArrayRef::from(form.with(&mut *arrays).or_fault()?)),
+            Self::List(items) => {
+                let items = items.iter().map(|item| item.with(arrays, rest));
+                items.collect::<Result<rhai::Array>>()?.into()
+            }
+            Self::Map(items) => {
+                let items = items
+                    .iter()
+                    .map(|(key, item)| Ok((key.as_str().into(), item.with(arrays, rest)?)));
+                items.collect::<Result<Map>>()?.into()
+            }
+            Self::Rest(value) => rest(value),
+        })
+    }
+
+    /// Adds the arrays of what a closure says of it, a value of its kind; `()` is none, as is a key that is not there.
+    fn parts(&self, op: &str, found: &Dynamic, to: &mut Vec<Option<Array>>) -> Result<()> {
+        if found.is_unit() {
+            to.extend((0..self.n_arrays()).map(|_| None));
+            return Ok(());
+        }
+        let got = || fault(format!("{op}: backward gave {} for an argument", type_name(found)));
+        match self {
+            Self::Value(form) => {
+                let arrays = of_array(op, found)?.to_value().arrays().or_fault()?;
+                if arrays.len() != form.n_arrays() {
+                    return Err(got());
+                }
+                to.extend(arrays.into_iter().map(Some));
+                Ok(())
+            }
+            Self::List(items) => {
+                let list = found.read_lock::<rhai::Array>();
+                let list = list.filter(|list| list.len() == items.len()).ok_or_else(got)?;
+                items.iter().zip(&*list).try_for_each(|(item, found)| item.parts(op, found, to))
+            }
+            Self::Map(items) => {
+                let map = found.read_lock::<Map>().ok_or_else(got)?;
+                items.iter().try_for_each(|(key, item)| {
+                    item.parts(op, map.get(key.as_str()).unwrap_or(&Dynamic::UNIT), to)
+                })
+            }
+            Self::Rest(_) => Ok(()),
+        }
+    }
+
+    fn n_arrays(&self) -> usize {
+        match self {
+            Self::Value(form) => form.n_arrays(),
+            Self::List(items) => items.iter().map(Self::n_arrays).sum(),
+            Self::Map(items) => items.iter().map(|(_, item)| item.n_arrays()).sum(),
+            Self::Rest(_) => 0,
+        }
     }
 }
