@@ -146,7 +146,7 @@ fn documented(registry: &mut Registry<'_>) {
         "(options)",
         "An engine: e.push(op, inputs..) takes an operator, or the name of a function, of the script too, and gives a handle at \
          once; inputs are what they are then, and may be handles, in lists and maps too. e.get(h) gives its value, of a list or map \
-         of handles one of their values, e.flush() does all that waits and has a handle in use, e.flush(h) what h needs, and with it what is like it and waits for nothing; \
+         of handles one of their values, e.flush() does all that waits and has a handle in use (what the statement before gave is in use), e.flush(h) what h needs, and with it what is like it and waits for nothing; \
          what fails is told where it is read, or at the end. rand and its like draw when they are pushed. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
          engine_stats(e) tells how many in how many batches. Options: #{mode: \"online\", cap: 100}: \"online\" (65 536 operations that wait are done without \
