@@ -114,11 +114,11 @@ impl Session {
     /// where condition or values have more. An array that the body uses by index only, writing or reading, keeps
     /// its own size and does not count. **Dtypes**: states keep theirs. **Evaluation**: recorded; the loop becomes
     /// part of the kernel that needs it. Lanes that are done keep their values. A loop that never ends can be
-    /// interrupted. **Order**: what is written, and what `scatter_inc` finds, is as if one lane ran after the other.
+    /// interrupted; one whose body leaves all states as they are is refused. **Order**: what is written, and what `scatter_inc` finds, is as if one lane ran after the other.
     ///
     /// # Errors
-    /// What the closures return; `Argument` if the body returns another number or type of values;
-    /// `SizeMismatch`; `Recording` where the body reads lanes; `NotState` where it writes other arrays.
+    /// What the closures return; `Argument` if the body returns another number or type of values, or the states as they
+    /// were; `SizeMismatch`; `Recording` where the body reads lanes; `NotState` where it writes other arrays.
     pub fn while_loop<E: From<Error>>(
         &self,
         states: &[Array],
@@ -215,6 +215,7 @@ impl Session {
         recording.run(&condition(&inside)?)?;
         let next = self.brought(op, body(&inside)?)?;
         check_count(op, states.len(), next.len())?;
+        check_progress(op, &inside, &next)?;
         let change = |(state, next): (&Array, &Array)| Change {
             state: Some(state.id()),
             otherwise: None,
@@ -347,6 +348,15 @@ fn choice(op: &'static str, mask: &Array, a: &Array, b: &Array) -> Result<Array>
 
 fn is_arg(args: &[Array], value: &Array) -> bool {
     args.iter().any(|arg| arg.id() == value.id())
+}
+
+/// Where a turn changes nothing the condition stays what it is: the loop would not end.
+fn check_progress(op: &'static str, states: &[Array], next: &[Array]) -> Result<()> {
+    if states.iter().zip(next).any(|(state, next)| state.id() != next.id()) {
+        return Ok(());
+    }
+    let what = "a turn leaves all values as they are, so the loop never ends where its condition holds";
+    Err(Error::Argument { op, what: what.into() })
 }
 
 fn check_count(op: &'static str, expected: usize, got: usize) -> Result<()> {

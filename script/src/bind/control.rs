@@ -32,7 +32,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          lane widen. An array that the body only scatters to, or gathers from, keeps its own size. Arrays that the \
          body changes in place and generators it draws from must be among the states; what is written, and what \
          scatter_inc finds, is as if one lane ran after the other. Recorded once, runs inside a kernel; Ctrl-C \
-         ends it. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
+         ends it. A body that returns its states as they are is an error: it would not end. In the body no lane can be read (any, if, a[i]); print shows the lanes that run, turn by turn: \
          the loop then runs step by step too, beside the kernel, and what else the body does, to variables of the \
          script or files, it does there again. set_flag(\"record_loops\", false) runs all step by \
          step, and lanes can be read. #{max_iterations: n} ends it after n turns in any case. #{invertible: f}, where f gives the \
