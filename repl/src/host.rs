@@ -14,6 +14,7 @@ use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
+use crate::edit::cooked;
 use crate::json::Collected;
 use crate::{exit_code, external_editor, foreground, pager, print};
 
@@ -69,13 +70,14 @@ impl Host for System {
     }
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
-        if secret {
-            let why = "a terminal would show what is typed; env(\"NAME\") reads a secret unseen";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
-        }
         print::flush();
-        let mut editor = DefaultEditor::new().map_err(io::Error::other)?;
-        editor.readline(prompt).map_err(|error| match error {
+        // What comes through a pipe nobody sees.
+        let typed = if secret && io::stdin().is_terminal() {
+            cooked::secret(prompt)
+        } else {
+            DefaultEditor::new().and_then(|mut editor| editor.readline(prompt))
+        };
+        typed.map_err(|error| match error {
             ReadlineError::Interrupted => io::ErrorKind::Interrupted.into(),
             ReadlineError::Eof => io::ErrorKind::UnexpectedEof.into(),
             error => io::Error::other(error),

@@ -1,10 +1,12 @@
 //! Lines of a terminal without escape sequences (`TERM=dumb`), as editors have it for the programs that they run: the
-//! system edits a line until Enter ends it, and Ctrl-C is a signal, which sets the interrupt flag.
+//! system edits a line until Enter ends it, and Ctrl-C is a signal, which sets the interrupt flag. Secrets
+//! are read so on any terminal, which shows nothing of them.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
 use porcini_core::interrupt::{self, Cause};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 
 use super::{Assistant, Prompt};
@@ -32,6 +34,35 @@ pub(crate) fn read(prompt: &Prompt, assistant: &Assistant) -> rustyline::Result<
             return Ok(cell);
         }
         cell.push('\n');
+    }
+}
+
+/// A line that the terminal does not show while it is typed.
+pub(crate) fn secret(prompt: &str) -> rustyline::Result<String> {
+    // Who sees the question may type at once.
+    let _silence = Silence::begin()?;
+    show(prompt)?;
+    Ok(line()?.trim_end_matches(['\n', '\r']).into())
+}
+
+/// Until it is dropped, a terminal shows of what is typed only where a line ends.
+struct Silence(Termios);
+
+impl Silence {
+    fn begin() -> io::Result<Self> {
+        let before = tcgetattr(io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        silent.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(io::stdin(), OptionalActions::Now, &silent)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        // A terminal that has gone shows nothing any more.
+        tcsetattr(io::stdin(), OptionalActions::Now, &self.0).ok();
     }
 }
 

@@ -242,6 +242,30 @@ fn interrupting_on_a_terminal_without_escape_sequences() {
     assert_eq!(shell.leave(), 0);
 }
 
+/// Nothing of a secret is shown, on whichever terminal; Ctrl-C ends the wait.
+#[test]
+fn secrets_are_not_shown() {
+    for term in ["xterm", "dumb"] {
+        let shell = Terminal::start(&folder("secret"), 80, &[("TERM", term)]);
+        shell.wait_for_prompt();
+        shell.type_in("p = password(\"secret? \"); p.len() * 1001\r");
+        shell.wait_for("\nsecret?");
+        shell.type_in("open sesame\r");
+        let screen = shell.wait_for("\n11011");
+        assert!(!screen.contains("sesame"), "{screen}");
+        shell.wait_for_prompt();
+        shell.type_in("password(\"again? \")\r");
+        shell.wait_for("\nagain?");
+        shell.type_in("\x03");
+        shell.wait_for(" interrupted");
+        shell.wait_for_prompt();
+        // What is typed is shown again.
+        shell.type_in("p.len() + 4700\r");
+        shell.wait_for("p.len() + 4700\n4711");
+        assert_eq!(shell.leave(), 0);
+    }
+}
+
 /// How far something is, is told on a terminal, beside the values, and leaves nothing behind.
 #[test]
 fn progress_is_shown_and_erased() {
