@@ -42,6 +42,8 @@ pub const GROUPS: &[Group] = &[
             ("[squared_norm(q), abs(q)]", "[dot(q, q), sqrt(dot(q, q))]", Bits),
             ("[norm(q), normalize(q)]", "[abs(q), q / abs(q)]", Bits),
             ("isnan(q)", "isnan(q.x) | isnan(q.y) | isnan(q.z) | isnan(q.w)", Bits),
+            ("isinf(q)", "isinf(q.x) | isinf(q.y) | isinf(q.z) | isinf(q.w)", Bits),
+            ("isfinite(q)", "isfinite(q.x) & isfinite(q.y) & isfinite(q.z) & isfinite(q.w)", Bits),
             ("p == q", "Vector4C(p.x == q.x, p.y == q.y, p.z == q.z, p.w == q.w)", Bits),
             ("select(x < y, p, q).zw", "Vector2C(select(x < y, p.z, q.z), select(x < y, p.w, q.w))", Bits),
             ("fma(p, q, r)", "p * q + r", Bits),

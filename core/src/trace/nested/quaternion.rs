@@ -230,6 +230,22 @@ nested_functions! { $ quaternion_rows;
         let nan = |i: usize| x[i].neq(x[i]);
         vec![nan(0) | nan(1) | nan(2) | nan(3)]
     };
+    /// Whether a part is infinite.
+    ///
+    /// >> isinf(Quaternion4fC(0, inf, 0, 0))
+    /// [1]
+    "isinf" (Q) -> (Scalar), Float = |x, _| {
+        let infinite = |i: usize| x[i].abs().eq(x[i].constant(f64::INFINITY));
+        vec![infinite(0) | infinite(1) | infinite(2) | infinite(3)]
+    };
+    /// Whether all parts are finite.
+    ///
+    /// >> isfinite(Quaternion4fC(0, inf, 0, 0))
+    /// [0]
+    "isfinite" (Q) -> (Scalar), Float = |x, _| {
+        let finite = |i: usize| x[i].abs().lt(x[i].constant(f64::INFINITY));
+        vec![finite(0) & finite(1) & finite(2) & finite(3)]
+    };
 }
 pub(crate) use quaternion_rows;
 
