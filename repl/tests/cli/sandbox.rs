@@ -47,6 +47,7 @@ fn the_sandbox_holds() {
     fails(&[], "write_csv(\"../new.csv\", #{a: [1]})", "outside the folder");
     fails(&[], "save_plot(\"/tmp/p.svg\", plot(FloatC([1, 2])))", "outside the folder");
     fails(&[], "import \"../secret\" as secret; secret::f()", "outside the folder");
+    fails(&[], "FloatC([1, 2]).data", "the sandbox tells no addresses");
     fails(&["--max-operations", "10000"], "loop { }", "allows more with --max-operations");
     fails(
         &["--max-operations", "10000"],

@@ -112,7 +112,7 @@ fn get(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> 
         return tensor_index::get(context, array, index);
     }
     if let Ok(name) = index.clone().into_immutable_string() {
-        return property(array, &name);
+        return property(context, array, &name);
     }
     if let Some(place) = row_and_column(array, index) {
         return Ok(Dynamic::from(array.part(&entry("[]", array, place)?)));
@@ -283,8 +283,11 @@ fn entry(op: &str, matrix: &ArrayRef, (i, j): (i64, i64)) -> Result<[usize; 2]> 
 }
 
 /// `v.x`, `v.zyx`, `z.real`, `m.T`, `a.data`, `a.index`.
-fn property(array: &ArrayRef, name: &str) -> Result<Dynamic> {
+fn property(context: &Context, array: &ArrayRef, name: &str) -> Result<Dynamic> {
     match name {
+        "data" if context.is_sandbox => {
+            return Err(fault("data: the sandbox tells no addresses"));
+        }
         "data" => {
             let address = array.array("data")?.address().or_fault()?;
             return Ok(Dynamic::from(i64::try_from(address).unwrap_or(i64::MAX)));

@@ -65,8 +65,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             let folder = args.first().map(|folder| path("list_folder", folder)).transpose()?;
             let folder = folder.unwrap_or_default();
             let names = context.host.list_folder(&folder);
-            let mut names =
-                names.map_err(|error| outside_fault(&format!("list_folder: {folder}"), &error))?;
+            let what =
+                if folder.is_empty() { "list_folder" } else { &format!("list_folder: {folder}") };
+            let mut names = names.map_err(|error| outside_fault(what, &error))?;
             names.sort();
             Ok(names.into_iter().map(Dynamic::from).collect::<rhai::Array>())
         });

@@ -71,8 +71,9 @@ impl Bounds {
     /// Has the system end this process rather than give it much more memory than scripts may have: the last line, if
     /// one operation takes so much that nobody could look in between. A warning where the system has no such bound.
     pub fn bind_process(&self) -> Option<String> {
-        // An operation may double what there is before somebody looks.
-        let most = self.memory.saturating_add(LISTS).saturating_mul(2);
+        // An operation may double what there is before somebody looks; a script that must leave room for copies
+        // (`process_heap`) is not to be stopped for that.
+        let most = self.memory.saturating_add(LISTS).saturating_mul(3);
         let most = most.saturating_add(ENGINE_STACK as u64 + SLACK);
         let error = bind_data(most).err()?;
         Some(format!("the system does not bound the memory of this process: {error}"))

@@ -101,6 +101,10 @@ const EDITOR: &str = "%load and %save read and write files; EDITOR names the pro
 fn refused(what: &str, error: &io::Error, hint: &str) -> Box<Error> {
     match error.kind() {
         io::ErrorKind::Interrupted => Error::plain(ErrorKind::Interrupted, "interrupted").into(),
+        // What a sandbox refuses it refuses in every other way too.
+        io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
+            Error::plain(ErrorKind::Runtime, format!("{what}: {error}")).into()
+        }
         _ => failed(format!("{what}: {error}"), hint),
     }
 }
