@@ -444,7 +444,7 @@ FUNCTIONS = {
     "i1": Row(bessel_i(1), 6, [[(-20, 20), (80, 92), (0, 714), 0, 7.75]], slowness=4),
     "j0": Row(bessel_j(0), 8, [[(-20, 20), (0, 1000), 0, 8, 2.404825557695773]], wave(8), slowness=4, reach=1e9),
     "j1": Row(bessel_j(1), 8, [[(-20, 20), (0, 1000), 0, 8, 3.8317059702075125]], wave(8), slowness=4, reach=1e9),
-    "y0": Row(bessel_y(0), 12, [[(0, 20), (0, 1000), 0, 8, 0.8935769662791675]], wave(0.5), slowness=8, reach=1e9),
+    "y0": Row(bessel_y(0), 12, [[(0, 20), (0.4, 0.5), (0, 1000), 0, 8, 0.8935769662791675]], wave(0.4), slowness=8, reach=1e9),
     "y1": Row(bessel_y(1), 12, [[(0, 20), (0, 1000), 0, 8, 2.197141326031017]], wave(0.5), slowness=8, reach=1e9),
     "dawson": Row(dawson, 10, [[(-8, 8), (-30, 30), 0, 3, 5]], slowness=4),
     "comp_ellint_1": Row(modulus_of(mp.ellipk), 3, [MODULUS]),

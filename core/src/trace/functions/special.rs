@@ -41,8 +41,8 @@ macro_rules! special_rows {
             /// [-inf, 0, 1.95996]
             norm_ppf / 1, Float = |x| recipes::norm_ppf(x[0]),
                 partials = [|v, _, y| v / partials::normal(y)];
-            /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of
-            /// `lgamma(2 - x)`.
+            /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the
+            /// larger of it and `lgamma(2 - x)`.
             ///
             /// >> lgamma(FloatC([0, 0.5, 1, 100]))
             /// [inf, 0.572365, 0, 359.134]
@@ -160,7 +160,7 @@ macro_rules! special_rows {
             /// [0, 0.440051, 0.0434727, 0]
             j1 / 1, Float = |x| recipes::j1(x[0]),
                 partials = [|v, x, _| v * recipes::j1_slope(x[0])];
-            /// Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its
+            /// Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 0.4 of its
             /// amplitude `sqrt(2 / (pi * x))`, for x up to 1e9.
             ///
             /// >> y0(FloatC([0, 1, 10, inf]))
