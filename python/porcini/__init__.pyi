@@ -544,7 +544,7 @@ def argwhere(t: Any) -> Any:
     ...
 
 def around(x: Any, decimals: Any = ...) -> Any:
-    """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
+    """x rounded to so many decimals, halves to even, floats with a negative number to tens, hundreds ..:"""
     ...
 
 def array(object: Any, dtype: Any = ...) -> Any:
@@ -732,11 +732,11 @@ def cond(a: Any) -> Any:
     ...
 
 def conj(*args: Any, **kwargs: Any) -> Any:
-    """Complex conjugate; what is real is its own."""
+    """Complex conjugate; a real array is its own."""
     ...
 
 def conjugate(*args: Any, **kwargs: Any) -> Any:
-    """Complex conjugate; what is real is its own."""
+    """Complex conjugate; a real array is its own."""
     ...
 
 def convolve(a: Any, b: Any, mode: Any = ...) -> Any:
@@ -2072,7 +2072,7 @@ def right(a: Any, b: Any) -> Any:
     ...
 
 def rint(x: Any, decimals: Any = ...) -> Any:
-    """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
+    """x rounded to so many decimals, halves to even, floats with a negative number to tens, hundreds ..:"""
     ...
 
 def rol(a: Any, b: Any) -> Any:
@@ -2100,7 +2100,7 @@ def rotate(*args: Any, **kwargs: Any) -> Any:
     ...
 
 def round(x: Any, decimals: Any = ...) -> Any:
-    """x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in"""
+    """x rounded to so many decimals, halves to even, floats with a negative number to tens, hundreds ..:"""
     ...
 
 def round_away(x: Any) -> Any:
@@ -2604,7 +2604,7 @@ def xlogy(a: Any, b: Any) -> Any:
     ...
 
 def y0(x: Any) -> Any:
-    """Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 1/2 of its"""
+    """Bessel function of the second kind of order 0; -inf at 0, NaN below. At most 12 ulp, for x > 0.4 of its"""
     ...
 
 def y1(x: Any) -> Any:

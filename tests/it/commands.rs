@@ -232,7 +232,9 @@ fn commands_run() {
         assert_eq!(prompt.type_in("%time"), "error: %time: expected code [] write %time a + b");
         assert!(prompt.type_in("%device").starts_with("cpu ("));
         let error = prompt.type_in("%device cpu");
-        assert!(error.starts_with("error: %device: the names of this session cannot move to cpu"));
+        assert!(
+            error.starts_with("error: %device: this session has names, which cannot move to cpu")
+        );
         assert!(
             prompt
                 .type_in("%device tpu")

@@ -27,8 +27,8 @@ table! {
         Argument::Number(number) => finite_number(c, *number).map(Answer::from),
         x => x.each(c.op, |x| finite(c, x)).map(Answer::from),
     };
-    /// x rounded to so many decimals, halves to even, or of a negative number to tens, hundreds ..: round(x * 10^n) / 10^n in
-    /// the type of x. Integers have no decimals.
+    /// x rounded to so many decimals, halves to even, floats with a negative number to tens, hundreds ..:
+    /// round(x * 10^n) / 10^n in the type of x. Integers have no decimals.
     ///
     /// >> round(FloatC([1.234, 5.678]), 2)
     /// [1.23, 5.68]

@@ -15,7 +15,8 @@ table! {
     /// Solutions, factors, eigenvalues.
     pub LINEAR;
     /// X of a @ X = b, by partial pivoting; b is a vector, or a matrix of columns. The axes before the last two are many
-    /// matrices. On the host in double precision, rounded once to the type of a: evaluates. A singular matrix is an error.
+    /// matrices. On the host in double precision, rounded once to the float that both types give, of halves and integers
+    /// to f32 (64-bit ones: f64): evaluates. A singular matrix is an error.
     ///
     /// >> solve(TensorXdC([[2, 1], [1, 3]]), Float64C([3, 5]))
     /// [0.8, 1.4]
@@ -119,7 +120,7 @@ table! {
         first(c, Function::Condition)
     };
     /// The exponential of a square matrix, or of many: the sum of its powers, each divided by its factorial, by squares of
-    /// Padé's approximation of degree 13. In double precision, rounded once to the type of a: an error is about 3e-14 of the
+    /// Padé's approximation of degree 13. In double precision, rounded once as solve: an error is about 3e-14 of the
     /// largest entry at most where columns of a have sums of absolute values up to 100. What overflows is infinite, or NaN.
     /// Evaluates.
     ///

@@ -30,11 +30,13 @@ table! {
     ///  [3, 2, 1]]
     toeplitz(column: Tensor; row: Tensor) = |c| toeplitz(c);
     /// The numbers that sort by several keys, arrays or tensors of one shape, along an axis (the last unless given): by the last
-    /// one of the list, where that is equal by the one before, and so on. The rows of a matrix alone are its keys.
-    /// Recorded, not run.
+    /// one of the list, where that is equal by the one before, and so on. The rows of a matrix that is alone in
+    /// the list are its keys. Recorded, not run.
     ///
     /// >> lexsort([Int32C([1, 0, 2]), Int32C([5, 5, 4])])
     /// [2, 1, 0]
+    /// >> lexsort([TensorXfC([[1, 2, 1], [0, 0, -1]])])
+    /// [2, 0, 1]
     lexsort(keys: List; axis: Integer) = |c| lexsort(c);
 }
 

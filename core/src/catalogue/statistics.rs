@@ -174,7 +174,8 @@ table! {
     setdiff1d(a: Tensor, b: Tensor) = |c| shared(c, false);
     /// Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and
     /// not including n; or of segments that lie behind each other, segment i from offsets[i] up to and not including
-    /// offsets[i + 1]. In lane order on every device. Types as of hsum. Recorded, not run.
+    /// offsets[i + 1]. In lane order on every device. Types as of hsum. Recorded, not run, but for
+    /// offsets, which are read.
     ///
     /// >> segment_sum(FloatC([1, 2, 3, 4]), UInt32C([0, 1, 0, 1]), 2)
     /// [4, 6]

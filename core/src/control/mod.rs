@@ -355,7 +355,8 @@ fn check_progress(op: &'static str, states: &[Array], next: &[Array]) -> Result<
     if states.iter().zip(next).any(|(state, next)| state.id() != next.id()) {
         return Ok(());
     }
-    let what = "a turn leaves all values as they are, so the loop never ends where its condition holds";
+    let what =
+        "a turn leaves all values as they are, so the loop never ends where its condition holds";
     Err(Error::Argument { op, what: what.into() })
 }
 

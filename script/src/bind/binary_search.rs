@@ -12,8 +12,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "binary_search",
         "(start, end, below)",
-        "The first integer from start up to end for which below is false, in each lane, if it is true for those \
-         before: a bisection, recorded, not run. below gets an array of integers and returns a mask; it is never \
+        "The first integer from start up to end, script integers from 0 up, for which below is false, in each lane, if it \
+         is true for those before: a bisection, recorded, not run. below gets an array of integers and returns a mask; it is never \
          asked about end, the answer where it is always true.\n\n\
          >> binary_search(0, 100, |i| i * i < Int32C([10, 81]))\n[4, 9]",
     );

@@ -317,9 +317,10 @@ fn no_array(op: &str, parameter: &str, value: &Dynamic) -> Box<rhai::EvalAltResu
 
 /// A script integer from 0 up.
 pub(super) fn count_argument(op: &str, what: &str, value: &Dynamic) -> Result<u64> {
-    let number = value.as_int().ok().and_then(|number| u64::try_from(number).ok());
-    number.ok_or_else(|| {
-        let got = value.as_int().map_or_else(|_| type_name(value), |number| number.to_string());
-        fault(format!("{op}: got {got}, expected {what} from 0 up"))
-    })
+    let number = value.as_int().map_err(|_| {
+        let got = type_name(value);
+        fault(format!("{op}: got {got}, expected {what}, a script integer from 0 up"))
+    })?;
+    u64::try_from(number)
+        .map_err(|_| fault(format!("{op}: got {number}, expected {what} from 0 up")))
 }

@@ -6,6 +6,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for (name, parameters, text) in LANGUAGE {
         registry.doc(name, parameters, text);
     }
+    // Rhai has them of numbers; arrays have them with one argument.
+    registry.doc_form("log", "(x, base)", "Of script numbers, to any base.\n\n>> log(8, 2)\n3");
+    let of_two = "Of script numbers, atan2(y, x).\n\n>> atan(1, -1) == atan2(1, -1)\ntrue";
+    registry.doc_form("atan", "(y, x)", of_two);
     registry.family = "showing and watching";
     registry.doc(
         "help",
@@ -31,7 +35,11 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
          arguments stay what they are: the value has what a call would add to r. e.push(op, inputs..) gives an engine() an operator or the name of a function; its inputs are what they are then.\n\n\
          >> a = [1, 2]; a.push(3); a\n[1, 2, 3]\n\n>> push(\"sqrt\", FloatC([4, 9]))\n[2, 3]",
     ),
-    ("pop", "(list)", "Takes the last item; of text the last character.\n\n>> [1, 2].pop()\n2"),
+    (
+        "pop",
+        "(list)",
+        "Takes the last item; of text the last character, or with t.pop(n) the last n.\n\n>> [1, 2].pop()\n2",
+    ),
     ("shift", "(list)", "Takes the first item.\n\n>> [1, 2].shift()\n1"),
     (
         "insert",
@@ -82,7 +90,7 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
     (
         "index_of",
         "(list, item)",
-        "Index of the first equal item, or -1; of text too.\n\n>> [5, 6].index_of(6)\n1",
+        "Index of the first equal item, or -1; of text too. A number behind it says from which index on.\n\n>> [5, 6].index_of(6)\n1",
     ),
     ("map", "(list, f)", "A list of f(item); of a range too.\n\n>> [1, 2].map(|x| x * x)\n[1, 4]"),
     (
@@ -113,17 +121,17 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
     (
         "dedup",
         "(list)",
-        "Drops items equal to the one before.\n\n>> a = [1, 1, 2]; a.dedup(); a\n[1, 2]",
+        "Drops items equal to the one before, or those for which f(before, item) is true.\n\n>> a = [1, 1, 2]; a.dedup(); a\n[1, 2]",
     ),
     (
         "drain",
         "(list, f)",
-        "Takes out the items for which f(item) is true.\n\n>> a = [1, 2, 3]; a.drain(|x| x > 1); a\n[1]",
+        "Takes out the items for which f(item) is true; list.drain(start, n) takes n items from a start on.\n\n>> a = [1, 2, 3]; a.drain(|x| x > 1); a\n[1]",
     ),
     (
         "retain",
         "(list, f)",
-        "Keeps those for which f(item) is true.\n\n>> a = [1, 2]; a.retain(|x| x > 1); a\n[2]",
+        "Keeps those for which f(item) is true; list.retain(start, n) keeps n items from a start on.\n\n>> a = [1, 2]; a.retain(|x| x > 1); a\n[2]",
     ),
     ("keys", "(map)", "The keys in order.\n\n>> #{a: 1, b: 2}.keys()\n[a, b]"),
     ("values", "(map)", "The values in order of their keys.\n\n>> #{a: 1, b: 2}.values()\n[1, 2]"),
@@ -156,7 +164,7 @@ const LANGUAGE: [(&str, &str, &str); 43] = [
         "(text, n, character)",
         "Lengthens to n characters; lists too.\n\n>> t = \"7\"; t.pad(3, '.'); t\n7..",
     ),
-    ("blob", "(n)", "n bytes of 0.\n\n>> blob(3).len()\n3"),
+    ("blob", "(n, byte)", "n bytes of 0, or of another number.\n\n>> blob(3).len()\n3"),
     (
         "parse_int",
         "(text, base)",

@@ -103,7 +103,16 @@ pub(super) fn register(registry: &mut Registry<'_>) {
 
 fn help(nested: &Type) -> (&'static str, String) {
     let (name, n) = (&nested.name, nested.form.n_components());
+    // Without a type of parts a name makes no values by itself.
+    let floats = if nested.dtype.is_some() { name } else { "Quaternion4fC" };
     match nested.form {
+        // One is a case of its own in English.
+        Form::Vector(1) => (
+            "(x)",
+            "Vector of one array: from its component, a list of it, another vector, a function of the component number, or \
+             a host array of one column."
+                .into(),
+        ),
         Form::Scalar | Form::Tensor | Form::Vector(_) => (
             ["()", "(x)", "(x, y)", "(x, y, z)", "(x, y, z, w)"][n.min(4)],
             format!(
@@ -121,7 +130,7 @@ fn help(nested: &Type) -> (&'static str, String) {
             "(x, y, z, w)",
             format!(
                 "Quaternion w + xi + yj + zk: from its parts (w comes last), a vector of 3 and w, a list, a \
-                 real number or another quaternion. {name}::identity() and {name}::rotate(axis, angle) make others."
+                 real number or another quaternion. {floats}::identity() and {floats}::rotate(axis, angle) make others."
             ),
         ),
         Form::Matrix(_) => (

@@ -85,7 +85,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "set_print",
         "(options)",
-        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are. With digits: \
+        "How arrays print: #{digits: 6, edge: 5, threshold: 20}; keys left out stay as they are. digits are 1 to 17, \
+         and what is beyond is the nearest of these. With digits: \
          \"shortest\" each float has as many as it takes to read it back. A script's own floats always have: \
          format(\"{:.3}\", x) rounds them.\n\n\
          >> set_print(#{digits: 3}); FloatC(pi)\n[3.14]",

@@ -143,7 +143,7 @@ fn below(registry: &mut Registry<'_>) {
             "next_uint32_bounded",
             Draw::UInt32,
             "Uniform 32-bit integers below a bound (a number or one a lane), without bias: each lane draws again \
-             until it has one; active as in next_uint32. Evaluates unless the bound is a power of two.\n\n\
+             until it has one; active as in next_uint32. Evaluates unless the bound is a number that is a power of two.\n\n\
              >> PCG32C().next_uint32_bounded(10)\n[4]",
         ),
         (

@@ -84,11 +84,13 @@ fn help(tensor: &Type) -> (&'static str, String) {
     } else {
         format!("{name}({one})\n[[1, 0]]")
     };
+    // Without a type of entries they are functions, which make floats.
+    let makers = if tensor.dtype.is_none() { String::new() } else { format!("{name}::") };
     let doc = format!(
         "Tensor: from lists in lists, an array, a tensor or a host array, and perhaps a shape, a list of extents. t[i] \
          takes the first axis away, t[[i, 2..5, all, -1]] has a place for each axis, where lists and arrays of integers \
          keep theirs; t.T has its axes in opposite order, t.shape tells its extents; shapes broadcast as NumPy's. \
-         {name}::zeros(shape), ones(shape), full(shape, value), eye(n) make others.\n\n>> {example}"
+         {makers}zeros(shape), ones(shape), full(shape, value), eye(n) make others.\n\n>> {example}"
     );
     ("(value, shape)", doc)
 }

@@ -36,10 +36,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             "(value)",
             &format!(
                 "Array of {} lanes from a number (one lane), a list, another array (converted) or a \
-                 host array; of a tensor one with these lanes. {name}::zero(n), ones(n), full(value, n), \
-                 empty(n), arange(start, stop, step), linspace(first, last, n), opaque(value, n), reinterpret(x) make others.\n\n\
+                 host array; of a tensor the tensor of its shape with such entries. {name}::zero(n), ones(n), full(value, n), \
+                 empty(n), {}opaque(value, n) make others.\n\n\
                  >> {name}([0, 1])\n[0, 1]",
-                dtype.numpy_name()
+                dtype.numpy_name(),
+                further_makers(dtype)
             ),
         );
         registry.any(name, 1, move |context, call, args| {
@@ -67,6 +68,17 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     for row in MAKERS {
         let name = format!("FloatC::{}", row.name);
         registry.doc_form(&name, &row.signature(), &row.doc());
+    }
+}
+
+/// What makes arrays of some types only.
+fn further_makers(dtype: DType) -> &'static str {
+    if dtype == DType::Mask {
+        ""
+    } else if dtype.is_float() {
+        "arange(start, stop, step), linspace(first, last, n), reinterpret(x), "
+    } else {
+        "arange(start, stop, step), reinterpret(x), "
     }
 }
 

@@ -143,7 +143,9 @@ impl Fill {
         match self {
             Self::Zero => "zeros",
             Self::One => "ones",
-            Self::Identity => "ones where row and column are the same, else zeros",
+            Self::Identity => {
+                "ones where row and column are the same, else zeros, of square matrices"
+            }
             Self::Sequential => "the numbers from 0 up",
             Self::Gaussian => {
                 "normal numbers of the session times c (1 unless given), real and imaginary parts apart"

@@ -75,7 +75,7 @@ nested_functions! { $ complex_rows;
     /// >> sqr(Complex2fC(1, 2))
     /// [-3 + 4i]
     "sqr" (C) -> (C), Float = |x, _| one(x, |z| z * z);
-    /// Complex conjugate; what is real is its own.
+    /// Complex conjugate; a real array is its own.
     ///
     /// >> conj(Complex2fC(1, 2))
     /// [1 - 2i]

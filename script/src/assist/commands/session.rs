@@ -164,8 +164,8 @@ pub(super) fn device(interpreter: &mut Interpreter, argument: &Argument<'_>) -> 
         }
         let n = interpreter.defined().len();
         if n > 0 {
-            let names = if n == 1 { "the name" } else { "the names" };
-            let message = format!("%device: {names} of this session cannot move to {name}");
+            let names = if n == 1 { "a name" } else { "names" };
+            let message = format!("%device: this session has {names}, which cannot move to {name}");
             let hint = format!("%who lists what is there; %reset forgets it, then %device {name}");
             return Err(failed(message, hint));
         }

@@ -81,7 +81,7 @@ pub(super) const WORDS: [(&str, &str); 191] = [
     ("mean", "hmean(x)"),
     ("amin", "hmin(x)"),
     ("amax", "hmax(x)"),
-    ("size", "len(x), and t.size or t.shape of tensors"),
+    ("size", "x.size, or len(x) of lists and texts too; t.shape of tensors"),
     ("dir", "%who at a prompt, or whos()"),
     ("type", "type_of(x)"),
     ("open", "read_text(\"x.txt\"), read_csv(\"x.csv\") or read_npy(\"x.npy\")"),
