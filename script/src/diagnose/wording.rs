@@ -3,7 +3,9 @@
 use std::any::type_name;
 
 use porcini_core::DType;
+use porcini_core::tensor::ANY_TYPE;
 use porcini_core::text_kernel::lane_type;
+use porcini_core::value::Type;
 use rhai::EvalAltResult;
 
 use crate::language::words::is_name;
@@ -25,6 +27,16 @@ pub(crate) fn lowercase(text: &str) -> String {
 pub(super) fn array_type(name: &str) -> Option<&'static str> {
     let lanes = name.strip_suffix('C')?.to_lowercase();
     lane_type(&lanes).map(DType::script_name)
+}
+
+/// A type whose lanes are of one type, for a name that takes them from values: `Vector3fC` for `Vector3C`.
+fn of_lane_type(name: &str) -> Option<String> {
+    if name == ANY_TYPE {
+        return Some("TensorXfC".into());
+    }
+    let mut types = Type::all();
+    let is_of_any = types.any(|known| known.dtype.is_none() && known.name == name);
+    is_of_any.then(|| format!("{}fC", name.trim_end_matches('C')))
 }
 
 /// Type names as people read them, in place of Rust paths.
@@ -65,6 +77,11 @@ const UNNAMED: [(&str, &str); 3] = [
 
 /// Rhai's own text without its position.
 pub(crate) fn plain_text(error: &EvalAltResult) -> String {
+    if let EvalAltResult::ErrorModuleNotFound(name, _) = error
+        && let Some(typed) = of_lane_type(name)
+    {
+        return format!("{name} takes its lanes from values and has no functions; {typed} has");
+    }
     let mut text = error.to_string();
     if let Some(at) = text.rfind(" (line ") {
         text.truncate(at);
