@@ -200,9 +200,13 @@ impl Tensor {
         if extent == 0 {
             return Ok(self.clone());
         }
-        let from = (-i128::from(n)).rem_euclid(i128::from(extent));
-        let from = Scalar::UInt(u64::try_from(from).unwrap_or(0));
-        self.picked(axis, extent, |lane| lane.try_add(from)?.try_rem(Scalar::UInt(extent)))
+        let start = i128::from(n).rem_euclid(i128::from(extent));
+        let start = u64::try_from(start).unwrap_or(0);
+        let [start, rest] = [start, extent - start].map(Scalar::UInt);
+        self.picked(axis, extent, |place| {
+            let (ahead, behind) = (place.try_add(rest)?, place.try_sub(start)?);
+            place.lt(start)?.select(&ahead, &behind)
+        })
     }
 
     /// All of it n times along an axis.
@@ -360,9 +364,37 @@ impl Tensor {
 
     /// So many entries along an axis: those whose numbers a function makes of theirs.
     fn picked(&self, axis: i64, n: u64, number: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
+        let (own, place) = (self.shape().extents(), self.shape().axis("take", axis)?);
+        let (extent, inner) = (own[place], own[place + 1..].iter().product::<u64>());
+        let shape = self.shape().with_extent("take", place, n)?;
+        let (total, entries) = (shape.n_entries(), self.shape().n_entries());
         let session = self.parts()[0].session();
-        let counter = lane_number_type(n.saturating_mul(2).max(self.shape().n_entries()));
-        self.take(&Self::counting(session, counter, n)?.each(number)?, axis)
+        let counter = lane_number_type(n.saturating_mul(2).max(total).max(entries));
+        if total == 0 || !self.view.is_whole(self.parts()[0].size()) {
+            return self.take(&Self::counting(session, counter, n)?.each(number)?, axis);
+        }
+        let lane = session.arange(counter, 0.into(), Scalar::UInt(total), 1.into())?;
+        let quotient = |a: &Array, b: u64| a.apply(Op::IDiv, &[Scalar::UInt(b).into()]);
+        let times = |a: &Array, b: u64| a.try_mul(Scalar::UInt(b));
+        // Number of an entry without the axes behind this one; without those before, it is that along the axis.
+        let whole = if inner == 1 { lane.clone() } else { quotient(&lane, inner)? };
+        let mut index = if total == n * inner {
+            number(&whole)?
+        } else {
+            let before = quotient(&whole, n)?;
+            let along = number(&whole.try_sub(&times(&before, n)?)?)?;
+            times(&before, extent)?.try_add(&along)?
+        };
+        if inner > 1 {
+            let behind = lane.try_sub(&times(&whole, inner)?)?;
+            index = times(&index, inner)?.try_add(&behind)?;
+        }
+        let pick = |part: &Array| match total > entries {
+            // Those of an expression would be computed more than once.
+            true => part.gather(&index, None),
+            false => part.places(&index),
+        };
+        Self::of(self.parts().iter().map(pick).collect::<Result<Parts>>()?, shape)
     }
 }
 
