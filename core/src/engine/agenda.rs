@@ -2,27 +2,17 @@
 //! those with effects in the order of pushing (S28). Who reads one has those done with it that are alike and wait for nothing.
 
 mod alike;
+mod held;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use alike::Alike;
+pub use held::Handle;
+use held::Home;
 
 use super::order::{Number, Order};
-
-/// The result of an operation, to come: it is done only while somebody holds one.
-#[derive(Clone, Debug)]
-pub struct Handle {
-    number: Number,
-    #[expect(dead_code, reason = "counted: the last one lets go of the operation")]
-    alive: Arc<()>,
-    /// The agenda's.
-    home: Arc<()>,
-}
-
-/// Operations from which on those are looked for that nobody can see.
-const FEW: usize = 1024;
 
 /// What an operation takes.
 #[derive(Clone, Debug)]
@@ -94,15 +84,14 @@ pub trait Doer<P, O, E> {
 pub struct Agenda<P, O, E> {
     next: Number,
     /// Nobody else's.
-    home: Arc<()>,
+    home: Arc<Home>,
+    /// Those that somebody can see.
     operations: HashMap<Number, Operation<P, O, E>>,
+    waiting: BTreeSet<Number>,
     /// Those with effects that wait.
     effects: BTreeSet<Number>,
     /// Those without that wait for no other.
     alike: Alike<P>,
-    /// How many there were when those were last dropped that nobody can see.
-    n_kept: usize,
-    n_waiting: usize,
     rows: Vec<Row<P>>,
     /// Where the row of an operator and signature is.
     places: HashMap<(P, String), usize>,
@@ -119,15 +108,15 @@ struct Operation<P, O, E> {
     inputs: Vec<Source<O>>,
     line: u32,
     depth: u64,
-    alive: Weak<()>,
+    is_held: bool,
     has_effects: bool,
     state: State<O, E>,
     /// Where it has failed: the operation whose failure that is.
     cause: Number,
     /// How many others it waits for.
     n_before: usize,
-    /// Those that wait for it.
-    after: Vec<Number>,
+    /// Those that wait and take its result.
+    after: BTreeSet<Number>,
 }
 
 #[derive(Debug)]
@@ -140,12 +129,11 @@ impl<P, O, E> Default for Agenda<P, O, E> {
     fn default() -> Self {
         Self {
             next: 0,
-            home: Arc::new(()),
+            home: Arc::default(),
             operations: HashMap::new(),
+            waiting: BTreeSet::new(),
             effects: BTreeSet::new(),
             alike: Alike::default(),
-            n_kept: 0,
-            n_waiting: 0,
             rows: Vec::new(),
             places: HashMap::new(),
             failures: BTreeMap::new(),
@@ -156,7 +144,7 @@ impl<P, O, E> Default for Agenda<P, O, E> {
 impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     /// Whether a handle is of this agenda.
     pub fn owns(&self, handle: &Handle) -> bool {
-        Arc::ptr_eq(&self.home, &handle.home)
+        handle.is_of(&self.home)
     }
 
     /// Adds an operation. Handles must be of this agenda.
@@ -167,29 +155,23 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         line: u32,
         doer: &dyn Doer<P, O, E>,
     ) -> Handle {
-        if self.operations.len() > 2 * self.n_kept + FEW {
-            self.sweep();
-        }
-        let alive = Arc::new(());
+        self.let_go();
         let number = self.next;
         self.next += 1;
         let mut depth = 0;
         let inputs = inputs.into_iter().map(|input| match input {
             Input::Object(object) => Source::Object(object),
             Input::Handle(handle) => {
-                let before = self.operations.get(&handle.number);
-                depth = depth.max(before.map_or(0, |before| before.depth + 1));
-                Source::Result(handle.number)
+                if let Some(before) = self.operations.get_mut(&handle.number()) {
+                    depth = depth.max(before.depth + 1);
+                    before.after.insert(number);
+                }
+                Source::Result(handle.number())
             }
         });
         let inputs: Vec<Source<O>> = inputs.collect();
         let has_effects = doer.has_effects(&operator);
         let before = self.waits_for(&inputs);
-        for before in &before {
-            if let Some(before) = self.operations.get_mut(before) {
-                before.after.push(number);
-            }
-        }
         if has_effects {
             self.effects.insert(number);
         } else if before.is_empty() {
@@ -200,21 +182,22 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             inputs,
             line,
             depth,
-            alive: Arc::downgrade(&alive),
+            is_held: true,
             has_effects,
             state: State::Pending,
             cause: number,
             n_before: before.len(),
-            after: Vec::new(),
+            after: BTreeSet::new(),
         };
         self.operations.insert(number, operation);
-        self.n_waiting += 1;
-        Handle { number, alive, home: self.home.clone() }
+        self.waiting.insert(number);
+        self.alike.tidy(self.operations.len(), |number| self.waiting.contains(&number));
+        Handle::new(number, &self.home)
     }
 
     /// What became of an operation.
     pub fn state(&self, handle: &Handle) -> State<O, E> {
-        let operation = self.operations.get(&handle.number);
+        let operation = self.operations.get(&handle.number());
         operation.map_or(State::Pending, |operation| operation.state.clone())
     }
 
@@ -223,12 +206,12 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         !self.effects.is_empty()
     }
 
-    /// How many operations wait, those included that nobody holds any more.
+    /// How many operations wait.
     pub fn n_waiting(&self) -> usize {
-        self.n_waiting
+        self.waiting.len()
     }
 
-    /// How many operations it knows.
+    /// How many operations it knows: those that wait, and those whose results somebody can see.
     pub fn len(&self) -> usize {
         self.operations.len()
     }
@@ -255,20 +238,24 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         most: usize,
         doer: &mut dyn Doer<P, O, E>,
     ) -> Result<(), E> {
-        if wanted.is_none() {
-            self.sweep();
-        }
+        self.let_go();
         let roots: Vec<Number> = match wanted {
-            Some(handles) => handles.iter().map(|handle| handle.number).collect(),
-            None => self.operations.keys().copied().collect(),
+            Some(handles) => handles.iter().map(|handle| handle.number()).collect(),
+            None => self.waiting.iter().copied().collect(),
         };
         let mut order = Order::default();
         let mut ready = self.plan(roots, &mut order);
         ready.sort_unstable();
         let mut result = self.enter(ready, &mut order, doer);
         while result.is_ok()
-            && let Some((key, numbers)) = order.take(most)
+            && let Some((key, mut numbers)) = order.take(most)
         {
+            // What was done may have let go of some.
+            self.let_go();
+            numbers.retain(|number| self.waiting.contains(number));
+            if numbers.is_empty() {
+                continue;
+            }
             let joined = match wanted {
                 Some(_) => self.join(&key, &numbers, &order, most, doer),
                 None => Ok(None),
@@ -295,9 +282,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
                 result = self.enter(ready, &mut order, doer);
             }
         }
-        if wanted.is_none() || self.operations.len() > 2 * self.n_kept + FEW {
-            self.sweep();
-        }
+        self.let_go();
         result
     }
 
@@ -385,7 +370,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
 
     /// The failure of an operation has been told.
     pub fn told(&mut self, handle: &Handle) {
-        if let Some(operation) = self.operations.get(&handle.number) {
+        if let Some(operation) = self.operations.get(&handle.number()) {
             self.failures.remove(&operation.cause);
         }
     }
@@ -410,14 +395,16 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             }
         }
         if let Some(operation) = self.operations.get_mut(&number) {
-            self.n_waiting -= 1;
+            self.waiting.remove(&number);
             self.effects.remove(&number);
             operation.cause = cause;
             operation.state = result.map_or_else(State::Failed, State::Done);
-            // What it took is of no further use.
-            operation.inputs = Vec::new();
-            let after = std::mem::take(&mut operation.after);
+            let inputs = std::mem::take(&mut operation.inputs);
+            let after: Vec<Number> = operation.after.iter().copied().collect();
             after.into_iter().for_each(|after| self.passed(after));
+            let mut open = vec![number];
+            self.give_back(number, &inputs, &mut open);
+            self.let_go_of(open);
         }
     }
 
@@ -448,22 +435,6 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
 
     fn pending(&self, number: Number) -> Option<&Operation<P, O, E>> {
         self.operations.get(&number).filter(|operation| operation.waits())
-    }
-
-    /// Drops what nobody can see: no handle is held, and nothing that will be done needs it.
-    fn sweep(&mut self) {
-        let held = |operation: &Operation<P, O, E>| operation.alive.strong_count() > 0;
-        let roots = self.operations.iter().filter(|(_, operation)| held(operation));
-        let roots = roots.map(|(&number, _)| number).chain(self.effects.iter().copied());
-        let mut open: Vec<Number> = roots.collect();
-        let mut seen: HashSet<Number> = open.iter().copied().collect();
-        while let Some(number) = open.pop() {
-            open.extend(self.operations[&number].sources().filter(|&before| seen.insert(before)));
-        }
-        self.operations.retain(|number, _| seen.contains(number));
-        self.n_kept = self.operations.len();
-        self.alike.retain(|number| self.operations.get(&number).is_some_and(Operation::waits));
-        self.n_waiting = self.operations.values().filter(|operation| operation.waits()).count();
     }
 }
 

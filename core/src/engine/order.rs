@@ -1,7 +1,9 @@
 //! Which operations of those to be done are next.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
+use std::rc::Rc;
 
 /// Operations are numbered in the order in which they were pushed.
 pub(super) type Number = u64;
@@ -16,12 +18,20 @@ struct Group {
     depths: u64,
 }
 
+/// The turn of a group: that of the lowest mean depth is first, of those the one that was pushed first.
+struct Turn {
+    depths: u64,
+    n: u64,
+    first: Number,
+}
+
 /// Operations to be done, and what they wait for.
 pub(super) struct Order<P> {
     n_before: HashMap<Number, usize>,
     after: HashMap<Number, Vec<Number>>,
     /// Those that wait for nothing.
-    groups: HashMap<Key<P>, Group>,
+    groups: HashMap<Rc<Key<P>>, Group>,
+    turns: BTreeMap<Turn, Rc<Key<P>>>,
     /// Those with effects that may not begin yet: all before them come first. Beside each its key and depth, once it
     /// waits for no result.
     effects: BTreeMap<Number, Option<(Key<P>, u64)>>,
@@ -35,11 +45,41 @@ impl<P> Default for Order<P> {
             n_before: HashMap::new(),
             after: HashMap::new(),
             groups: HashMap::new(),
+            turns: BTreeMap::new(),
             effects: BTreeMap::new(),
             begun: None,
         }
     }
 }
+
+impl Group {
+    fn turn(&self) -> Option<Turn> {
+        let first = *self.numbers.first()?;
+        Some(Turn { depths: self.depths, n: self.numbers.len() as u64, first })
+    }
+}
+
+impl Ord for Turn {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Fractions compare by their products.
+        let (depths, others) = (self.depths * other.n, other.depths * self.n);
+        depths.cmp(&others).then(self.first.cmp(&other.first))
+    }
+}
+
+impl PartialOrd for Turn {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Turn {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Turn {}
 
 impl<P: Clone + Eq + Hash> Order<P> {
     /// Whether an operation is to be done.
@@ -74,9 +114,18 @@ impl<P: Clone + Eq + Hash> Order<P> {
     }
 
     fn join(&mut self, number: Number, key: Key<P>, depth: u64) {
-        let group = self.groups.entry(key).or_default();
+        let entry = self.groups.entry(Rc::new(key));
+        let key = entry.key().clone();
+        let group = entry.or_default();
+        let before = group.turn();
         group.numbers.insert(number);
         group.depths += depth;
+        let turn = group.turn();
+        // Mostly they are as deep as those that are there.
+        if before != turn {
+            before.iter().for_each(|before| drop(self.turns.remove(before)));
+            turn.into_iter().for_each(|turn| drop(self.turns.insert(turn, key.clone())));
+        }
     }
 
     /// Operations with effects begin as they were pushed: the next one does if those before it are done, or like it.
@@ -108,27 +157,42 @@ impl<P: Clone + Eq + Hash> Order<P> {
         ready
     }
 
-    /// The group of the lowest mean depth, of those the one that was pushed first, or its first operations. What was
-    /// taken before is done.
+    /// The group whose turn it is, or its first operations. What was taken before is done.
     pub(super) fn take(&mut self, most: usize) -> Option<(Key<P>, Vec<Number>)> {
         self.begin();
-        let order = |a: &Group, b: &Group| {
-            // Fractions compare by their products.
-            let (depths, others) =
-                (a.depths * b.numbers.len() as u64, b.depths * a.numbers.len() as u64);
-            depths.cmp(&others).then_with(|| a.numbers.first().cmp(&b.numbers.first()))
-        };
-        let first = self.groups.iter().min_by(|(_, a), (_, b)| order(a, b));
-        let key = first.map(|(key, _)| key.clone())?;
+        let (turn, key) = self.turns.pop_first()?;
         let group = self.groups.get_mut(&key)?;
-        let n = group.numbers.len() as u64;
         let taken: Vec<Number> =
             std::iter::from_fn(|| group.numbers.pop_first()).take(most.max(1)).collect();
         // Those that are left are as deep, about: the depths are of use for an order only.
-        group.depths = group.depths / n * group.numbers.len() as u64;
-        if group.numbers.is_empty() {
-            self.groups.remove(&key);
+        group.depths = group.depths / turn.n * group.numbers.len() as u64;
+        match group.turn() {
+            Some(turn) => drop(self.turns.insert(turn, key.clone())),
+            None => drop(self.groups.remove(&key)),
         }
-        Some((key, taken))
+        Some((Key::clone(&key), taken))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_mean_depth_is_first() {
+        let mut order = Order::default();
+        let key = |name: &str| ((), name.to_string());
+        // Mean depths of 2, 1 and 1.
+        for (number, name, depth) in
+            [(0, "two", 2), (3, "one", 2), (2, "other", 1), (1, "one", 0), (4, "one", 1)]
+        {
+            order.add(number, false, std::iter::empty());
+            order.enter(number, key(name), depth);
+        }
+        assert_eq!(order.take(2), Some((key("one"), vec![1, 3])));
+        assert_eq!(order.take(2), Some((key("other"), vec![2])));
+        assert_eq!(order.take(2), Some((key("one"), vec![4])));
+        assert_eq!(order.take(2), Some((key("two"), vec![0])));
+        assert_eq!(order.take(2), None);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
 use super::super::order::{Key, Number, Order};
-use super::{Agenda, Doer, Operation};
+use super::{Agenda, Doer};
 
 /// What was done together, if others joined.
 type Joined<O, E> = Result<Option<Vec<(Number, Result<O, E>)>>, E>;
@@ -15,44 +15,83 @@ pub(super) struct Alike<P> {
     /// Those whose signature nobody has asked for.
     new: HashMap<P, BTreeSet<Number>>,
     sorted: HashMap<Key<P>, BTreeSet<Number>>,
+    /// How many there are in all.
+    n: usize,
 }
+
+/// Operations from which on those are looked for that were done.
+const FEW: usize = 1024;
 
 impl<P> Default for Alike<P> {
     fn default() -> Self {
-        Self { new: HashMap::new(), sorted: HashMap::new() }
+        Self { new: HashMap::new(), sorted: HashMap::new(), n: 0 }
     }
 }
 
 impl<P: Clone + Eq + Hash> Alike<P> {
     pub(super) fn add(&mut self, operator: P, number: Number) {
-        self.new.entry(operator).or_default().insert(number);
+        self.n += usize::from(self.new.entry(operator).or_default().insert(number));
+    }
+
+    /// Forgets an operation that nobody sees; where its signature is known, [`Alike::tidy`] does.
+    pub(super) fn remove(&mut self, operator: &P, number: Number) {
+        let Some(numbers) = self.new.get_mut(operator) else { return };
+        self.n -= usize::from(numbers.remove(&number));
+        if numbers.is_empty() {
+            self.new.remove(operator);
+        }
     }
 
     /// The operations of an operator whose signatures are not known.
     fn take_new(&mut self, operator: &P) -> BTreeSet<Number> {
-        self.new.remove(operator).unwrap_or_default()
+        let numbers = self.new.remove(operator).unwrap_or_default();
+        self.n -= numbers.len();
+        numbers
     }
 
     fn sort(&mut self, key: Key<P>, number: Number) {
-        self.sorted.entry(key).or_default().insert(number);
+        self.n += usize::from(self.sorted.entry(key).or_default().insert(number));
     }
 
-    /// Those of a signature for which this holds; the others are forgotten.
-    fn of(&mut self, key: &Key<P>, is_kept: impl Fn(Number) -> bool) -> Vec<Number> {
+    /// The first ones of a signature that wait, and for which `is_wanted` holds; those before them that were done are
+    /// forgotten.
+    fn of(
+        &mut self,
+        key: &Key<P>,
+        most: usize,
+        waits: impl Fn(Number) -> bool,
+        is_wanted: impl Fn(Number) -> bool,
+    ) -> Vec<Number> {
         let Some(numbers) = self.sorted.get_mut(key) else { return Vec::new() };
-        numbers.retain(|&number| is_kept(number));
-        numbers.iter().copied().collect()
+        let (mut looked_at, mut found) = (Vec::new(), Vec::new());
+        while found.len() < most
+            && let Some(number) = numbers.pop_first()
+        {
+            self.n -= 1;
+            if waits(number) {
+                looked_at.push(number);
+                found.extend(is_wanted(number).then_some(number));
+            }
+        }
+        self.n += looked_at.len();
+        numbers.extend(looked_at);
+        found
     }
 
     /// Has the operations of a signature that were pushed so far done each by itself.
     fn part(&mut self, key: &Key<P>) {
-        self.sorted.remove(key);
+        self.n -= self.sorted.remove(key).map_or(0, |numbers| numbers.len());
     }
 
-    /// Forgets those for which this does not hold.
-    pub(super) fn retain(&mut self, mut is_kept: impl FnMut(Number) -> bool) {
+    /// Forgets those that do not wait, once there are many more of them than operations that somebody can see.
+    pub(super) fn tidy(&mut self, n_seen: usize, waits: impl Fn(Number) -> bool) {
+        if self.n <= 2 * n_seen + FEW {
+            return;
+        }
+        self.n = 0;
         let mut keep = |numbers: &mut BTreeSet<Number>| {
-            numbers.retain(|&number| is_kept(number));
+            numbers.retain(|&number| waits(number));
+            self.n += numbers.len();
             !numbers.is_empty()
         };
         self.new.retain(|_, numbers| keep(numbers));
@@ -85,16 +124,10 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
                 Err(_) => doer.stops().map_or(Ok(()), Err)?,
             }
         }
-        let pending = &self.operations;
-        let waits = |number| pending.get(&number).is_some_and(Operation::waits);
-        let mut others = self.alike.of(key, waits);
-        others.retain(|number| !order.has(*number));
-        if others.is_empty() {
-            return Ok(None);
-        }
-        self.sweep();
-        others.retain(|&number| self.pending(number).is_some());
-        others.truncate(most - numbers.len());
+        self.let_go();
+        let (waits, is_other) =
+            (|number| self.waiting.contains(&number), |number| !order.has(number));
+        let others = self.alike.of(key, most - numbers.len(), waits, is_other);
         if others.is_empty() {
             return Ok(None);
         }
