@@ -10,7 +10,7 @@ use porcini_core::{Array, ScriptLine, Session};
 use rhai::{Dynamic, NativeCallContext, Position};
 
 use crate::diagnose::{caught, diagnosis};
-use crate::fault::{IntoFault, Result};
+use crate::fault::{Fault, IntoFault, Result};
 use crate::language::cell::Lines;
 use crate::show::display;
 use crate::show::forms::{self, DisplayTarget, Shown};
@@ -105,7 +105,9 @@ pub(crate) struct Context {
     /// What has something to do before the session ends.
     endings: RefCell<Vec<Weak<dyn Ending>>>,
     /// What has something to do that others see: it is not let go before.
-    kept: RefCell<Vec<Rc<dyn Ending>>>,
+    kept: Rc<RefCell<Vec<Rc<dyn Ending>>>>,
+    /// What failed besides when something ended, to be told with the first.
+    pub(crate) further: RefCell<Vec<String>>,
 }
 
 /// What has something to do before the session ends, unless it is gone.
@@ -119,11 +121,14 @@ pub(crate) trait Ending {
     /// What stops it; of what fails those hear who read it.
     fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()>;
 
-    /// Does it.
+    /// Whether nobody can give it more to do.
+    fn is_ended(&self) -> bool;
+
+    /// Does it; what has failed of it and was not told, in order.
     ///
     /// # Errors
-    /// What it fails with.
-    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()>;
+    /// What it ends with.
+    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<Vec<Fault>>;
 }
 
 impl Context {
@@ -152,7 +157,8 @@ impl Context {
             begun: RefCell::default(),
             deferred: RefCell::default(),
             endings: RefCell::default(),
-            kept: RefCell::default(),
+            kept: Rc::default(),
+            further: RefCell::default(),
         })
     }
 
@@ -262,21 +268,26 @@ impl Context {
     /// Does not let go of what has something to do that others see.
     pub(crate) fn keep(&self, ending: Rc<dyn Ending>) {
         let mut kept = self.kept.borrow_mut();
-        if !kept.iter().any(|known| Rc::ptr_eq(known, &ending)) {
+        if !kept.iter().rev().any(|known| Rc::ptr_eq(known, &ending)) {
             kept.push(ending);
         }
     }
 
-    /// Whether there is such a thing that nobody else holds any more.
-    pub(crate) fn has_forgotten(&self) -> bool {
-        self.kept.borrow().iter().any(is_forgotten)
+    /// Where such things are, for who knows only later that they have.
+    pub(crate) fn kept(&self) -> Weak<RefCell<Vec<Rc<dyn Ending>>>> {
+        Rc::downgrade(&self.kept)
     }
 
-    /// The things that nobody else holds any more, to be ended now.
+    /// Whether there is such a thing that has ended.
+    pub(crate) fn has_forgotten(&self) -> bool {
+        self.kept.borrow().iter().any(|kept| kept.is_ended())
+    }
+
+    /// The things that have ended, to do now what they have to do.
     pub(crate) fn take_forgotten(&self) -> Vec<Rc<dyn Ending>> {
         let kept = self.kept.take().into_iter().filter(|kept| kept.is_due());
-        let (forgotten, kept) = kept.partition(is_forgotten);
-        self.kept.replace(kept);
+        let (forgotten, kept): (Vec<_>, Vec<_>) = kept.partition(|kept| kept.is_ended());
+        self.kept.borrow_mut().extend(kept);
         forgotten
     }
 
@@ -324,8 +335,4 @@ impl Context {
         self.session.put_errors(pending);
         result
     }
-}
-
-fn is_forgotten(kept: &Rc<dyn Ending>) -> bool {
-    Rc::strong_count(kept) == 1
 }

@@ -237,6 +237,14 @@ impl Stop {
     pub(crate) fn asked() -> Self {
         if interrupt::cause() == Some(Cause::Spent) { Self::OutOfMemory } else { Self::Interrupt }
     }
+
+    /// Whether somebody else stops the script: what it was at can be done again.
+    pub(crate) fn is_of_others(&self) -> bool {
+        match self {
+            Self::Interrupt | Self::OutOfMemory => true,
+            Self::Exit(_) | Self::TooDeep => false,
+        }
+    }
 }
 
 impl fmt::Display for Stop {

@@ -237,13 +237,14 @@ fn copies_to_and_from_the_host_stop() {
     assert_eq!(array.to_vec::<f64>().unwrap(), [1.5; 3]);
 }
 
-/// Case K9 as a session, on every device.
+/// Case K9 and engines as sessions, on every device.
 #[test]
 fn a_session_goes_on_after_ctrl_c() {
     let _flag = Flag::take();
-    let failures =
-        golden::check(&golden::sessions().join("interrupt/k9.rhai"), &golden::configurations());
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    for session in ["interrupt/k9.rhai", "interrupt/engines.rhai"] {
+        let failures = golden::check(&golden::sessions().join(session), &golden::configurations());
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
 }
 
 /// Long code looks at the flag between its segments, but not where it works in place.

@@ -452,6 +452,12 @@ impl Session {
         self.with_table(|table| !table.recording.tracking().untracked)
     }
 
+    /// Whether this is inside [`Session::no_grad`]: asked for, where [`Session::follows`] is untrue also where derivatives of
+    /// what is recorded come otherwise.
+    pub fn detaches(&self) -> bool {
+        self.with_table(|table| table.recording.tracking().detaches)
+    }
+
     fn with_tracking<R>(&self, tracks: bool, work: impl FnOnce() -> R) -> R {
         let before = self.start_tracking(tracks);
         let back = move |table: &mut Table| _ = table.recording.exchange_tracking(before);

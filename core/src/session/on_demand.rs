@@ -51,6 +51,11 @@ impl Session {
         }
     }
 
+    /// Writes a line of a log level, made only if it is wanted: whoever begins what nobody asked for says so.
+    pub fn log(&self, level: u8, text: impl FnOnce() -> String) {
+        self.common().log.line(level, text);
+    }
+
     /// Evaluates what is held, if there are a million variables: so a script that reads nothing takes no more and
     /// more memory. Says so at log level 1. To be called now and then between operations, where nothing is recorded on this
     /// thread; it does nothing where the flag `forbid_eval` is set, to what derivatives may be asked of, and where the

@@ -72,8 +72,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let (eval, backward, forward) = (of("eval")?, of("backward")?, of("forward")?);
         match (eval, &backward, &forward) {
             (Some(eval), Some(_), _) | (Some(eval), _, Some(_)) => {
-                let others = Vec::new();
-                Ok(known(context, Custom { op: "custom", eval, backward, forward, others }))
+                let (name, others) = (None, Vec::new());
+                Ok(known(context, Custom { op: "custom", name, eval, backward, forward, others }))
             }
             _ => Err(fault("custom: the map needs eval, and backward or forward")),
         }
@@ -87,8 +87,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     );
     registry.any("checkpoint", 1, |context, _, args| {
         let eval = of_function("checkpoint", args[0])?;
-        let (backward, forward, others) = (None, None, Vec::new());
-        Ok(known(context, Custom { op: "checkpoint", eval, backward, forward, others }))
+        let (name, backward, forward, others) = (None, None, None, Vec::new());
+        Ok(known(context, Custom { op: "checkpoint", name, eval, backward, forward, others }))
     });
     registry.callable(CALL, 0..=MOST_ARGUMENTS, |context, call, custom: &CustomRef, args| {
         called(context, call, custom.clone(), args)
@@ -263,7 +263,11 @@ impl Closures<'_, '_> {
         let mut values = called.arguments(&custom, args)?;
         values.insert(0, Dynamic::from(ArrayRef::from(v)));
         let found = backward.call_within_context::<Dynamic>(self.call, values)?;
-        called.parts(custom.op, found)
+        let parts = called.parts(custom.op, found)?;
+        match &custom.name {
+            Some(name) => check_lanes(name, args, &parts).map(|()| parts),
+            None => Ok(parts),
+        }
     }
 
     fn pushed(&self, told: &Told, args: &[Array], tangents: &[Option<Array>]) -> Result<Array> {
@@ -362,6 +366,19 @@ impl Ask for Closures<'_, '_> {
 fn other_value(op: &str) -> Box<EvalAltResult> {
     let message = format!("{op}: the function gave another value when it was computed again");
     fault_with_hint(message, "it must give the same for the same arguments")
+}
+
+/// Core knows no names of operators.
+fn check_lanes(name: &str, args: &[Array], parts: &[Option<Array>]) -> Result<()> {
+    for (arg, part) in args.iter().zip(parts) {
+        let (n, expected) = (part.as_ref().map_or(1, Array::size), arg.size());
+        if n != 1 && expected != 1 && n != expected {
+            return Err(fault(format!(
+                "backward: that of {name} gave a gradient of {n} lanes for an argument of {expected}; it has as many, or one"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn of_call(told: &Told) -> &Called {

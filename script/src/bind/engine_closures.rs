@@ -13,7 +13,7 @@ use super::engine_failures::{Failure, Raised};
 use super::engine_functions::{call_function, draws, has_effects, is_scripted};
 use super::engine_inputs::{assembled, lent, own};
 use crate::context::Context;
-use crate::fault::{Result, fault, fault_with_hint};
+use crate::fault::{Result, Stop, fault, fault_with_hint};
 use crate::value::custom::CustomRef;
 use crate::value::{ArrayRef, Node, type_name};
 
@@ -61,11 +61,27 @@ impl Hash for Op {
     }
 }
 
+/// What is pushed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Pushed {
+    pub(super) op: Op,
+    /// Whether it was pushed inside `no_grad`: what it records is not tracked, whoever reads it.
+    pub(super) detaches: bool,
+}
+
 impl Op {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Named(name) => name,
             Self::Own(own) => &own.name,
+        }
+    }
+
+    /// Whether it does more than to give a result.
+    pub(super) fn has_effects(&self) -> bool {
+        match self {
+            Self::Own(own) => own.has_effects,
+            Self::Named(name) => has_effects(name),
         }
     }
 
@@ -87,13 +103,27 @@ pub(super) struct Closures<'c> {
     call: &'c NativeCallContext<'c>,
     /// The arrays that were made.
     pub(super) results: Vec<ArrayRef>,
-    /// What ended the script, `exit()` for one.
+    /// What ended the script, `exit()` for one; not what interrupted it.
     pub(super) stop: RefCell<Option<Dynamic>>,
+    /// Whether operations are done together.
+    pub(super) batches: bool,
 }
 
 impl<'c> Closures<'c> {
     pub(super) fn new(context: &'c Context, call: &'c NativeCallContext<'c>) -> Self {
-        Self { context, call, results: Vec::new(), stop: RefCell::default() }
+        let batches = context.session.flag("batch").unwrap_or(true);
+        Self { context, call, results: Vec::new(), stop: RefCell::default(), batches }
+    }
+
+    /// Works as where it was pushed: what is recorded is tracked as there.
+    fn tracked<R>(&mut self, pushed: &Pushed, work: impl FnOnce(&mut Self) -> R) -> R {
+        let session = &self.context.session;
+        let work = || work(self);
+        match pushed.detaches {
+            detaches if detaches == session.detaches() => work(),
+            true => session.no_grad(work),
+            false => session.with_grad(work),
+        }
     }
 
     /// What the function gives that is `role` of an operator.
@@ -101,7 +131,11 @@ impl<'c> Closures<'c> {
         let n = args.len();
         function.call_within_context(self.call, args).map_err(|error| match error.unwrap_inner() {
             EvalAltResult::ErrorTerminated(why, _) => {
-                self.stop.replace(Some(why.clone()));
+                // What was interrupted waits, and can be done again.
+                let is_interrupted = why.read_lock::<Stop>().is_some_and(|why| why.is_of_others());
+                if !is_interrupted {
+                    self.stop.replace(Some(why.clone()));
+                }
                 error
             }
             // Rhai lends the engine to the method that runs this.
@@ -193,9 +227,35 @@ impl<'c> Closures<'c> {
     }
 }
 
-impl Doer<Op, Dynamic, Failure> for Closures<'_> {
+impl Doer<Pushed, Dynamic, Failure> for Closures<'_> {
     fn signature(
         &mut self,
+        pushed: &Pushed,
+        member: &Member<Dynamic>,
+    ) -> std::result::Result<String, Failure> {
+        self.tracked(pushed, |closures| closures.signature_of(&pushed.op, member))
+    }
+
+    fn run(
+        &mut self,
+        pushed: &Pushed,
+        members: &[Member<Dynamic>],
+    ) -> Vec<std::result::Result<Dynamic, Failure>> {
+        self.tracked(pushed, |closures| closures.done(&pushed.op, members))
+    }
+
+    fn stops(&self) -> Option<Failure> {
+        (interrupt::is_requested() || self.stop.borrow().is_some()).then(Failure::interrupted)
+    }
+
+    fn has_effects(&self, pushed: &Pushed) -> bool {
+        pushed.op.has_effects()
+    }
+}
+
+impl Closures<'_> {
+    fn signature_of(
+        &self,
         op: &Op,
         member: &Member<Dynamic>,
     ) -> std::result::Result<String, Failure> {
@@ -210,7 +270,8 @@ impl Doer<Op, Dynamic, Failure> for Closures<'_> {
         Ok(assembled(&member.inputs).iter().map(kind).collect::<Vec<_>>().join(", "))
     }
 
-    fn run(
+    /// Does operations of one signature: a result for each, or for the first of them if something stops the others.
+    fn done(
         &mut self,
         op: &Op,
         members: &[Member<Dynamic>],
@@ -232,7 +293,7 @@ impl Doer<Op, Dynamic, Failure> for Closures<'_> {
             }
         }
         let batched = match op {
-            Op::Own(operator) => operator.batched.as_ref(),
+            Op::Own(operator) => operator.batched.as_ref().filter(|_| self.batches),
             Op::Named(_) => None,
         };
         let mut batch = batched.map(|batched| {
@@ -243,11 +304,8 @@ impl Doer<Op, Dynamic, Failure> for Closures<'_> {
         let mut settled = Vec::with_capacity(members.len());
         for (member, told) in members.iter().zip(&told) {
             let result = match &mut batch {
-                Some(Ok(results)) => {
-                    let has_effects = matches!(op, Op::Own(own) if own.has_effects);
-                    given(has_effects, results.next().unwrap_or_default())
-                        .map_err(|error| Raised::new(*error))
-                }
+                Some(Ok(results)) => given(op.has_effects(), results.next().unwrap_or_default())
+                    .map_err(|error| Raised::new(*error)),
                 Some(Err(raised)) => Err(raised.clone()),
                 None => self
                     .one(op, inputs.next().unwrap_or_default())
@@ -271,7 +329,8 @@ impl Doer<Op, Dynamic, Failure> for Closures<'_> {
                 settled.extend((0..n).map(|_| Ok(Dynamic::UNIT)));
                 break;
             }
-            if interrupt::is_requested() {
+            let is_interrupted = interrupt::is_requested();
+            if is_interrupted && result.is_err() {
                 // Not a failure of its own: it waits, and those behind it.
                 break;
             }
@@ -281,19 +340,11 @@ impl Doer<Op, Dynamic, Failure> for Closures<'_> {
                 self.results.push(array.clone());
             }
             settled.push(result.map_err(|raised| self.failure(op, member, raised)));
+            if is_interrupted && batch.is_none() {
+                break;
+            }
         }
         settled
-    }
-
-    fn stops(&self) -> Option<Failure> {
-        (interrupt::is_requested() || self.stop.borrow().is_some()).then(Failure::interrupted)
-    }
-
-    fn has_effects(&self, op: &Op) -> bool {
-        match op {
-            Op::Own(own) => own.has_effects,
-            Op::Named(name) => has_effects(name),
-        }
     }
 }
 

@@ -1,38 +1,44 @@
 //! Engines and handles as scripts hold them: what is read, and what is done then.
 
-use std::cell::{Ref, RefCell, RefMut};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::fmt;
 use std::rc::Rc;
 
 use porcini_core::engine::{Agenda, Handle, Input, State};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
 
-use super::engine_closures::{Closures, Op, busy};
+use super::engine_closures::{Closures, Pushed, busy};
 use super::engine_failures::Failure;
 use super::engine_inputs::{holds, in_parts, own, put_in, take_out};
 use crate::context::{Context, Ending};
 use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
 
+/// The operations of an engine.
+pub(super) type Operations = Agenda<Pushed, Dynamic, Failure>;
+
 /// An engine.
 pub(super) struct Engine {
-    agenda: RefCell<Agenda<Op, Dynamic, Failure>>,
+    agenda: RefCell<Operations>,
     /// Operations that wait from which on they are done.
     pub(super) full: usize,
     /// Operations of a batch, at most.
     most: usize,
+    /// Whether no name is left of it: there are handles at most.
+    pub(super) is_ended: Cell<bool>,
 }
 
-/// The same as scripts hold it.
+/// The same as handles hold it.
 #[derive(Clone)]
 pub(super) struct EngineRef(pub(super) Rc<Engine>);
 
 /// A result to come.
 #[derive(Clone)]
 pub(super) struct HandleRef {
-    pub(super) engine: EngineRef,
     pub(super) name: ImmutableString,
     pub(super) handle: Handle,
+    /// Behind the handle: what nobody sees any more is let go when it is dropped.
+    pub(super) engine: EngineRef,
 }
 
 /// An engine, or a handle.
@@ -117,49 +123,20 @@ fn with_results(
 }
 
 impl Engine {
-    pub(super) fn borrow(&self, op: &str) -> Result<Ref<'_, Agenda<Op, Dynamic, Failure>>> {
+    pub(super) fn borrow(&self, op: &str) -> Result<Ref<'_, Operations>> {
         self.agenda.try_borrow().map_err(|_| busy(op))
     }
 
-    pub(super) fn borrow_mut(&self, op: &str) -> Result<RefMut<'_, Agenda<Op, Dynamic, Failure>>> {
+    pub(super) fn borrow_mut(&self, op: &str) -> Result<RefMut<'_, Operations>> {
         self.agenda.try_borrow_mut().map_err(|_| busy(op))
-    }
-}
-
-impl Ending for Engine {
-    fn is_due(&self) -> bool {
-        self.agenda.try_borrow().is_ok_and(|agenda| agenda.has_effects())
-    }
-
-    fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
-        if self.agenda.try_borrow().is_err() {
-            return Ok(());
-        }
-        EngineRef(self).run(context, call, None)
-    }
-
-    /// Does what waits, for those who hold handles of it or for what it does besides; fails as the first that has
-    /// failed and was not told.
-    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
-        let engine = EngineRef(self);
-        engine.run(context, call, None)?;
-        let mut failures = engine.0.borrow_mut("flush")?.take_failures().into_iter();
-        let Some(first) = failures.next() else { return Ok(()) };
-        let mut first = first.told(context);
-        let more = match failures.len() {
-            0 => String::new(),
-            1 => " (and one more failed)".into(),
-            more => format!(" (and {more} more failed)"),
-        };
-        first.message += &more;
-        Err(first.raised())
     }
 }
 
 impl EngineRef {
     /// One that does operations when so many wait, at most so many at a time; and before the session ends.
     pub(super) fn new(context: &Context, full: usize, most: usize) -> Self {
-        let engine = Rc::new(Engine { agenda: RefCell::default(), full, most });
+        let (agenda, is_ended) = (RefCell::default(), Cell::default());
+        let engine = Rc::new(Engine { agenda, full, most, is_ended });
         let ending: Rc<dyn Ending> = engine.clone();
         context.at_end(Rc::downgrade(&ending));
         Self(engine)
@@ -233,13 +210,23 @@ impl EngineRef {
         wanted: Option<&[Handle]>,
     ) -> Result<Vec<ArrayRef>> {
         let mut doer = Closures::new(context, call);
-        let done = self.0.borrow_mut("flush")?.run(wanted, self.0.most, &mut doer);
+        let most = if doer.batches { self.0.most } else { 1 };
+        let done = self.0.borrow_mut("flush")?.run(wanted, most, &mut doer);
         // What stops it is told as what stops any script.
         done.or_else(|_| match doer.stop.take() {
             Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
             None => check_interrupt(),
         })?;
         Ok(doer.results)
+    }
+}
+
+impl Drop for EngineRef {
+    fn drop(&mut self) {
+        // An engine at work does so by itself.
+        if let Ok(mut agenda) = self.0.agenda.try_borrow_mut() {
+            agenda.let_go();
+        }
     }
 }
 

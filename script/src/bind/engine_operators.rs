@@ -3,16 +3,17 @@
 use std::any::TypeId;
 use std::rc::Rc;
 
-use porcini_core::engine::{Doer as _, Row};
+use porcini_core::engine::Row;
 use rhai::{Dynamic, FnPtr, ImmutableString, Map, NativeCallContext};
 
-use super::engine_closures::{Closures, Described, Op};
+use super::engine_closures::{Closures, Described, Op, Pushed};
+use super::engine_endings::{self, HeldEngine};
 use super::engine_functions::{MOST_PUSHED, function_of, nearest};
 use super::engine_handles::{EngineRef, HandleRef, all_of, held, value_of};
 use super::engine_inputs::holds;
 use super::registry::Registry;
-use crate::context::{Context, Ending};
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::context::Context;
+use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::custom::Custom;
 use crate::value::generator::RngRef;
 use crate::value::type_name;
@@ -22,12 +23,6 @@ const MOST_FLUSHED: usize = 8;
 
 /// Operations that wait from which on an engine that is online does them.
 const FULL: usize = 1 << 16;
-
-/// The function that does what is to be done before the session ends.
-pub(crate) const END: &str = "end_session";
-
-/// The function that does what engines have to do that nobody holds any more.
-pub(crate) const END_FORGOTTEN: &str = "end_forgotten";
 
 /// Keys of what describes an operator.
 const KEYS: [&str; 8] =
@@ -39,42 +34,12 @@ const OPTIONS: [&str; 3] = ["threads", "mode", "cap"];
 #[derive(Clone, Debug)]
 struct OperatorRef(Rc<Described>);
 
-/// Ends what has something to do; one that fails keeps no other from its end.
-fn all_ended(
-    context: &Context,
-    call: &NativeCallContext<'_>,
-    endings: Vec<Rc<dyn Ending>>,
-) -> Result<()> {
-    let mut ended = Ok(());
-    for ending in endings {
-        ended = ended.and(ending.end(context, call));
-    }
-    ended
-}
-
 pub(super) fn register(registry: &mut Registry<'_>) {
     registry.engine.register_type_with_name::<OperatorRef>("operator");
-    registry.engine.register_type_with_name::<EngineRef>("engine");
+    registry.engine.register_type_with_name::<HeldEngine>("engine");
     registry.engine.register_type_with_name::<HandleRef>("handle");
     documented(registry);
-    let context = registry.context.clone();
-    registry.engine.register_raw_fn(END_FORGOTTEN, [] as [TypeId; 0], move |call, _| {
-        all_ended(&context, &call, context.take_forgotten())
-    });
-    let context = registry.context.clone();
-    registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
-        let failed = all_ended(&context, &call, context.take_endings());
-        // What they have written, too.
-        let written = context.session.eval_writes().and_then(|()| context.session.sync());
-        match (failed, written) {
-            (Ok(()), written) => written.or_fault(),
-            (failed, Ok(())) => failed,
-            (failed, Err(written)) => {
-                context.session.put_errors(vec![written]);
-                failed
-            }
-        }
-    });
+    engine_endings::register(registry);
     registry.any("operator", 1, |context, _, args| {
         operator(context, args[0]).map(|own| OperatorRef(Rc::new(own)))
     });
@@ -83,19 +48,19 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         Ok(threads) => engine(context, &Map::from([("threads".into(), threads.into())])),
         Err(_) => engine(context, &map("engine", args[0])?),
     });
-    let (of_engine, of_handle) = (TypeId::of::<EngineRef>(), TypeId::of::<HandleRef>());
+    let (of_engine, of_handle) = (TypeId::of::<HeldEngine>(), TypeId::of::<HandleRef>());
     for arity in 2..=MOST_PUSHED + 2 {
         registry.typed("push", of_engine, arity, |context, call, args| {
             context.at(call);
-            push(context, call, &held::<EngineRef>("push", args[0])?, args[1], &args[2..])
+            push(context, call, &engine_of("push", args[0])?, args[1], &args[2..])
         });
     }
     registry.typed("flush", of_engine, 1, |context, call, args| {
-        held::<EngineRef>("flush", args[0])?.run(context, call, None)
+        engine_of("flush", args[0])?.run(context, call, None)
     });
     for arity in 2..=MOST_FLUSHED + 1 {
         registry.typed("flush", of_engine, arity, |context, call, args| {
-            let engine = held::<EngineRef>("flush", args[0])?;
+            let engine = engine_of("flush", args[0])?;
             let mut handles = Vec::new();
             args[1..].iter().try_for_each(|arg| all_of("flush", arg, &mut handles))?;
             engine.owns_all("flush", &handles)?;
@@ -108,7 +73,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         handle.engine.run(context, call, Some(&[handle.handle]))
     });
     registry.typed("get", of_engine, 2, |context, call, args| {
-        let engine = held::<EngineRef>("get", args[0])?;
+        let engine = engine_of("get", args[0])?;
         value_of(context, call, Some(&engine), args[1])
     });
     for of_value in [of_handle, TypeId::of::<rhai::Array>(), TypeId::of::<Map>()] {
@@ -117,12 +82,16 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         });
     }
     registry.typed("engine_stats", of_engine, 1, |_, _, args| {
-        let engine = held::<EngineRef>("engine_stats", args[0])?;
+        let engine = engine_of("engine_stats", args[0])?;
         Ok(engine.0.borrow("engine_stats")?.rows().iter().map(row).collect::<rhai::Array>())
     });
     for name in ["to_string", "to_debug"] {
         registry.engine.register_fn(name, |handle: &mut HandleRef| handle.to_string());
     }
+}
+
+fn engine_of(op: &str, value: &Dynamic) -> Result<EngineRef> {
+    Ok(held::<HeldEngine>(op, value)?.engine)
 }
 
 fn documented(registry: &mut Registry<'_>) {
@@ -149,9 +118,12 @@ fn documented(registry: &mut Registry<'_>) {
          of handles one of their values, e.flush() does all that waits and has a handle in use (what the statement before gave is in use), e.flush(h) what h needs, and with it what is like it and waits for nothing; \
          what fails is told where it is read, or at the end. rand and its like draw when they are pushed. \
          Operations of one operator and signature are done together, those with the fewest before them first; \
-         engine_stats(e) tells how many in how many batches. Options: #{mode: \"online\", cap: 100}: \"online\" (65 536 operations that wait are done without \
-         being asked) or \"biphasic\" (only at flush and get); the most operations of a batch; threads are those of the shell \
-         (--threads), whatever is asked for.\n\n\
+         engine_stats(e) tells how many in how many batches. Options: #{mode: \"online\", cap: 100}: \"online\" (65 536 operations that wait are done without being asked, not while \
+         forbid_eval is set) or \"biphasic\" (only at flush and get); the most operations of a batch; threads are those of the \
+         shell (--threads), whatever engine(#{threads: 4}) or engine(4) asks for. When no name of an engine is left, it does at \
+         the end of the statement at the prompt, of the cell or the script what has a handle in use; what has none is let go at \
+         once, with its inputs. set_flag(\"batch\", false) has each done by exec alone, no_grad holds for what is pushed in it, \
+         and what Ctrl-C interrupts waits again.\n\n\
          >> e = engine(#{mode: \"biphasic\"}); a = FloatC([1, 2])\n\
          >> h = e.push(\"rscalar_add\", a, a); e.get(h)\n[2, 4]",
     );
@@ -180,17 +152,16 @@ fn check_keys(op: &str, map: &Map, known: &[&str]) -> Result<()> {
 fn operator(context: &Context, description: &Dynamic) -> Result<Described> {
     let description = map("operator", description)?;
     check_keys("operator", &description, &KEYS)?;
+    let wrong = |key: &str, got: &Dynamic, expected: &str| {
+        fault(format!("operator: {key} is {}, expected {expected}", type_name(got)))
+    };
     let function = |key: &str| match description.get(key) {
         None => Ok(None),
         Some(value) => match value.read_lock::<FnPtr>() {
             Some(function) => Ok(Some(function.clone())),
-            None => {
-                let got = type_name(value);
-                Err(fault(format!("operator: {key} is {got}, expected a function")))
-            }
+            None => Err(wrong(key, value, "a function")),
         },
     };
-    let name = description.get("name").and_then(|name| name.clone().into_immutable_string().ok());
     let missing = |key: &str| {
         fault_with_hint(
             format!("operator: there is no {key}"),
@@ -200,23 +171,30 @@ fn operator(context: &Context, description: &Dynamic) -> Result<Described> {
     let exec = function("exec")?.ok_or_else(|| missing("exec"))?;
     let (backward, forward) = (function("backward")?, function("forward")?);
     let is_told = backward.is_some() || forward.is_some();
+    let name = description.get("name").ok_or_else(|| missing("name"))?;
+    let name = name.clone().into_immutable_string().map_err(|_| wrong("name", name, "text"))?;
     let derivative = is_told.then(|| {
         let (eval, others) = (exec.clone(), Vec::new());
-        let custom = Custom { op: "operator", eval, backward, forward, others };
+        let name = Some(name.clone());
+        let custom = Custom { op: "operator", name, eval, backward, forward, others };
         context.customs.borrow_mut().add(custom)
     });
+    let has_effects = match description.get("effects") {
+        Some(on) => on.as_bool().map_err(|_| wrong("effects", on, "true or false"))?,
+        None => false,
+    };
     Ok(Described {
-        name: name.ok_or_else(|| missing("name"))?,
+        name,
         exec,
         derivative,
         batched: function("batched")?,
         signature: function("signature")?,
         shape: function("shape")?,
-        has_effects: description.get("effects").is_some_and(|on| on.as_bool() == Ok(true)),
+        has_effects,
     })
 }
 
-fn engine(context: &Context, options: &Map) -> Result<EngineRef> {
+fn engine(context: &Context, options: &Map) -> Result<HeldEngine> {
     check_keys("engine", options, &OPTIONS)?;
     let number = |key: &str| match options.get(key) {
         None => Ok(None),
@@ -236,7 +214,8 @@ fn engine(context: &Context, options: &Map) -> Result<EngineRef> {
             return Err(fault(what));
         }
     };
-    Ok(EngineRef::new(context, full, most.unwrap_or(usize::MAX)))
+    let engine = EngineRef::new(context, full, most.unwrap_or(usize::MAX));
+    Ok(HeldEngine::new(context, engine))
 }
 
 fn push(
@@ -262,27 +241,44 @@ fn push(
     let draws = op.draws() || inputs.iter().any(|input| holds::<RngRef>(input));
     let line = context.line(call.call_position());
     let name = ImmutableString::from(op.name());
-    let doer = Closures::new(context, call);
-    if doer.has_effects(&op) {
+    if op.has_effects() {
         engine.keep(context);
     }
+    let pushed = Pushed { op, detaches: context.session.detaches() };
     let mut agenda = engine.0.borrow_mut("push")?;
-    let handle = agenda.push(op, taken, line, &doer);
-    let is_full = agenda.n_waiting() >= engine.0.full;
+    let handle = agenda.push(pushed, taken, line, &Closures::new(context, call));
+    let n = agenda.n_waiting();
     drop(agenda);
     if draws {
         engine.work(context, call, Some(std::slice::from_ref(&handle)))?;
     }
-    if is_full {
+    if starts(context, n, engine.0.full) {
         engine.run(context, call, None)?;
     }
-    Ok(HandleRef { engine: engine.clone(), name, handle })
+    Ok(HandleRef { name, handle, engine: engine.clone() })
 }
 
-fn row(row: &Row<Op>) -> Dynamic {
+/// Whether an engine does `n` operations that wait without being asked, from `full` on (S1).
+fn starts(context: &Context, n: usize, full: usize) -> bool {
+    if n < full {
+        return false;
+    }
+    let session = &context.session;
+    let is_forbidden = session.flag("forbid_eval").unwrap_or(false);
+    let what = match is_forbidden {
+        true => "forbid_eval leaves them until somebody asks",
+        false => "doing them",
+    };
+    if !is_forbidden || n.is_multiple_of(full) {
+        session.log(1, || format!("{n} operations wait in an engine: {what}"));
+    }
+    !is_forbidden
+}
+
+fn row(row: &Row<Pushed>) -> Dynamic {
     let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     Dynamic::from_map(Map::from([
-        ("op".into(), row.operator.name().to_string().into()),
+        ("op".into(), row.operator.op.name().to_string().into()),
         ("signature".into(), row.signature.clone().into()),
         ("operations".into(), number(row.operations)),
         ("batches".into(), number(row.batches)),

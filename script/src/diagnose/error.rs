@@ -69,7 +69,7 @@ const MOST_OTHERS: usize = 8;
 
 impl Error {
     /// Tells of what else went wrong, `when` that was.
-    pub(crate) fn add_others(&mut self, when: &str, others: &[porcini_core::Error]) {
+    pub(crate) fn add_others(&mut self, when: &str, others: &[impl fmt::Display]) {
         let told = others.iter().take(MOST_OTHERS).map(|other| format!("{when}: {other}"));
         self.hints.extend(told);
         if others.len() > MOST_OTHERS {

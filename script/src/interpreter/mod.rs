@@ -16,7 +16,7 @@ use rhai::{AST, Dynamic, Engine, EvalAltResult, Expr, ParseError, Position, Scop
 use crate::bind::constants::Constants;
 use crate::bind::deletion::Deletions;
 use crate::bind::doc::{Docs, FunctionDoc};
-use crate::bind::engine_operators::{END, END_FORGOTTEN};
+use crate::bind::engine_endings::{END, END_FORGOTTEN};
 use crate::context::{Context, FIRST_SEED, Signatures};
 use crate::diagnose::diagnosis::Surroundings;
 use crate::diagnose::error::{Error, ErrorKind};
@@ -576,6 +576,7 @@ impl Interpreter {
             // Nobody wrote that.
             error.location = None;
             error.message = format!("at the end: {}", error.message);
+            error.add_others("then", &self.context.further.take());
             error
         })
     }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 
-use rhai::{Dynamic, FnPtr};
+use rhai::{Dynamic, FnPtr, ImmutableString};
 
 /// A function with a derivative of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Custom {
     pub(crate) op: &'static str,
+    /// Of an operator, its own.
+    pub(crate) name: Option<ImmutableString>,
     pub(crate) eval: FnPtr,
     /// From cotangent and arguments to those of the arguments; without it, the function is computed again.
     pub(crate) backward: Option<FnPtr>,

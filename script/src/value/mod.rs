@@ -433,7 +433,7 @@ pub(crate) fn own_name(rust: &str) -> &str {
         "ModuleRef" => "cuda_module",
         "ModuleKernelRef" => "cuda_kernel",
         "OperatorRef" => "operator",
-        "EngineRef" => "engine",
+        "HeldEngine" => "engine",
         "HandleRef" => "handle",
         "All" => "all",
         other => other,
