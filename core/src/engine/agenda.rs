@@ -43,11 +43,11 @@ pub struct Member<O> {
     pub line: u32,
 }
 
-/// Operations of one operator and signature together.
+/// Operations of operators of one name and of one signature together.
 #[derive(Clone, Debug)]
-pub struct Row<P> {
-    /// The operator.
-    pub operator: P,
+pub struct Row {
+    /// Name of the operators, which are gone if nobody else has them.
+    pub name: String,
     /// What they have in common.
     pub signature: String,
     /// How many were done.
@@ -60,6 +60,9 @@ pub struct Row<P> {
 
 /// How the operations of an agenda are done.
 pub trait Doer<P, O, E> {
+    /// As statistics name it.
+    fn name<'p>(&self, operator: &'p P) -> &'p str;
+
     /// What operations must have in common to be done together.
     ///
     /// # Errors
@@ -92,9 +95,9 @@ pub struct Agenda<P, O, E> {
     effects: BTreeSet<Number>,
     /// Those without that wait for no other.
     alike: Alike<P>,
-    rows: Vec<Row<P>>,
-    /// Where the row of an operator and signature is.
-    places: HashMap<(P, String), usize>,
+    rows: Vec<Row>,
+    /// Where the row of a name and signature is.
+    places: HashMap<(String, String), usize>,
     /// The first operations that have failed, and why, until that is told; not those that needed them.
     failures: BTreeMap<Number, E>,
 }
@@ -222,7 +225,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     }
 
     /// What was done so far.
-    pub fn rows(&self) -> &[Row<P>] {
+    pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
@@ -271,7 +274,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
                     break;
                 }
             };
-            self.count(key.0, key.1, results.len());
+            self.count(doer.name(&key.0).into(), key.1, results.len());
             let mut ready = Vec::new();
             for (number, result) in results {
                 self.settle(number, result);
@@ -417,16 +420,15 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         }
     }
 
-    fn count(&mut self, operator: P, signature: String, n: usize) {
+    fn count(&mut self, name: String, signature: String, n: usize) {
         if n == 0 {
             return;
         }
         let rows = &mut self.rows;
-        let place =
-            *self.places.entry((operator.clone(), signature.clone())).or_insert_with(|| {
-                rows.push(Row { operator, signature, operations: 0, batches: 0, largest: 0 });
-                rows.len() - 1
-            });
+        let place = *self.places.entry((name.clone(), signature.clone())).or_insert_with(|| {
+            rows.push(Row { name, signature, operations: 0, batches: 0, largest: 0 });
+            rows.len() - 1
+        });
         let row = &mut rows[place];
         row.operations += n;
         row.batches += 1;
@@ -468,6 +470,10 @@ mod tests {
     struct Sums(Vec<(&'static str, usize)>, Option<String>);
 
     impl Doer<&'static str, i64, String> for Sums {
+        fn name<'p>(&self, operator: &'p &'static str) -> &'p str {
+            operator
+        }
+
         fn signature(&mut self, _: &&'static str, member: &Member<i64>) -> Result<String, String> {
             Ok(member.inputs.len().to_string())
         }

@@ -54,10 +54,10 @@ pub struct Engine<O> {
     most: usize,
 }
 
-/// What was done of one operator and signature.
+/// What was done of operators of one name and of one signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statistics {
-    /// Name of the operator.
+    /// Name of the operators.
     pub name: String,
     /// What the operations have in common.
     pub signature: String,
@@ -111,7 +111,7 @@ impl<O: Object> Engine<O> {
     }
 
     /// Pushes an operation. It is done when somebody wants its result, and never if its handle is dropped before and
-    /// nothing that is done needs it.
+    /// nothing that is done needs it: the next call lets go of it and of what it takes.
     ///
     /// # Errors
     /// `Argument` if a handle is another engine's.
@@ -159,8 +159,8 @@ impl<O: Object> Engine<O> {
 
     /// What was done so far.
     pub fn stats(&self) -> Vec<Statistics> {
-        let row = |row: &super::Row<Own<O>>| Statistics {
-            name: row.operator.0.name().into(),
+        let row = |row: &super::Row| Statistics {
+            name: row.name.clone(),
             signature: row.signature.clone(),
             operations: row.operations,
             batches: row.batches,
@@ -174,6 +174,10 @@ impl<O: Object> Engine<O> {
 struct Traits;
 
 impl<O: Object> Doer<Own<O>, Arc<O>, Error> for Traits {
+    fn name<'p>(&self, operator: &'p Own<O>) -> &'p str {
+        operator.0.name()
+    }
+
     fn signature(&mut self, operator: &Own<O>, member: &Member<Arc<O>>) -> Result<String> {
         Ok(operator.0.signature(&lent(member)))
     }

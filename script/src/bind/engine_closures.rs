@@ -228,6 +228,10 @@ impl<'c> Closures<'c> {
 }
 
 impl Doer<Pushed, Dynamic, Failure> for Closures<'_> {
+    fn name<'p>(&self, pushed: &'p Pushed) -> &'p str {
+        pushed.op.name()
+    }
+
     fn signature(
         &mut self,
         pushed: &Pushed,

@@ -275,10 +275,10 @@ fn starts(context: &Context, n: usize, full: usize) -> bool {
     !is_forbidden
 }
 
-fn row(row: &Row<Pushed>) -> Dynamic {
+fn row(row: &Row) -> Dynamic {
     let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
     Dynamic::from_map(Map::from([
-        ("op".into(), row.operator.op.name().to_string().into()),
+        ("op".into(), row.name.clone().into()),
         ("signature".into(), row.signature.clone().into()),
         ("operations".into(), number(row.operations)),
         ("batches".into(), number(row.batches)),

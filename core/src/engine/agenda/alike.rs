@@ -33,7 +33,7 @@ impl<P: Clone + Eq + Hash> Alike<P> {
         self.n += usize::from(self.new.entry(operator).or_default().insert(number));
     }
 
-    /// Forgets an operation that nobody sees; where its signature is known, [`Alike::tidy`] does.
+    /// Forgets an operation that nobody sees; where its signature was asked for, [`Alike::tidy`] does.
     pub(super) fn remove(&mut self, operator: &P, number: Number) {
         let Some(numbers) = self.new.get_mut(operator) else { return };
         self.n -= usize::from(numbers.remove(&number));
@@ -76,6 +76,15 @@ impl<P: Clone + Eq + Hash> Alike<P> {
         self.n += looked_at.len();
         numbers.extend(looked_at);
         found
+    }
+
+    /// Forgets operations of a signature that were done, and with the last one its operator.
+    fn forget<'n>(&mut self, key: &Key<P>, done: impl Iterator<Item = &'n Number>) {
+        let Some(numbers) = self.sorted.get_mut(key) else { return };
+        self.n -= done.filter(|number| numbers.remove(number)).count();
+        if numbers.is_empty() {
+            self.sorted.remove(key);
+        }
     }
 
     /// Has the operations of a signature that were pushed so far done each by itself.
@@ -135,6 +144,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         all.sort_unstable();
         let results = doer.run(&key.0, &self.members(&all));
         let mut results: Vec<_> = all.into_iter().zip(results).collect();
+        self.alike.forget(key, results.iter().map(|(number, _)| number));
         if results.iter().any(|(_, result)| result.is_err()) && doer.stops().is_none() {
             self.alike.part(key);
             results.retain(|(_, result)| result.is_ok());
@@ -160,6 +170,10 @@ mod tests {
     struct Sums(Vec<usize>);
 
     impl Doer<(), i64, String> for Sums {
+        fn name<'p>(&self, (): &'p ()) -> &'p str {
+            "sum"
+        }
+
         fn signature(&mut self, (): &(), member: &Member<i64>) -> Result<String, String> {
             Ok(member.inputs.len().to_string())
         }

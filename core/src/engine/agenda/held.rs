@@ -120,6 +120,10 @@ mod tests {
     struct Makes;
 
     impl Doer<(), Object, ()> for Makes {
+        fn name<'p>(&self, (): &'p ()) -> &'p str {
+            "make"
+        }
+
         fn signature(&mut self, (): &(), _: &Member<Object>) -> Result<String, ()> {
             Ok(String::new())
         }
