@@ -283,6 +283,18 @@ impl Context {
         self.kept.borrow().iter().any(|kept| kept.is_ended())
     }
 
+    /// Has the things that have ended do what they have to do; what failed of it is told when they are taken.
+    pub(crate) fn flush_ended(&self, call: &NativeCallContext<'_>) -> Result<()> {
+        let mut flushed = Ok(());
+        for ended in self.take_forgotten() {
+            flushed = flushed.and_then(|()| ended.clone().flush(self, call));
+            if ended.is_due() {
+                self.kept.borrow_mut().push(ended);
+            }
+        }
+        flushed
+    }
+
     /// The things that have ended, to do now what they have to do.
     pub(crate) fn take_forgotten(&self) -> Vec<Rc<dyn Ending>> {
         let kept = self.kept.take().into_iter().filter(|kept| kept.is_due());

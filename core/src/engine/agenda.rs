@@ -209,6 +209,11 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         !self.effects.is_empty()
     }
 
+    /// Whether operations failed and that was not told.
+    pub fn has_failures(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
     /// How many operations wait.
     pub fn n_waiting(&self) -> usize {
         self.waiting.len()

@@ -72,7 +72,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          and texts in them are.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
-    registry.any("is_ready", 1, |_, _, args| {
+    registry.any("is_ready", 1, |context, call, args| {
+        context.flush_ended(call)?;
         is_ready(args[0])?.ok_or_else(|| {
             let got = type_name(args[0]);
             fault(format!("is_ready: got {got}, expected an array or a handle"))

@@ -114,8 +114,10 @@ fn raised(context: &Context, failed: Vec<Fault>) -> Result<()> {
 
 impl Ending for Engine {
     fn is_due(&self) -> bool {
-        self.borrow("flush").is_ok_and(|agenda| {
-            agenda.has_effects() || self.is_ended.get() && agenda.n_waiting() > 0
+        // One at work may get more to do.
+        self.borrow("flush").map_or(true, |agenda| {
+            let has_more = agenda.n_waiting() > 0 || agenda.has_failures();
+            agenda.has_effects() || self.is_ended.get() && has_more
         })
     }
 
