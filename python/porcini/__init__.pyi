@@ -1766,7 +1766,7 @@ def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any
     ...
 
 def nanvar(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
-    """Variance of the entries that are not NaN along axes, as var; NaN of nothing."""
+    """Variance of the entries that are not NaN along axes, as var; NaN of no more of them than ddof."""
     ...
 
 def ndim(x: Any) -> Any:

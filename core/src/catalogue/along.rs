@@ -242,6 +242,7 @@ table! {
     ///  [0, 3]]
     diff(t: Tensor; axis: Integer) = |c| {
         let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
+        tensor.shape().axis(c.op, axis)?;
         let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
         apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
     };

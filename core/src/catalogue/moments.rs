@@ -12,7 +12,7 @@ use crate::value::{Value, apply};
 table! {
     /// Moments along axes, and quantiles without NaN.
     pub TENSOR_MOMENTS;
-    /// Variance of the entries that are not NaN along axes, as var; NaN of nothing.
+    /// Variance of the entries that are not NaN along axes, as var; NaN of no more of them than ddof.
     ///
     /// >> nanvar(TensorXfC([[1, nan, 3], [2, 2, 5]]), 1)
     /// [1, 2]
@@ -88,7 +88,9 @@ fn nan_variance(c: &Call<'_, '_>) -> Result<Value> {
     let squares = distance.try_mul(&distance)?;
     let known = apply(Op::Eq, &[&(&x).into(), &(&x).into()])?;
     let left = along(c, &known, ReduceOp::Count)?.cast(dtype)?.try_sub(c.number(3, 0.0)?)?;
-    let left = apply(Op::Max, &[&(&left).into(), &0.into()])?;
+    // Where as many are left as are taken off there is none.
+    let is_any = apply(Op::Gt, &[&(&left).into(), &0.into()])?;
+    let left = apply(Op::Select, &[&(&is_any).into(), &(&left).into(), &f64::NAN.into()])?;
     along(c, &squares, ReduceOp::Sum)?.try_div(&left)?.cast(own)
 }
 

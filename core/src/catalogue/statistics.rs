@@ -4,6 +4,7 @@ use super::neighbours::{beside, trapezoids, unwrapped};
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
@@ -323,7 +324,7 @@ table! {
     /// [3, 3.28319, 3.2]
     unwrap(x: Tensor; axis: Integer) = |c| unwrapped(c);
     /// The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that
-    /// broadcasts, or one weight for each place along a single axis; 1 unless given.
+    /// broadcasts, or one weight for each place along the axes that are given; 1 unless given.
     ///
     /// >> average(FloatC([1, 2, 6]), FloatC([1, 1, 2]))
     /// [3.75]
@@ -504,7 +505,7 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
         [_, _] => given.clone(),
         _ => return Err(c.unexpected(0, "a matrix or an array")),
     };
-    let n = rows.shape().extents()[1];
+    let (n_rows, n) = (rows.shape().extents()[0], rows.shape().extents()[1]);
     let mean = rows.mean(Some(&[1]), true)?;
     let Value::Tensor(distance) = Value::from(rows).try_sub(&Value::from(mean))? else {
         return Err(c.unexpected(0, "a matrix"));
@@ -513,9 +514,7 @@ fn covariance(c: &Call<'_, '_>) -> Result<Value> {
     // Of nothing it is NaN, as of one.
     let cov = Value::from(product).try_div(Scalar::UInt(n.saturating_sub(1)).to_f64())?;
     match cov {
-        Value::Tensor(cov) if given.shape().rank() == 1 => {
-            number_or_tensor(cov.squeeze(0)?.squeeze(0)?)
-        }
+        Value::Tensor(cov) if n_rows == 1 => number_or_tensor(cov.squeeze(0)?.squeeze(0)?),
         cov => Ok(cov),
     }
 }
@@ -540,6 +539,9 @@ fn average(c: &Call<'_, '_>) -> Result<Value> {
             }
             beside(&weights, t.shape(), place)?
         }
+        Some(axes) if weights.shape().rank() == axes.len() && axes.len() < t.shape().rank() => {
+            along_axes(c, &weights, t.shape(), axes)?
+        }
         _ => weights,
     };
     let weights = weights.broadcast_to(t.shape().extents())?;
@@ -550,6 +552,21 @@ fn average(c: &Call<'_, '_>) -> Result<Value> {
         return Err(c.unexpected(1, "weights"));
     };
     number_or_tensor(average.each(|part| part.cast(own))?)
+}
+
+/// Weights of the places along several axes of a shape, beside its other ones.
+fn along_axes(c: &Call<'_, '_>, weights: &Tensor, of: &Shape, axes: &[i64]) -> Result<Tensor> {
+    let places = axes.iter().map(|&axis| of.axis(c.op, axis)).collect::<Result<Vec<_>>>()?;
+    let (own, given) = (of.extents(), weights.shape());
+    let expected: Vec<u64> = places.iter().map(|&place| own[place]).collect();
+    if given.extents() != expected {
+        let what = format!("got weights of {given}, expected {expected:?} along the axes {axes:?}");
+        return Err(Error::Argument { op: c.op, what });
+    }
+    let mut order: Vec<i64> = (0..exactly(places.len())).collect();
+    order.sort_by_key(|&i| places[exactly::<usize>(i)]);
+    let extent = |place| if places.contains(&place) { own[place].cast_signed() } else { 1 };
+    weights.permute(&order)?.reshape(&(0..own.len()).map(extent).collect::<Vec<_>>())
 }
 
 /// One of [`MODES`]; what is left out is the default.

@@ -539,6 +539,7 @@ fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
 
 fn norm(c: &Call<'_, '_>) -> Result<Value> {
     let tensor = c.tensor(0)?;
+    tensor.shape().axes(c.op, c.axes(1)?.as_deref())?;
     // Squares of integers, and of halves, have no room in their own type.
     let own = tensor.dtype().quotient();
     let wide = tensor.each(|part| part.cast(own.widened()))?;

@@ -304,6 +304,7 @@ impl Recorder<'_> {
         let (way, width) = (self.same(Op::Sub, &[x, a])?, self.same(Op::Sub, &[b, a])?);
         let (part, step) = (self.same(Op::Div, &[way, width])?, self.same(Op::Sub, &[high, low])?);
         let between = self.same(Op::Fma, &[part, step, low])?;
+        let between = self.or_from_above(between, x, [b, width, step], [low, high])?;
         let (mut low, mut high) = (low, high);
         if [x, places].iter().any(|&id| self.var(id).tracked) {
             let slope = self.same(Op::Div, &[step, width])?;
@@ -315,6 +316,25 @@ impl Recorder<'_> {
         let value = self.select(is_above, high, between)?;
         let is_below = self.same(Op::Le, &[x, a])?;
         self.select(is_below, low, value)
+    }
+
+    /// A value on a line, or where it is NaN, as from an end at infinity, the one seen from the end above; between two
+    /// equal ends theirs.
+    fn or_from_above(
+        &mut self,
+        value: VarId,
+        x: VarId,
+        [above, width, step]: [VarId; 3],
+        [low, high]: [VarId; 2],
+    ) -> Result<VarId> {
+        let way = self.same(Op::Sub, &[x, above])?;
+        let part = self.same(Op::Div, &[way, width])?;
+        let from_above = self.same(Op::Fma, &[part, step, high])?;
+        let (is_level, is_number) = (self.same(Op::Eq, &[low, high])?, self.same(Op::Eq, &[x, x])?);
+        let is_level = self.same(Op::And, &[is_level, is_number])?;
+        let other = self.select(is_level, low, from_above)?;
+        let is_known = self.same(Op::Eq, &[value, value])?;
+        self.select(is_known, value, other)
     }
 
     /// The value at the end of a line, which has the slope of the line there: `way` from the end is 0. Beyond, the value.
