@@ -179,3 +179,11 @@ def test_truth_values_are_counted_and_integers_have_no_negative_powers():
     with pytest.raises(ValueError, match="negative power"):
         x**-1
     assert (x ** xp.asarray([-1, -1, -3, -1]))._x.tolist() == [1, 0, -1, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16"])
+def test_products_of_small_integers_have_their_type(dtype):
+    row, matrix = np.ones(3, dtype), np.ones((3, 3), dtype)
+    for a, b in [(row, row), (row, matrix), (matrix, row), (matrix, matrix)]:
+        same(xp.matmul(xp.asarray(a), xp.asarray(b)), strict.matmul(strict.asarray(a), strict.asarray(b)))
+        assert (xp.asarray(a) @ xp.asarray(b)).dtype == xp.asarray(a).dtype
