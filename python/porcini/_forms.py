@@ -11,6 +11,7 @@ import threading
 import porcini as pc
 
 from ._axes import axes_of, axis_of, integer
+from ._entries import as_given, entries
 from ._porcini import _operand
 
 FORMS = {}
@@ -158,14 +159,14 @@ def _meshgrid(meshgrid, *arrays, indexing="xy"):
 
 
 @_form("split")
-def _split(split, x, places, axis=0):
+def _split(split, given, places, axis=0):
+    x = entries(given)
     if not hasattr(places, "__len__"):
-        return NotImplemented
-    x = _operand(x)
+        return NotImplemented if x is given else [as_given(given, part) for part in split(x, places, axis)]
     axis = axis_of("split", axis, x.ndim)
     before = (slice(None),) * axis
     ends = [0, *(integer("split", "a place", place) for place in places), x.shape[axis]]
-    return [x[(*before, slice(start, end))] for start, end in zip(ends, ends[1:])]
+    return [as_given(given, x[(*before, slice(start, end))]) for start, end in zip(ends, ends[1:])]
 
 
 @_form("tensordot")

@@ -6,6 +6,7 @@ import operator
 import porcini as pc
 
 from ._axes import axis_of, integer
+from ._entries import as_given, entries, has_complex_lanes
 from ._porcini import _operand
 
 __all__ = """add subtract multiply divide bitwise_and bitwise_or bitwise_xor empty identity tri copy astype ndim size append insert
@@ -137,9 +138,15 @@ def size(x):
 # ---- put together and taken apart ----
 
 
+def _of_type(x, dtype):
+    """x as lanes of a type; numbers of Python's are rounded to it alone."""
+    is_float = "float" in dtype or "complex" in dtype
+    return pc.asarray(x, dtype=dtype) if is_float and not isinstance(x, pc.Array) else _operand(x).astype(dtype)
+
+
 def _flat_or(op, x, axis):
     """An array or tensor and the axis that is meant: without one all entries in a row."""
-    x = _operand(x)
+    x = entries(x)
     return (x, axis_of(op, axis, x.ndim)) if axis is not None else (pc.ravel(x), 0)
 
 
@@ -149,6 +156,8 @@ def append(x, values, axis=None):
     >>> pc.append(pc.Float([1, 2]), [3, 4])
     [1, 2, 3, 4]
     """
+    if axis is None and has_complex_lanes(x):
+        return as_given(x, pc.concat([entries(x), entries(values) if isinstance(values, pc.Array) else values], axis))
     return pc.concat([x, values], axis)
 
 
@@ -163,17 +172,17 @@ def insert(x, place, values, axis=None):
     >>> pc.insert(pc.Float([1, 2, 3]), 1, [8, 9])
     [1, 8, 9, 2, 3]
     """
-    x, axis = _flat_or("insert", x, axis)
+    given, (x, axis) = x, _flat_or("insert", x, axis)
     n, place = x.shape[axis], integer("insert", "the place", place)
     if not -n <= place <= n:
         raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
-    values = _operand(values).astype(x.dtype)
+    values = _of_type(entries(values) if isinstance(values, pc.Array) else values, x.dtype)
     if x.ndim > 1:
         # As NumPy has it, the first axis of the values is the one along which they are inserted.
         values = pc.moveaxis(pc.reshape(values, [1] * (x.ndim - values.ndim) + list(values.shape)), 0, axis)
         values = pc.broadcast_to(values, [values.shape[i] if i == axis else m for i, m in enumerate(x.shape)])
-    return pc.concat([before, values, behind], axis)
+    return as_given(given, pc.concat([before, values, behind], axis))
 
 
 def delete(x, places, axis=None):
@@ -183,16 +192,16 @@ def delete(x, places, axis=None):
     >>> pc.delete(pc.Float([1, 2, 3, 4]), [0, -1])
     [2, 3]
     """
-    x, axis = _flat_or("delete", x, axis)
+    given, (x, axis) = x, _flat_or("delete", x, axis)
     n = x.shape[axis]
     places = _operand(range(n)[places] if isinstance(places, slice) else places)
     if places.dtype == "bool":
-        return pc.compress(x, ~places, axis)
+        return as_given(given, pc.compress(x, ~places, axis))
     places = [integer("delete", "a place", place) for place in places.tolist()]
     if any(not -n <= place < n for place in places):
         raise IndexError(f"delete: got the places {places}, expected integers from {-n} to {n - 1}")
     gone = {place % n for place in places}
-    return pc.take(x, pc.Int64([place for place in range(n) if place not in gone]), axis)
+    return as_given(given, pc.take(x, pc.Int64([place for place in range(n) if place not in gone]), axis))
 
 
 def column_stack(arrays):
@@ -202,7 +211,7 @@ def column_stack(arrays):
     [[1, 3],
      [2, 4]]
     """
-    columns = [_operand(x) for x in arrays]
+    columns = [entries(x) for x in arrays]
     return pc.concat([pc.expand_dims(x, 1) if x.ndim == 1 else x for x in columns], 1)
 
 
@@ -213,14 +222,14 @@ def array_split(x, parts, axis=0):
     >>> pc.array_split(pc.Float([1, 2, 3]), 2)
     [[1, 2], [3]]
     """
-    x = _operand(x)
+    given, x = x, entries(x)
     if not hasattr(parts, "__len__"):
         parts = integer("array_split", "the number of parts", parts)
         if parts < 1:
             raise ValueError(f"array_split: got {parts} parts, expected at least one")
         least, n_longer = divmod(x.shape[axis_of("array_split", axis, x.ndim)], parts)
         parts = [i * least + min(i, n_longer) for i in range(1, parts)]
-    return _cut(x, parts, axis)
+    return [as_given(given, part) for part in _cut(x, parts, axis)]
 
 
 # ---- diagonals and triangles ----
@@ -245,7 +254,7 @@ def diagflat(x, k=0):
     [[1, 0],
      [0, 2]]
     """
-    return pc.diag(pc.ravel(_operand(x)), k)
+    return pc.diag(pc.ravel(entries(x)), k)
 
 
 def tril_indices(n, k=0, m=None):

@@ -1,6 +1,8 @@
 //! Arguments of functions of the catalogue, by the kinds of their parameters.
 
 use porcini_core::catalogue::{Kind, Row};
+use porcini_core::tensor::Tensor;
+use porcini_core::value::{Argument, Form};
 use porcini_core::{DType, Scalar, Session, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -10,6 +12,7 @@ use crate::convert::{self, Given, integers, is_sequence};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::names::as_python;
 use crate::object::PyValue;
+use crate::operators::{common_dtype, dtype_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -51,6 +54,7 @@ pub(crate) fn arguments(
             .find(|(key, _)| is_called(name, &key.to_string()))
             .map(|(_, value)| value))
     };
+    let lanes = args.first().and_then(dtype_of);
     // Parameters that are left out before one that is given.
     let mut gaps = Vec::new();
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
@@ -78,7 +82,7 @@ pub(crate) fn arguments(
         if kind == Kind::List {
             given.extend(list(session, row.name, &object)?);
         } else {
-            given.push(argument(session, row, name, kind, &object)?);
+            given.push(argument(session, row, name, (kind, lanes), &object)?);
         }
     }
     Ok(given)
@@ -88,7 +92,7 @@ fn argument(
     session: &Session,
     row: &'static Row,
     name: &str,
-    kind: Kind,
+    (kind, lanes): (Kind, Option<DType>),
     object: &Object<'_>,
 ) -> PyResult<Given> {
     let op = row.name;
@@ -105,6 +109,7 @@ fn argument(
     };
     let given = match kind {
         Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor => match Given::of(session, object)? {
+            Some(Given::Value(value)) if kind == Kind::Tensor => Given::Value(with_an_axis(value)?),
             Some(given) => given,
             None => return Err(unfit("an array")),
         },
@@ -112,7 +117,7 @@ fn argument(
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },
-        Kind::Operand | Kind::List => match Given::of(session, object)? {
+        Kind::Operand | Kind::List => match Given::beside(session, object, lanes)? {
             Some(given) => given,
             None => return Err(unfit("an array or a number")),
         },
@@ -166,6 +171,17 @@ fn argument(
     Ok(given)
 }
 
+/// A complex number of one lane as the only entry along an axis, as an array of one lane is.
+fn with_an_axis(value: Value) -> PyResult<Value> {
+    match &value {
+        Value::Nested(Form::Complex, _) if value.lanes() == Some(1) => {
+            let tensor = Argument::from(&value).to_tensor("tensor").or_raise()?;
+            tensor.reshape(&[1]).map(Value::Tensor).or_raise()
+        }
+        _ => Ok(value),
+    }
+}
+
 /// A tensor of one axis is an array.
 fn as_line(op: &str, value: Value) -> PyResult<Value> {
     match value {
@@ -180,17 +196,46 @@ fn as_line(op: &str, value: Value) -> PyResult<Value> {
     }
 }
 
-/// The items of a list of arrays.
+/// The items of a list of arrays; numbers, and lists of such, meet the type that the arrays have in common.
 fn list(session: &Session, op: &str, object: &Object<'_>) -> PyResult<Vec<Given>> {
     if !is_sequence(object) {
         return Ok(vec![Given::expected(session, op, object)?]);
     }
-    let item = |item: PyResult<Object<'_>>| match Given::expected(session, op, &item?)? {
-        Given::Number(number) => {
-            let array = session.full(DType::of(number), number, 1).or_raise()?;
-            Ok(Given::Value(array.into()))
-        }
-        given => Ok(given),
+    let objects = object.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let common = common_dtype(&objects);
+    let given = objects.iter().map(|item| Given::expected_beside(session, op, item, common));
+    let given = given.collect::<PyResult<Vec<_>>>()?;
+    let is_complex = |given: &Given| matches!(given, Given::Value(Value::Nested(Form::Complex, _)));
+    let are_complex = given.iter().any(is_complex);
+    given.into_iter().map(|given| with_lanes(session, common, are_complex, given)).collect()
+}
+
+/// A number as one lane, or entry, of the type in which it meets others; `are_complex` if these are complex lanes.
+fn with_lanes(
+    session: &Session,
+    common: Option<DType>,
+    are_complex: bool,
+    given: Given,
+) -> PyResult<Given> {
+    let lane = |number: Scalar| {
+        let met = common.map(|common| common.meet(number));
+        let dtype =
+            met.filter(|met| met.encode(number).is_ok()).unwrap_or(convert::dtype_of(number));
+        session.full(dtype, number, 1).or_raise()
     };
-    object.try_iter()?.map(item).collect()
+    let parts = match given {
+        Given::Number(number) if !are_complex => {
+            return Ok(Given::Value(lane(number)?.into()));
+        }
+        Given::Number(number) => [number.to_f64(), 0.0],
+        Given::Complex(re, im) => [re, im],
+        given => return Ok(given),
+    };
+    let [re, im] = parts.map(|part| lane(Scalar::Float(part)));
+    let (re, im) = (re?, im?);
+    Ok(Given::Value(if are_complex {
+        Value::Nested(Form::Complex, vec![re.into(), im.into()])
+    } else {
+        Value::Tensor(Tensor::complex(&re, &im, &[1]).or_raise()?)
+    }))
 }

@@ -5,7 +5,7 @@ use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar, Session, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
 
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
@@ -45,6 +45,10 @@ impl Given {
         if is_sequence(object) {
             return Ok(Some(Self::Value(of_list(session, object, None)?)));
         }
+        if object.is_instance_of::<PyType>() {
+            // A class has the methods of its objects; they are none of its own.
+            return Ok(None);
+        }
         if let Some(host) = interchange::taken(session, object, taking)? {
             return Ok(Some(host));
         }
@@ -59,6 +63,20 @@ impl Given {
         Ok(None)
     }
 
+    /// As [`Given::of`], of what stands beside lanes of a type.
+    pub(crate) fn beside(
+        session: &Session,
+        object: &Bound<'_, PyAny>,
+        dtype: Option<DType>,
+    ) -> PyResult<Option<Self>> {
+        match dtype {
+            Some(dtype) if is_sequence(object) => {
+                of_list_beside(session, object, dtype).map(Self::Value).map(Some)
+            }
+            _ => Self::of(session, object),
+        }
+    }
+
     /// As [`Given::of`]; an error that names the function otherwise.
     pub(crate) fn expected(
         session: &Session,
@@ -68,6 +86,16 @@ impl Given {
         Self::expected_as(session, op, object, Taking::Now)
     }
 
+    /// As [`Given::expected`], of what stands beside lanes of a type.
+    pub(crate) fn expected_beside(
+        session: &Session,
+        op: &str,
+        object: &Bound<'_, PyAny>,
+        dtype: Option<DType>,
+    ) -> PyResult<Self> {
+        Self::beside(session, object, dtype)?.ok_or_else(|| unknown(op, object))
+    }
+
     /// As [`Given::expected`], of what a user makes an array of; says what becomes of memory of others.
     pub(crate) fn expected_as(
         session: &Session,
@@ -75,10 +103,12 @@ impl Given {
         object: &Bound<'_, PyAny>,
         taking: Taking,
     ) -> PyResult<Self> {
-        Self::taken(session, object, taking)?.ok_or_else(|| {
-            wrong_type(format!("{op}: got {}, expected an array or a number", got(object)))
-        })
+        Self::taken(session, object, taking)?.ok_or_else(|| unknown(op, object))
     }
+}
+
+fn unknown(op: &str, object: &Bound<'_, PyAny>) -> PyErr {
+    wrong_type(format!("{op}: got {}, expected an array or a number", got(object)))
 }
 
 /// Whether an object is a list, a tuple or a range.
@@ -144,6 +174,8 @@ struct Entries {
     shape: Vec<usize>,
     /// Whether the type is asked for, so that what numbers say does not matter.
     is_typed: bool,
+    /// Whether a number says its type: those of Python's own do not.
+    says_type: bool,
     /// The type that the numbers so far have in common.
     common: Option<DType>,
 }
@@ -192,7 +224,9 @@ impl Entries {
         };
         self.numbers.push(number);
         if !self.is_typed {
-            self.join(dtype_of_item(object).unwrap_or_else(|| dtype_of(number)));
+            let said = dtype_of_item(object);
+            self.says_type |= said.is_some();
+            self.join(said.unwrap_or_else(|| dtype_of(number)));
         }
         if let Some(parts) = &mut self.imaginary {
             parts.push(imaginary);
@@ -209,6 +243,20 @@ impl Entries {
             Some(common) if own == DType::Mask => common,
             Some(common) => DType::promote(common, own).unwrap_or(common),
         });
+    }
+
+    /// The type that the numbers say.
+    fn own(&self) -> DType {
+        self.common.unwrap_or(DType::F32)
+    }
+
+    /// The type in which the numbers meet lanes of one: as a number does where all are Python's own and fit, else theirs.
+    fn beside(&self, dtype: DType) -> DType {
+        let met = self.numbers.iter().fold(dtype, |met, &number| met.meet(number));
+        let fits =
+            |&number: &Scalar| !matches!(number, Scalar::Bool(_)) && met.encode(number).is_ok();
+        let takes = !self.says_type && dtype != DType::Mask && self.numbers.iter().all(fits);
+        if takes { met } else { self.own() }
     }
 
     fn lanes(
@@ -257,6 +305,20 @@ pub(crate) fn of_list(
     list: &Bound<'_, PyAny>,
     dtype: Option<DType>,
 ) -> PyResult<Value> {
+    listed(session, list, dtype, &|entries| dtype.unwrap_or_else(|| entries.own()))
+}
+
+/// As [`of_list`], beside lanes of a type, which Python's own numbers take as one alone does.
+fn of_list_beside(session: &Session, list: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Value> {
+    listed(session, list, None, &|entries| entries.beside(dtype))
+}
+
+fn listed(
+    session: &Session,
+    list: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+    dtype_of: &dyn Fn(&Entries) -> DType,
+) -> PyResult<Value> {
     if let Some(rows) = foreign_rows(session, list)? {
         return match dtype {
             Some(dtype) => rows.cast(dtype).or_raise(),
@@ -266,10 +328,7 @@ pub(crate) fn of_list(
     let mut entries = Entries { is_typed: dtype.is_some(), ..Entries::default() };
     entries.add(list, 0)?;
     let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
-    let dtype = match dtype {
-        Some(dtype) => dtype,
-        None => entries.common.unwrap_or(DType::F32),
-    };
+    let dtype = dtype_of(&entries);
     let lanes = Entries::lanes(list.py(), session, &entries.numbers, dtype)?;
     if let Some(imaginary) = &entries.imaginary {
         let parts: Vec<Scalar> = imaginary.iter().map(|&part| Scalar::Float(part)).collect();

@@ -1,16 +1,20 @@
 //! What calls of some functions mean in Python alone: before core's tables are asked, and where these do not take them.
 
+use porcini_core::ir::op::Op;
+use porcini_core::tensor::Tensor;
 use porcini_core::value::{Form, power};
 use porcini_core::{Scalar, Value};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyTuple};
 
 use crate::convert::{Given, is_sequence, number, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, by_name, find};
 use crate::home;
 use crate::object::{self, PyValue};
+use crate::operators::{binary, common_dtype};
 
 type Object<'py> = Bound<'py, PyAny>;
 type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
@@ -27,7 +31,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 13] = [
+pub(crate) const FIRST: [(&str, First); 27] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -41,6 +45,20 @@ pub(crate) const FIRST: [(&str, First); 13] = [
     ("take", in_one_row),
     ("repeat", in_one_row),
     ("compress", in_one_row),
+    ("ravel", of_entries),
+    ("flatten", of_entries),
+    ("psum", of_entries),
+    ("cumsum", of_entries),
+    ("convolve", of_entries),
+    ("correlate", of_entries),
+    ("roots", of_entries),
+    ("split", of_lanes),
+    ("equal", as_operator),
+    ("not_equal", as_operator),
+    ("tensordot", of_pair),
+    ("norm", with_axis_second),
+    ("diff", with_axis_second),
+    ("average", with_weights_second),
 ];
 
 /// Whether an object is one of Python's integers.
@@ -195,17 +213,21 @@ fn in_one_row<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let (true, Some(first)) = (axis.is_some_and(|axis| axis.is_none()), args.first()) else {
         return Ok(None);
     };
-    let row = |x: &Object<'py>| match number(x)? {
-        Some(_) => Ok(x.clone()),
-        None => by_name(py, "ravel", &[x]),
-    };
     let is_list = overloads.name == "concat" && is_sequence(first);
-    let first = if is_list {
-        let rows = first.try_iter()?.map(|x| row(&x?)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, rows)?.into_any()
-    } else {
-        row(first)?
+    let rows = match is_list {
+        true => first.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+        false => vec![first.clone()],
     };
+    let (session, common) = (home::session(py)?, common_dtype(&rows));
+    // Complex numbers are a row of lanes, their parts no entries.
+    let row = |x: &Object<'py>| match Given::beside(session, x, common)? {
+        Some(Given::Value(value)) if value.form() != Form::Complex => {
+            by_name(py, "ravel", &[&object::of(py, value)?])
+        }
+        _ => Ok(x.clone()),
+    };
+    let mut rows = rows.iter().map(row).collect::<PyResult<Vec<_>>>()?;
+    let first = if is_list { PyList::new(py, rows)?.into_any() } else { rows.swap_remove(0) };
     let others = args.iter().enumerate().skip(1).filter(|(i, _)| *i != place);
     let args: Vec<Object<'py>> =
         std::iter::once(first).chain(others.map(|(_, arg)| arg.clone())).collect();
@@ -214,6 +236,92 @@ fn in_one_row<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
         rest.del_item("axis")?;
     }
     overloads.called(py, &args, rest.as_ref().filter(|rest| !rest.is_empty())).map(Some)
+}
+
+// ---- what stands in second place ----
+
+/// `tensordot(a, b, (0, 1))` is an axis of each: to the tables a list is about the first alone.
+fn of_pair<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let named = call.named.map(|named| named.get_item("axes")).transpose()?.flatten();
+    match (call.args, &named) {
+        ([_, _], Some(axes)) | ([_, _, axes], None) if is_sequence(axes) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// An axis that there is not, where NumPy has something else in its place.
+fn with_axis_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let ([x, axis], None) = (call.args, call.named) else { return Ok(None) };
+    if !is_integer(axis) || !has_axes(x) || !x.is_instance_of::<PyValue>() {
+        return Ok(None);
+    }
+    let (n, name) = (n_axes(x).unwrap_or_default(), call.overloads.name);
+    let ends = i64::try_from(n)?;
+    if (-ends..ends).contains(&axis.extract()?) {
+        return Ok(None);
+    }
+    let (what, word) = if name == "norm" { ("the order", "ord") } else { ("how often", "n") };
+    Err(PyValueError::new_err(format!(
+        "{name}: got axis {axis} of {n} axes; {what} is {name}(x, {word}={axis})"
+    )))
+}
+
+fn with_weights_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.get(1) {
+        Some(given) if number(given)?.is_some() => Err(PyTypeError::new_err(format!(
+            "average: got {given} as weights, expected an array; an axis is average(x, axis={given})"
+        ))),
+        _ => Ok(None),
+    }
+}
+
+/// As == and !=, which masks and values with components have, too.
+fn as_operator<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let op = if call.overloads.name == "equal" { Op::Eq } else { Op::Ne };
+    match (call.args, call.named) {
+        ([a, b], None) if [a, b].iter().any(|x| x.is_instance_of::<PyValue>()) => binary(op, a, b)
+            .map(|found| Some(found).filter(|found| !found.is(call.py.NotImplemented()))),
+        _ => Ok(None),
+    }
+}
+
+// ---- complex entries ----
+
+fn is_complex_number(object: &Object<'_>) -> bool {
+    let form = |value: &Bound<'_, PyValue>| value.get().value().form();
+    object.is_instance_of::<PyComplex>()
+        || object.cast::<PyValue>().is_ok_and(|value| form(value) == Form::Complex)
+}
+
+/// Complex entries in one row are a tensor here, where `z[0]` is the first: to the tables they are lanes, of which `z[0]`
+/// would be the real parts. Lanes stay lanes.
+fn of_entries<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let named = call.named.map(|named| named.values().iter().collect()).unwrap_or_default();
+    if [call.args.to_vec(), named].concat().iter().any(is_complex_number) {
+        return Ok(None);
+    }
+    let found = match call.overloads.called(call.py, call.args, call.named) {
+        // Other forms may take the arguments.
+        Err(error) if error.is_instance_of::<PyTypeError>(call.py) => return Ok(None),
+        found => found?,
+    };
+    let value = found.cast::<PyValue>().map(|found| found.get().value().clone());
+    let Ok(Value::Nested(Form::Complex, parts)) = value else { return Ok(Some(found)) };
+    let [Value::Array(real), Value::Array(imag)] = &parts[..] else { return Ok(Some(found)) };
+    let row = Tensor::complex(real, imag, &[real.size()]).or_raise()?;
+    object::of(call.py, Value::Tensor(row)).map(Some)
+}
+
+/// Complex lanes as `porcini/_forms.py` has them.
+fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.first() {
+        Some(z) if is_complex_number(z) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
 }
 
 // ---- what the tables do not take ----

@@ -22,6 +22,7 @@ use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
 use crate::object::{self, PyValue};
+use crate::operators::dtype_of;
 
 type Object<'py> = Bound<'py, PyAny>;
 /// Arguments by place, and those that are left by name, where some were.
@@ -514,7 +515,9 @@ fn lane_by_lane<'py>(
     leaf: &Leaf<'_>,
 ) -> PyResult<Object<'py>> {
     let py = args[0].py();
-    let given = args.iter().map(|arg| Given::expected(session, name, arg));
+    // A mask that chooses says nothing of what it chooses from.
+    let dtype = args.iter().filter_map(dtype_of).find(|&dtype| dtype != DType::Mask);
+    let given = args.iter().map(|arg| Given::expected_beside(session, name, arg, dtype));
     let given = given.collect::<PyResult<Vec<_>>>()?;
     let numbers = given.iter().map(|given| match given {
         Given::Number(number) => Some(*number),

@@ -1,0 +1,22 @@
+"""Values as what has entries along axes."""
+
+import porcini as pc
+
+from ._porcini import _operand
+
+
+def has_complex_lanes(x):
+    return isinstance(x, pc.Array) and not isinstance(x, pc.Tensor) and x.ndim == 2 and "complex" in x.dtype
+
+
+def entries(x):
+    """x as what has entries along axes: complex numbers, whose first axis is that of their parts, are a row of them."""
+    x = _operand(x)
+    return pc.reshape(pc.Tensor(x), [-1]) if has_complex_lanes(x) else x
+
+
+def as_given(x, found):
+    """What was made of the entries of x: lanes again, if x has such."""
+    if not has_complex_lanes(x):
+        return found
+    return (pc.Complex2d if found.dtype == "complex128" else pc.Complex2f)(found)
