@@ -213,11 +213,14 @@ fn read(session: &Session, tensor: &Tensor, key: &Object<'_>) -> PyResult<Index>
     let (mut axes, mut masks) = (Vec::with_capacity(keys.len()), Vec::new());
     // The axis that a key is about, and that of what is found.
     let (mut axis, mut found) = (0, 0);
+    // Places where ... stands for no axis.
+    let mut apart = Vec::new();
     for key in &keys {
         let n = extents.get(axis).copied().unwrap_or_default();
         match Key::of(session, key, n)? {
             Key::Rest => {
                 let n = extents.len().saturating_sub(n_taken);
+                apart.extend((n == 0).then_some(axes.len()));
                 axes.extend((0..n).map(|_| AxisIndex::Slice(Slice::from(..))));
                 axis += n;
                 found += n;
@@ -254,8 +257,29 @@ fn read(session: &Session, tensor: &Tensor, key: &Object<'_>) -> PyResult<Index>
             "[]: got a mask beside integers; take them one after the other: t[mask][:, numbers]",
         ));
     }
+    check_apart(&axes, &apart)?;
     numbers_together(session, extents, &mut axes)?;
     Ok(Index::Axes(axes, masks))
+}
+
+/// Refuses ... between integers that it would stand apart in NumPy, where it stands for no axis.
+fn check_apart(axes: &[AxisIndex], places: &[usize]) -> PyResult<()> {
+    let is_several = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Numbers(_));
+    let are_integers =
+        |chosen: &AxisIndex| is_several(chosen) || matches!(chosen, AxisIndex::Number(_));
+    let is_apart = |&place: &usize| {
+        let (before, behind) = axes.split_at(place);
+        before.last().is_some_and(are_integers)
+            && behind.first().is_some_and(are_integers)
+            && !before.iter().all(are_integers)
+    };
+    if axes.iter().any(is_several) && places.iter().any(is_apart) {
+        return Err(PyTypeError::new_err(
+            "[]: got ... between integers, where it stands for no axis: leave it out; NumPy would put what they find in \
+             front, as moveaxis does",
+        ));
+    }
+    Ok(())
 }
 
 /// As NumPy has it, a number beside integers is one of them where a slice stands between: what they find comes first.
@@ -293,7 +317,12 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
     for leaf in held.leaves() {
         session.check_change("[]=", leaf).or_raise()?;
     }
-    let given = Given::expected(session, "[]=", new)?;
+    if let (true, Value::Nested(form, components)) = (key.is_instance_of::<PySlice>(), &held)
+        && !matches!(form, Form::Matrix(_))
+    {
+        return set_components(value, "[]=", &places_of(key, components.len())?, new);
+    }
+    let given = Given::expected_beside(session, "[]=", new, Some(held.dtype()))?;
     let changed = match &held {
         Value::Array(array) if !key.is_instance_of::<PyTuple>() => {
             match Key::of(session, key, array.size())? {
@@ -535,6 +564,9 @@ pub(crate) fn member<'py>(
 /// `v.x = new`
 pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_>) -> PyResult<()> {
     let py = value.py();
+    if name == "grad" {
+        return functions::by_name(py, "set_gradient", &[value.as_any(), new]).map(drop);
+    }
     let form = value.get().value().form();
     let Some(places) = form.positions(name) else {
         let class = value.get_type().name()?.to_string();
@@ -542,7 +574,23 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
             "{class} has no member {name} that can be set"
         )));
     };
-    let session = home::session(py)?;
+    set_components(value, name, &places, new)
+}
+
+/// The numbers of the components that a slice says.
+fn places_of(key: &Object<'_>, n: usize) -> PyResult<Vec<usize>> {
+    let all = PyList::new(key.py(), 0..n)?;
+    all.as_any().get_item(key)?.extract()
+}
+
+/// Writes to components: to each its own of several values, or one to all.
+fn set_components(
+    value: &Bound<'_, PyValue>,
+    name: &str,
+    places: &[usize],
+    new: &Object<'_>,
+) -> PyResult<()> {
+    let (py, session) = (value.py(), home::session(value.py())?);
     let parts: Vec<Object<'_>> = match (places.len(), new.cast::<PyValue>()) {
         (1, _) => vec![new.clone()],
         (n, Ok(several)) if several.len()? == n && several.get().value().form().is_vector() => {
@@ -561,7 +609,7 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
         (n, _) => vec![new.clone(); n],
     };
     for (&i, new) in places.iter().zip(&parts) {
-        let given = Given::expected(session, name, new)?;
+        let given = Given::expected_beside(session, name, new, Some(value.get().value().dtype()))?;
         let part = object::part(value, &[i])?;
         let part = part.cast::<PyValue>()?.get();
         for leaf in part.value().leaves() {

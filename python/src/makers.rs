@@ -107,6 +107,8 @@ pub(crate) fn made_by<'py>(
         ClassKind::Nested(nested) => (MAKERS, nested.dtype.unwrap_or(DType::F32)),
         ClassKind::Tensor { dtype, .. } => (TENSOR_MAKERS, dtype.unwrap_or(DType::F32)),
     };
+    let named = named.map(|named| size_by_own_name(rows, name, named)).transpose()?;
+    let named = named.as_ref();
     let n = args.len() + named.map_or(0, |named| named.len());
     let mut rows = rows.iter().filter(|row| row.name == name);
     let row = rows.clone().find(|row| {
@@ -135,6 +137,26 @@ pub(crate) fn made_by<'py>(
         _ => return Err(unknown()),
     };
     object::of(py, value)
+}
+
+/// Arguments by name with the number of lanes as rows call it, where NumPy has a shape or num.
+fn size_by_own_name<'py>(
+    rows: &[Row],
+    name: &str,
+    named: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let rows = rows.iter().filter(|row| row.name == name);
+    let parameters: Vec<&str> =
+        rows.flat_map(|row| row.parameters.iter().map(|(parameter, _)| *parameter)).collect();
+    let has = |own| parameters.contains(&own);
+    let renamed = named.copy()?;
+    for key in ["num", "shape"] {
+        if let Some(size) = named.get_item(key)?.filter(|_| !has(key) && has("n")) {
+            renamed.del_item(key)?;
+            renamed.set_item("n", size)?;
+        }
+    }
+    Ok(renamed)
 }
 
 /// What a type of values with components makes besides those of arrays; `None` of other names.

@@ -423,10 +423,14 @@ impl PyValue {
         Ok(self.array("index")?.serial().0)
     }
 
-    /// The gradient that backward left; zeros before that.
+    /// The gradient that backward left; zeros before that. What is not computed from marked arrays has none.
     #[getter]
     fn grad<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        derivatives::stored_gradient(slf)
+        derivatives::stored_gradient(slf).map_err(|error| {
+            let is_none = error.is_instance_of::<PyValueError>(slf.py());
+            let said = || PyAttributeError::new_err(error.value(slf.py()).to_string());
+            if is_none { said() } else { error }
+        })
     }
 
     /// A value of its own: what is written to it is not seen here.
@@ -446,6 +450,10 @@ impl PyValue {
 
     /// Components by name, and the functions of the package with this value as their first argument.
     fn __getattr__<'py>(slf: &Bound<'py, Self>, name: &str) -> PyResult<Object<'py>> {
+        if name == "grad" {
+            // Asked for again where it is none: the error says why.
+            return Self::grad(slf);
+        }
         if let Some(found) = index::member(slf, name)? {
             return Ok(found);
         }

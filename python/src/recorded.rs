@@ -113,7 +113,12 @@ impl Function {
         Ok(format!("<recorded {}>", self.f.bind(py).repr()?))
     }
 
-    /// How many forms of arguments it was recorded for.
+    /// Forgets what was recorded: the next call runs the function.
+    fn clear(&self) {
+        self.recordings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many forms of arguments it keeps recordings for, 16 at most: the oldest goes first.
     #[getter]
     fn n_recordings(&self) -> usize {
         self.recordings.lock().unwrap_or_else(PoisonError::into_inner).len()
@@ -229,7 +234,8 @@ fn recorded(
 
 /// The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same
 /// numbers, records what the first one recorded, without running f. Arrays and generators that f has captured are read, and
-/// changed, at each call. Inside no lane can be read (if, any, x[i], print).
+/// changed, at each call. Inside no lane can be read (if, any, x[i], print). The last 16 forms are kept, as f.n_recordings
+/// says; f.clear() forgets them.
 ///
 /// >>> f = pc.function(lambda x: pc.sin(x) * x)
 /// >>> f(pc.Float([1, 2])), f(pc.Float([0, 1]))

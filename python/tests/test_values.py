@@ -192,6 +192,12 @@ class TestErrors:
             ("pc.sort(pc.Float([1]), side='left')", TypeError, "side"),
             ("pc.Float([1], [2, 3])", ValueError, "unequal lengths"),
             ("pc.kernel('T f(T x) { return y; }')", ValueError, "y"),
+            ("pc.norm(pc.Float([1, -2, 3]), 1)", ValueError, "norm: got axis 1 of 1 axes; the order is norm(x, ord=1)"),
+            ("pc.diff(pc.Float([1, 2, 3]), 2)", ValueError, "diff: got axis 2 of 1 axes; how often is diff(x, n=2)"),
+            ("pc.diff(pc.Float([1, 2, 3]), axis=2)", ValueError, "diff: got axis 2"),
+            ("pc.average(pc.Float([1, 2, 3]), 0)", TypeError, "average: got 0 as weights, expected an array; an axis is"),
+            ("pc.asarray(pc.Float)", TypeError, "asarray: got"),
+            ("pc.Float(1).grad", AttributeError, "enable_grad(x) marks x before"),
         ],
     )
     def test_they_say_what_to_do(self, text, kind, words):
@@ -412,3 +418,51 @@ def test_complex_numbers_are_lent():
     z = pc.Complex2f(1, pc.Float([3, 4]))
     assert np.from_dlpack(z, **where).tolist() == [1 + 3j, 1 + 4j]
     assert np.from_dlpack(pc.Vector3f([1, 2], 0, 5), **where).tolist() == [[1, 0, 5], [2, 0, 5]]
+
+
+def test_lists_take_the_type_of_what_they_stand_beside():
+    x = pc.zeros(pc.UInt32, 4)
+    x[:2] = [5, 6]
+    pc.scatter(x, [7, 8], pc.UInt32([2, 3]))
+    assert x.tolist() == [5, 6, 7, 8] and (x + [1, 2, 3, 4]).dtype == ([1, 2, 3, 4] + x).dtype == "uint32"
+    assert (x + [-1, 0, 0, 0]).tolist() == [4, 6, 7, 8], "what does not fit has its own type"
+    assert (pc.Int32([1, 2]) + [0.5, 1]).dtype == "float32" and (pc.Float64([1]) * [0.1]).tolist() == [0.1]
+    half = pc.Float16([1, 2])
+    half[:] = [0.5, 0.25]
+    assert half.tolist() == [0.5, 0.25] and (half + [1, 2]).dtype == "float16"
+    assert (pc.UInt8([1]) + [300]).tolist() == [301]
+
+
+def test_slices_of_components_are_written():
+    v = pc.Vector3f([1, 2], [3, 4], [5, 6])
+    v[1:3] = [7, 8]
+    assert v.tolist() == [[1, 7, 8], [2, 7, 8]]
+    v[::2] = v[1:3]
+    assert v.tolist() == [[7, 7, 8]]
+    v[:2] = 0
+    assert v.tolist() == [[0, 0, 8]]
+
+
+def test_sizes_by_the_names_of_others():
+    assert pc.zeros(pc.Float, shape=3).tolist() == [0, 0, 0] and pc.ones(pc.TensorXf, shape=(1, 2)).tolist() == [[1, 1]]
+    assert pc.linspace(pc.Float, 0, 1, num=3).tolist() == [0, 0.5, 1]
+
+
+def test_one_axis_of_each():
+    a, b = pc.Float([1, 2]), pc.Float([3, 4])
+    assert pc.tensordot(a, b, axes=(0, 0)).tolist() == pc.tensordot(a, b, (0, 0)).tolist() == [11]
+
+
+def test_gradients_as_members():
+    x = pc.Float([1, 2])
+    assert not hasattr(x, "grad") and getattr(x, "grad", None) is None
+    pc.enable_grad(x)
+    x.grad = pc.Float([3, 4])
+    assert x.grad.tolist() == [3, 4]
+
+
+def test_recordings_are_forgotten():
+    f = pc.freeze(lambda x: x + 1)
+    assert f(pc.Float([1])).tolist() == [2] and f.n_recordings == 1
+    f.clear()
+    assert f.n_recordings == 0 and f(pc.Float([1])).tolist() == [2]
