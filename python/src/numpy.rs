@@ -1,12 +1,13 @@
 //! NumPy's functions as ours: `np.sin(x)` where x is one of our values (`__array_ufunc__`, `__array_function__`).
 
+use porcini_core::value::Form;
 use porcini_core::{DType, Session, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
 
-use crate::convert::{Given, python_number};
+use crate::convert::{Given, is_sequence, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, find};
 use crate::home;
@@ -34,8 +35,9 @@ pub(crate) fn of_ufunc<'py>(
     let is_complex = |input: Object<'_>| {
         input.cast::<PyValue>().is_ok_and(|value| lists::is_complex(&value.get().value()))
     };
-    if name == "fabs" && inputs.iter().any(is_complex) {
-        // NumPy refuses them; ours would be their size.
+    // NumPy refuses the size of complex numbers by this name; ours would be it.
+    let is_refused = name == "fabs" && inputs.iter().any(is_complex);
+    if is_refused || !is_entry_by_entry(&name, inputs) {
         return by_numpy(ufunc, inputs, kwargs);
     }
     // The other side may be a list or an array of NumPy: ours goes first.
@@ -68,6 +70,54 @@ pub(crate) fn of_ufunc<'py>(
         Some(overloads) if overloads.is_lane_by_lane() => overloads.call(py, &inputs, None),
         _ => by_numpy(ufunc, all, kwargs),
     }
+}
+
+// ---- values with components ----
+
+/// The form of a value of ours that has components, other than the parts of complex numbers.
+fn form_of_components(object: &Object<'_>) -> Option<Form> {
+    let form = object.cast::<PyValue>().ok()?.get().value().form();
+    (!matches!(form, Form::Scalar | Form::Tensor | Form::Complex)).then_some(form)
+}
+
+/// Whether ours of a ufunc does with matrices, quaternions and vectors what NumPy does with their entries.
+fn is_entry_by_entry(name: &str, inputs: &Bound<'_, PyTuple>) -> bool {
+    let forms: Vec<Form> = inputs.iter().filter_map(|input| form_of_components(&input)).collect();
+    let are_all = forms.len() == inputs.len();
+    if name == "matmul" {
+        return forms.iter().all(|form| are_all && matches!(form, Form::Matrix(_)));
+    }
+    // Products of these are theirs.
+    forms.iter().all(|form| form.is_vector())
+        || match name {
+            "negative" | "positive" => true,
+            "add" | "subtract" => are_all && forms.windows(2).all(|pair| pair[0] == pair[1]),
+            "multiply" | "divide" | "true_divide" => forms.len() == 1,
+            "reciprocal" => false,
+            _ => are_all && matches!(forms[..], [Form::Matrix(_)]),
+        }
+}
+
+/// Functions that go entry by entry, also of vectors.
+const ENTRY_BY_ENTRY: [&str; 10] = [
+    "where",
+    "clip",
+    "isclose",
+    "allclose",
+    "nan_to_num",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "real",
+    "imag",
+];
+
+/// Whether an object is such a value, or a list with one.
+fn holds_components(object: &Object<'_>) -> bool {
+    let is_one = |object: &Object<'_>| form_of_components(object).is_some();
+    let has_one = |item: PyResult<Object<'_>>| item.is_ok_and(|item| is_one(&item));
+    is_one(object)
+        || is_sequence(object) && object.try_iter().is_ok_and(|mut items| items.any(has_one))
 }
 
 /// Methods of ufuncs that are functions of NumPy: `np.add.reduce` is `np.sum`.
@@ -285,7 +335,6 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("std", "std"),
     ("any", "any"),
     ("all", "all"),
-    ("dot", "matmul"),
     ("inner", "inner"),
     ("kron", "kron"),
     ("tensordot", "tensordot"),
@@ -303,7 +352,6 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("flipud", "flipud"),
     ("rot90", "rot90"),
     ("diff", "diff"),
-    ("clip", "clip"),
     ("unique", "unique"),
     ("nonzero", "nonzero"),
     ("searchsorted", "searchsorted"),
@@ -364,9 +412,21 @@ const EXTREMES: [(&str, &str); 4] =
 /// Those that mean the same of arrays of one axis; of tensors NumPy's are about all entries in one row.
 const OF_ROWS: [&str; 4] = ["tile", "repeat", "take", "outer"];
 
-/// Those that the package has in Python, of the same parameters.
-const IN_PYTHON: [&str; 8] =
-    ["append", "insert", "delete", "column_stack", "array_split", "diagflat", "setxor1d", "copy"];
+/// Those that the package has in Python, of the same parameters, and where.
+const IN_PYTHON: [(&str, &str); 10] = [
+    ("append", NAMES),
+    ("insert", NAMES),
+    ("delete", NAMES),
+    ("column_stack", NAMES),
+    ("array_split", NAMES),
+    ("diagflat", NAMES),
+    ("setxor1d", NAMES),
+    ("copy", NAMES),
+    ("dot", "porcini._as_numpy"),
+    ("clip", "porcini._as_numpy"),
+];
+
+const NAMES: &str = "porcini._numpy_names";
 
 /// Those of numpy.linalg.
 const LINALG: &[(&str, &str)] = &[
@@ -412,6 +472,10 @@ fn of_numpy_module<'py>(
     module: &str,
     name: &str,
 ) -> PyResult<Option<Object<'py>>> {
+    if !ENTRY_BY_ENTRY.contains(&name) && args.iter().any(|arg| holds_components(&arg)) {
+        // Ours take components for lanes of their own; to NumPy they are an axis.
+        return Ok(None);
+    }
     let (is_linear, is_fourier) = (module == "numpy.linalg", module == "numpy.fft");
     let is_plain = !is_linear && !is_fourier;
     let extreme = EXTREMES.iter().find(|(known, _)| is_plain && *known == name);
@@ -423,8 +487,9 @@ fn of_numpy_module<'py>(
         None if is_of_rows || is_fourier => Some(name),
         None => listed,
     };
-    if is_plain && IN_PYTHON.contains(&name) {
-        let own = py.import("porcini._numpy_names")?.getattr(name)?;
+    let in_python = IN_PYTHON.iter().find(|(known, _)| is_plain && *known == name);
+    if let Some((_, module)) = in_python {
+        let own = py.import(*module)?.getattr(name)?;
         return or_numpys(py, own.call(args, Some(kwargs)));
     }
     let Some(overloads) = own.and_then(find) else { return Ok(None) };
@@ -435,7 +500,9 @@ fn of_numpy_module<'py>(
     if extreme.is_some() && !(is_all_along && args.first().is_some_and(is_plain_value)) {
         return Ok(None);
     }
-    if is_of_rows && !args.iter().all(|arg| is_row_or_integers(arg)) {
+    if is_of_rows && !args.iter().all(|arg| is_row_or_integers(arg))
+        || name == "average" && !takes_weights(&args[0], named)?
+    {
         return Ok(None);
     }
     let values: Vec<Object<'py>> =
@@ -498,6 +565,16 @@ fn is_plain_value(object: &Object<'_>) -> bool {
         Value::Tensor(tensor) => !tensor.is_complex(),
         Value::Nested(..) => false,
     })
+}
+
+/// Whether NumPy takes the weights of an average: without an axis as many as there are entries.
+fn takes_weights(x: &Object<'_>, named: Option<&Bound<'_, PyDict>>) -> PyResult<bool> {
+    let Some(named) = named.filter(|named| !named.contains("axis").unwrap_or(true)) else {
+        return Ok(true);
+    };
+    let Some(weights) = named.get_item("weights")? else { return Ok(true) };
+    let shape = x.py().import("numpy")?.getattr("shape")?;
+    shape.call1((x,))?.eq(shape.call1((weights,))?)
 }
 
 /// Whether an object is an array of one axis, or an integer or several.

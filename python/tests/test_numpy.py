@@ -110,6 +110,17 @@ CASES |= {
     "parts": (lambda x: np.array_split(x, 4), line),
     "diagflat": (lambda x: np.diagflat(x, 1), line),
     "index": (lambda x: np.unique(x, return_index=True, return_inverse=True), integers),
+    "dot of stacks": (lambda x: np.dot(x, x.reshape(2, 4, 3)), cube),
+    "dot with a stack": (lambda x: np.dot(x, np.ones((2, 4, 3), "f4")), matrix),
+    "weights of axes": (lambda x: np.average(x, axis=(0, 2), weights=np.float32([[0, 1, 1, 2], [3, 0, 0.5, 0.5]])), cube),
+    "weights of turned axes": (lambda x: np.average(x, axis=(2, 0), weights=np.float32([[0, 1], [1, 2], [3, 0], [0.5, 1]])), cube),
+    "clip at NaN": (lambda x: np.clip(x, np.nan, 3), line),
+    "clip by several": (lambda x: np.clip(x, [0, np.nan, 0, 0.5, 0, 0], 0.7), line),
+    "few for ddof": (lambda x: np.nanvar(x, ddof=2), with_nan),
+    "covariance of one row": (lambda x: np.cov(x[:1]), matrix),
+    "places at infinity": (lambda x: np.interp(x, np.float32([-np.inf, np.inf]), np.float32([10, 10])), line),
+    "one place at infinity": (lambda x: np.interp(x, np.float32([-np.inf, 2]), np.float32([1, 2])), line),
+    "values at infinity": (lambda x: np.interp(x, np.float32([0, 2]), np.float32([np.inf, np.inf])), line),
 }
 
 
@@ -150,6 +161,38 @@ def test_what_has_no_axes_of_ours_is_numpys():
     for z in (z, pc.TensorXc([1, 2])):
         with pytest.raises(TypeError, match="'fabs' not supported"):
             np.fabs(z)
+
+
+def test_components_are_an_axis_to_numpy():
+    v = pc.Vector3d([1, 2], [3, 4], [5, 6])
+    rows, mask = np.asarray(v), pc.Mask([True, False])
+    for f in [
+        np.sum, np.mean, np.linalg.norm, np.any, np.cumsum, lambda x: np.sum(x, axis=0), lambda x: np.roll(x, 1),
+        lambda x: np.stack([x, x]),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(f(v), f(rows))
+    assert type(np.where(mask, v, v + 1)) is pc.Vector3d and type(np.sqrt(v)) is pc.Vector3d
+
+
+def test_products_of_entries():
+    m, q = pc.Matrix2d(1, 2, 3, 4), pc.Quaternion4f(1, 2, 3, 4)
+    assert np.multiply(m, m).tolist() == [[[1, 4], [9, 16]]] and np.multiply(q, q).tolist() == [[1, 4, 9, 16]]
+    assert (m * m).tolist() == np.matmul(m, m).tolist() == [[[7, 10], [15, 22]]]
+    assert type(np.float64(2) * m) is pc.Matrix2d and type(np.add(q, q)) is pc.Quaternion4f
+
+
+def test_weights_of_another_shape_need_an_axis():
+    with pytest.raises(TypeError):
+        np.average(pc.TensorXf([[1, 2], [3, 4]]), weights=[1, 2])
+    with pytest.raises(ValueError, match="got weights of"):
+        pc.average(pc.zeros([2, 3, 4]), pc.zeros([2, 3]), [0, 2])
+
+
+def test_an_ellipsis_of_no_axis_stands_apart():
+    t = pc.zeros((4, 4, 1))
+    with pytest.raises(TypeError, match="stands for no axis"):
+        t[:, [0, 1, 2], ..., [0]]
+    assert t[[0, 1, 2], ..., [0], [0]].shape == (3,) and t[:, ..., [0, 1], 0].shape == (4, 2)
 
 
 big = 2**31 - 1

@@ -1,0 +1,27 @@
+"""Functions of NumPy whose names mean something else in the package: what np.dot(x, y) is of our values."""
+
+import numbers
+
+import porcini as pc
+
+from ._porcini import _operand
+
+
+def dot(a, b):
+    a, b = _operand(a), _operand(b)
+    if b.ndim > 2 and a.ndim > 1:
+        return pc.tensordot(a, b, axes=([-1], [-2]))
+    return pc.matmul(a, b)
+
+
+def _may_be_nan(bound):
+    return bound is not None and not (isinstance(bound, numbers.Real) and bound == bound)
+
+
+def clip(a, a_min=None, a_max=None, *, min=None, max=None):
+    low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
+    if _may_be_nan(low) or _may_be_nan(high):
+        # Ours go past a bound that is NaN.
+        a = a if low is None else pc.maximum(a, low)
+        return a if high is None else pc.minimum(a, high)
+    return pc.clip(a, low, high)
