@@ -4,12 +4,9 @@ import numbers
 
 import porcini as pc
 
-from ._porcini import _operand
-
 
 def dot(a, b):
-    a, b = _operand(a), _operand(b)
-    if b.ndim > 2 and a.ndim > 1:
+    if pc.ndim(b) > 2 and pc.ndim(a) > 1:
         return pc.tensordot(a, b, axes=([-1], [-2]))
     return pc.matmul(a, b)
 

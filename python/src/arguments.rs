@@ -54,7 +54,6 @@ pub(crate) fn arguments(
             .find(|(key, _)| is_called(name, &key.to_string()))
             .map(|(_, value)| value))
     };
-    let lanes = args.first().and_then(dtype_of);
     // Parameters that are left out before one that is given.
     let mut gaps = Vec::new();
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
@@ -82,7 +81,7 @@ pub(crate) fn arguments(
         if kind == Kind::List {
             given.extend(list(session, row.name, &object)?);
         } else {
-            given.push(argument(session, row, name, (kind, lanes), &object)?);
+            given.push(argument(session, row, name, kind, &object, args.first())?);
         }
     }
     Ok(given)
@@ -92,8 +91,9 @@ fn argument(
     session: &Session,
     row: &'static Row,
     name: &str,
-    (kind, lanes): (Kind, Option<DType>),
+    kind: Kind,
     object: &Object<'_>,
+    first: Option<&Object<'_>>,
 ) -> PyResult<Given> {
     let op = row.name;
     let unfit = |expected: &str| {
@@ -108,22 +108,28 @@ fn argument(
         },
     };
     let given = match kind {
-        Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor => match Given::of(session, object)? {
-            Some(Given::Value(value)) if kind == Kind::Tensor => Given::Value(with_an_axis(value)?),
-            Some(given) => given,
-            None => return Err(unfit("an array")),
-        },
+        Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor => {
+            match digits(session, object, first)? {
+                Some(Given::Value(value)) if kind == Kind::Tensor => {
+                    Given::Value(with_an_axis(value)?)
+                }
+                Some(given) => given,
+                None => return Err(unfit("an array")),
+            }
+        }
         Kind::Target | Kind::Marked => match object.cast::<PyValue>() {
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },
-        Kind::Operand | Kind::List => match Given::beside(session, object, lanes)? {
-            Some(given) => given,
-            None => return Err(unfit("an array or a number")),
-        },
+        Kind::Operand | Kind::List => {
+            match Given::beside(session, object, || first.and_then(dtype_of))? {
+                Some(given) => given,
+                None => return Err(unfit("an array or a number")),
+            }
+        }
         Kind::Axes => integers(op, "an axis or a list of axes", object)?,
         Kind::Integers(what) => integers(op, what, object)?,
-        Kind::Array | Kind::Index | Kind::Active => match Given::of(session, object)? {
+        Kind::Array | Kind::Index | Kind::Active => match digits(session, object, first)? {
             Some(Given::Value(value)) => Given::Value(as_line(op, value)?),
             Some(Given::Number(Scalar::Int(i))) if kind == Kind::Index => {
                 Given::Number(Scalar::Int(i))
@@ -171,6 +177,20 @@ fn argument(
     Ok(given)
 }
 
+/// What an object is; a list of floats with the digits of the first argument. One of integers may be an index.
+fn digits(
+    session: &Session,
+    object: &Object<'_>,
+    first: Option<&Object<'_>>,
+) -> PyResult<Option<Given>> {
+    let given = Given::of(session, object)?;
+    let are_floats = matches!(&given, Some(Given::Value(value)) if value.dtype().is_float());
+    if are_floats && is_sequence(object) {
+        return Given::beside(session, object, || first.and_then(dtype_of));
+    }
+    Ok(given)
+}
+
 /// A complex number of one lane as the only entry along an axis, as an array of one lane is.
 fn with_an_axis(value: Value) -> PyResult<Value> {
     match &value {
@@ -203,7 +223,7 @@ fn list(session: &Session, op: &str, object: &Object<'_>) -> PyResult<Vec<Given>
     }
     let objects = object.try_iter()?.collect::<PyResult<Vec<_>>>()?;
     let common = common_dtype(&objects);
-    let given = objects.iter().map(|item| Given::expected_beside(session, op, item, common));
+    let given = objects.iter().map(|item| Given::expected_beside(session, op, item, || common));
     let given = given.collect::<PyResult<Vec<_>>>()?;
     let is_complex = |given: &Given| matches!(given, Given::Value(Value::Nested(Form::Complex, _)));
     let are_complex = given.iter().any(is_complex);
@@ -218,9 +238,11 @@ fn with_lanes(
     given: Given,
 ) -> PyResult<Given> {
     let lane = |number: Scalar| {
-        let met = common.map(|common| common.meet(number));
-        let dtype =
-            met.filter(|met| met.encode(number).is_ok()).unwrap_or(convert::dtype_of(number));
+        // Truth values are numbers to masks alone.
+        let is_truth = matches!(number, Scalar::Bool(_));
+        let fits = |met: &DType| (*met == DType::Mask) == is_truth && met.encode(number).is_ok();
+        let met = common.map(|common| common.meet(number)).filter(fits);
+        let dtype = met.unwrap_or_else(|| convert::dtype_of(number));
         session.full(dtype, number, 1).or_raise()
     };
     let parts = match given {

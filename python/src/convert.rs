@@ -67,13 +67,12 @@ impl Given {
     pub(crate) fn beside(
         session: &Session,
         object: &Bound<'_, PyAny>,
-        dtype: Option<DType>,
+        dtype: impl FnOnce() -> Option<DType>,
     ) -> PyResult<Option<Self>> {
+        let dtype = if is_sequence(object) { dtype() } else { None };
         match dtype {
-            Some(dtype) if is_sequence(object) => {
-                of_list_beside(session, object, dtype).map(Self::Value).map(Some)
-            }
-            _ => Self::of(session, object),
+            Some(dtype) => of_list_beside(session, object, dtype).map(Self::Value).map(Some),
+            None => Self::of(session, object),
         }
     }
 
@@ -91,7 +90,7 @@ impl Given {
         session: &Session,
         op: &str,
         object: &Bound<'_, PyAny>,
-        dtype: Option<DType>,
+        dtype: impl FnOnce() -> Option<DType>,
     ) -> PyResult<Self> {
         Self::beside(session, object, dtype)?.ok_or_else(|| unknown(op, object))
     }

@@ -220,7 +220,7 @@ fn in_one_row<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     };
     let (session, common) = (home::session(py)?, common_dtype(&rows));
     // Complex numbers are a row of lanes, their parts no entries.
-    let row = |x: &Object<'py>| match Given::beside(session, x, common)? {
+    let row = |x: &Object<'py>| match Given::beside(session, x, || common)? {
         Some(Given::Value(value)) if value.form() != Form::Complex => {
             by_name(py, "ravel", &[&object::of(py, value)?])
         }

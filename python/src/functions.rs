@@ -516,7 +516,7 @@ fn lane_by_lane<'py>(
 ) -> PyResult<Object<'py>> {
     let py = args[0].py();
     // A mask that chooses says nothing of what it chooses from.
-    let dtype = args.iter().filter_map(dtype_of).find(|&dtype| dtype != DType::Mask);
+    let dtype = || args.iter().filter_map(dtype_of).find(|&dtype| dtype != DType::Mask);
     let given = args.iter().map(|arg| Given::expected_beside(session, name, arg, dtype));
     let given = given.collect::<PyResult<Vec<_>>>()?;
     let numbers = given.iter().map(|given| match given {

@@ -14,6 +14,7 @@ use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
 use crate::names::as_python;
 use crate::object::{self, PyValue, lane};
+use crate::operators::dtype_of;
 use crate::{functions, home};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -322,7 +323,7 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
     {
         return set_components(value, "[]=", &places_of(key, components.len())?, new);
     }
-    let given = Given::expected_beside(session, "[]=", new, Some(held.dtype()))?;
+    let given = Given::expected_beside(session, "[]=", new, || Some(held.dtype()))?;
     let changed = match &held {
         Value::Array(array) if !key.is_instance_of::<PyTuple>() => {
             match Key::of(session, key, array.size())? {
@@ -609,7 +610,7 @@ fn set_components(
         (n, _) => vec![new.clone(); n],
     };
     for (&i, new) in places.iter().zip(&parts) {
-        let given = Given::expected_beside(session, name, new, Some(value.get().value().dtype()))?;
+        let given = Given::expected_beside(session, name, new, || dtype_of(value.as_any()))?;
         let part = object::part(value, &[i])?;
         let part = part.cast::<PyValue>()?.get();
         for leaf in part.value().leaves() {

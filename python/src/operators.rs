@@ -50,9 +50,8 @@ fn operand<'a>(value: Option<&'a Value>, object: &Object<'_>) -> PyResult<Option
 /// Two operands, if both are something we know.
 fn both(a: &Object<'_>, b: &Object<'_>) -> PyResult<Option<(Given, Given)>> {
     let session = home::session(a.py())?;
-    let (of_a, of_b) = (dtype_of(a), dtype_of(b));
-    let (Some(a), Some(b)) = (Given::beside(session, a, of_b)?, Given::beside(session, b, of_a)?)
-    else {
+    let given = |x, other| Given::beside(session, x, || dtype_of(other));
+    let (Some(a), Some(b)) = (given(a, b)?, given(b, a)?) else {
         return Ok(None);
     };
     Ok(Some((a, b)))

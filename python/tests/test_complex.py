@@ -46,7 +46,7 @@ def test_entries_in_one_row(name, values):
     "f",
     [
         pc.ravel, pc.flatten, pc.cumsum, pc.prefix_sum, lambda z: pc.append(z, z), lambda z: pc.convolve(z, z),
-        lambda z: pc.correlate(z, z), lambda z: z.ravel(), lambda z: pc.ravel(t=z), lambda z: pc.roots([1, 0, 1]),
+        lambda z: pc.correlate(z, z), lambda z: z.ravel(), lambda z: pc.ravel(t=z), lambda z: pc.roots(pc.Float64([1, 0, 1])),
     ],
 )  # fmt: skip
 def test_a_row_of_entries_is_a_tensor(f):
@@ -86,6 +86,9 @@ def test_numbers_and_lists_take_the_digits_of_what_they_join():
     x = pc.Float64([1])
     assert pc.append(x, 0.1).tolist() == pc.append(x, [0.1]).tolist() == pc.concat([x, [0.1]]).tolist() == [1, 0.1]
     assert pc.insert(x, 0, 0.1).tolist() == [0.1, 1] and (x + [0.1]).tolist() == [1.1] and pc.maximum(x, [1.1]).tolist() == [1.1]
+    assert pc.dot(pc.Float64([1, 0]), [0.1, 2]).tolist() == np.dot(pc.Float64([1, 0]), [0.1, 2]).tolist() == [0.1]
+    assert pc.interp(pc.Float64([0.1]), [0, 0.2], [0, 0.2]).tolist() == [0.1]
+    assert pc.take_along_axis(pc.Float64([5, 6]), [1, 0]).tolist() == [6, 5]
 
 
 def test_equal_as_the_operator():
