@@ -419,18 +419,15 @@ impl PyValue {
 
     /// The value in memory that the log calls r12: its number.
     #[getter]
-    fn index(&self) -> PyResult<u64> {
-        Ok(self.array("index")?.serial().0)
+    fn index(&self, py: Python<'_>) -> PyResult<u64> {
+        let array = self.array("index").map_err(|error| absent(py, error))?;
+        Ok(array.serial().0)
     }
 
     /// The gradient that backward left; zeros before that. What is not computed from marked arrays has none.
     #[getter]
     fn grad<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        derivatives::stored_gradient(slf).map_err(|error| {
-            let is_none = error.is_instance_of::<PyValueError>(slf.py());
-            let said = || PyAttributeError::new_err(error.value(slf.py()).to_string());
-            if is_none { said() } else { error }
-        })
+        derivatives::stored_gradient(slf).map_err(|error| absent(slf.py(), error))
     }
 
     /// A value of its own: what is written to it is not seen here.
@@ -535,6 +532,13 @@ impl PyValue {
             || PyAttributeError::new_err("__cuda_array_interface__: the array is on the host");
         dlpack::cuda_array_interface(slf)?.ok_or_else(none)
     }
+}
+
+/// That a value has no such member, as hasattr and getattr understand it, in the words of why.
+fn absent(py: Python<'_>, error: PyErr) -> PyErr {
+    let is_said =
+        error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyTypeError>(py);
+    if is_said { PyAttributeError::new_err(error.value(py).to_string()) } else { error }
 }
 
 /// The extents of a value, components first.

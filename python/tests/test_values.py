@@ -461,6 +461,11 @@ def test_gradients_as_members():
     assert x.grad.tolist() == [3, 4]
 
 
+def test_members_are_there_or_not():
+    for x in [pc.Float(1), pc.Vector2f(1, 2), pc.Complex2d(1, 2), pc.TensorXf([[1, 2]]), pc.Matrix2f(1), pc.Quaternion4f(1, 2, 3, 4)]:
+        assert all(isinstance(hasattr(x, name), bool) for name in dir(x))
+
+
 def test_recordings_are_forgotten():
     f = pc.freeze(lambda x: x + 1)
     assert f(pc.Float([1])).tolist() == [2] and f.n_recordings == 1
