@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use porcini_core::{Array, Recorded, Session};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::{OrRaise, got, raised, wrong_type};
 use crate::home;
@@ -71,10 +71,7 @@ impl Function {
             args.iter().map(|arg| own(session, arg)).collect::<PyResult<Vec<_>>>()?,
         )?;
         let reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
-        let is_others = |other: &Py<PyAny>| {
-            let other = other.bind(py);
-            !other.is_instance_of::<PyType>() && is_foreign(other)
-        };
+        let is_others = |other: &Py<PyAny>| is_foreign(other.bind(py));
         let holds_others = reach.others.iter().any(is_others);
         if reach.is_too_much() || holds_others || !session.replays(&reach.arrays) {
             return f.call(args, kwargs);

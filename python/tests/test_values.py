@@ -461,6 +461,10 @@ def test_gradients_as_members():
     assert x.grad.tolist() == [3, 4]
 
 
+def test_a_class_is_handed_on():
+    assert pc.dispatch(pc.UInt32([0, 0]), [lambda c, x: c(x)], (pc.Float64, pc.Float([1, 2]))).dtype == "float64"
+
+
 def test_members_are_there_or_not():
     for x in [pc.Float(1), pc.Vector2f(1, 2), pc.Complex2d(1, 2), pc.TensorXf([[1, 2]]), pc.Matrix2f(1), pc.Quaternion4f(1, 2, 3, 4)]:
         assert all(isinstance(hasattr(x, name), bool) for name in dir(x))
