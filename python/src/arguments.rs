@@ -11,8 +11,7 @@ use pyo3::types::PyDict;
 use crate::convert::{self, Given, integers, is_sequence};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::names::as_python;
-use crate::object::PyValue;
-use crate::operators::{common_dtype, dtype_of};
+use crate::object::{PyValue, common_dtype, dtype_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 

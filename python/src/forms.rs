@@ -1,9 +1,9 @@
 //! What calls of some functions mean in Python alone: before core's tables are asked, and where these do not take them.
 
-use porcini_core::ir::op::Op;
 use porcini_core::tensor::Tensor;
 use porcini_core::value::{Form, power};
 use porcini_core::{Scalar, Value};
+use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -13,8 +13,7 @@ use crate::convert::{Given, is_sequence, number, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, by_name, find};
 use crate::home;
-use crate::object::{self, PyValue};
-use crate::operators::{binary, common_dtype};
+use crate::object::{self, PyValue, common_dtype};
 
 type Object<'py> = Bound<'py, PyAny>;
 type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
@@ -279,10 +278,12 @@ fn with_weights_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>
 
 /// As == and !=, which masks and values with components have, too.
 fn as_operator<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
-    let op = if call.overloads.name == "equal" { Op::Eq } else { Op::Ne };
+    let how = if call.overloads.name == "equal" { CompareOp::Eq } else { CompareOp::Ne };
+    let is_value = |x: &Object<'_>| x.is_instance_of::<PyValue>();
     match (call.args, call.named) {
-        ([a, b], None) if [a, b].iter().any(|x| x.is_instance_of::<PyValue>()) => binary(op, a, b)
-            .map(|found| Some(found).filter(|found| !found.is(call.py.NotImplemented()))),
+        ([a, b], None) if is_value(a) && (is_value(b) || number(b)?.is_some()) => {
+            a.rich_compare(b, how).map(Some)
+        }
         _ => Ok(None),
     }
 }

@@ -21,8 +21,7 @@ use crate::forms::{self, Call, FIRST, First};
 use crate::home;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
-use crate::object::{self, PyValue};
-use crate::operators::dtype_of;
+use crate::object::{self, PyValue, dtype_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 /// Arguments by place, and those that are left by name, where some were.

@@ -13,8 +13,7 @@ use crate::convert::{Given, python_number};
 use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
 use crate::names::as_python;
-use crate::object::{self, PyValue, lane};
-use crate::operators::dtype_of;
+use crate::object::{self, PyValue, dtype_of, lane};
 use crate::{functions, home};
 
 type Object<'py> = Bound<'py, PyAny>;

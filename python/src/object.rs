@@ -4,7 +4,7 @@
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use porcini_core::tensor::Shape;
-use porcini_core::{Array, Scalar, Value};
+use porcini_core::{Array, DType, Scalar, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -148,6 +148,17 @@ pub(crate) fn part<'py>(whole: &Bound<'py, PyValue>, places: &[usize]) -> PyResu
     let part = Bound::new(py, PyValue { value, whole: Some((whole.clone().unbind(), *place)) })?;
     let part = with_class(part, &class);
     self::part(part.cast::<PyValue>()?, rest)
+}
+
+/// The type of the lanes of one of our values.
+pub(crate) fn dtype_of(object: &Object<'_>) -> Option<DType> {
+    object.cast::<PyValue>().ok().map(|value| value.get().value().dtype())
+}
+
+/// The type that the lanes of our values among objects have in common.
+pub(crate) fn common_dtype(objects: &[Object<'_>]) -> Option<DType> {
+    let dtypes = objects.iter().filter_map(dtype_of);
+    dtypes.reduce(|a, b| a.promote(b).unwrap_or(a))
 }
 
 /// Refuses to read lanes as numbers while a function is differentiated and they have a derivative: it would be lost,

@@ -2,7 +2,7 @@
 
 use porcini_core::ir::op::Op;
 use porcini_core::value::{Argument, power};
-use porcini_core::{DType, Operand, Value};
+use porcini_core::{Operand, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
@@ -50,27 +50,16 @@ fn operand<'a>(value: Option<&'a Value>, object: &Object<'_>) -> PyResult<Option
 /// Two operands, if both are something we know.
 fn both(a: &Object<'_>, b: &Object<'_>) -> PyResult<Option<(Given, Given)>> {
     let session = home::session(a.py())?;
-    let given = |x, other| Given::beside(session, x, || dtype_of(other));
+    let given = |x, other| Given::beside(session, x, || object::dtype_of(other));
     let (Some(a), Some(b)) = (given(a, b)?, given(b, a)?) else {
         return Ok(None);
     };
     Ok(Some((a, b)))
 }
 
-/// The type of the lanes of one of our values.
-pub(crate) fn dtype_of(object: &Object<'_>) -> Option<DType> {
-    object.cast::<PyValue>().ok().map(|value| value.get().value().dtype())
-}
-
 /// What asks Python to try the other operand.
 fn not_implemented(py: Python<'_>) -> Object<'_> {
     py.NotImplemented().into_bound(py)
-}
-
-/// The type that the lanes of our values among objects have in common.
-pub(crate) fn common_dtype(objects: &[Object<'_>]) -> Option<DType> {
-    let dtypes = objects.iter().filter_map(dtype_of);
-    dtypes.reduce(|a, b| a.promote(b).unwrap_or(a))
 }
 
 /// As [`binary`], of a function of the table of functions.
