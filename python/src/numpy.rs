@@ -103,7 +103,7 @@ const ENTRY_BY_ENTRY: [&str; 10] = [
     "where",
     "clip",
     "isclose",
-    "allclose",
+    "copy",
     "nan_to_num",
     "zeros_like",
     "ones_like",

@@ -171,7 +171,7 @@ def test_components_are_an_axis_to_numpy():
         lambda x: np.stack([x, x]),
     ]:  # fmt: skip
         np.testing.assert_allclose(f(v), f(rows))
-    assert type(np.where(mask, v, v + 1)) is pc.Vector3d and type(np.sqrt(v)) is pc.Vector3d
+    assert type(np.where(mask, v, v + 1)) is pc.Vector3d and type(np.copy(v)) is pc.Vector3d and type(np.sqrt(v)) is pc.Vector3d
 
 
 def test_products_of_entries():
