@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 27] = [
+pub(crate) const FIRST: [(&str, First); 30] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -58,6 +58,9 @@ pub(crate) const FIRST: [(&str, First); 27] = [
     ("norm", with_axis_second),
     ("diff", with_axis_second),
     ("average", with_weights_second),
+    ("zeros_like", of_components),
+    ("ones_like", of_components),
+    ("full_like", of_components),
 ];
 
 /// Whether an object is one of Python's integers.
@@ -326,6 +329,16 @@ fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 }
 
 // ---- what the tables do not take ----
+
+/// Vectors, matrices and complex numbers are filled by their class; the tables know arrays and tensors.
+fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Call { overloads, py, args, named } = *call;
+    let value = args.first().and_then(|first| first.cast::<PyValue>().ok());
+    match value.is_some_and(|value| matches!(&*value.get().value(), Value::Nested(..))) {
+        true => by_python(py, overloads.name, args, named),
+        false => Ok(None),
+    }
+}
 
 /// What `porcini/_forms.py` makes of a call that the tables do not take: sum(x, dtype=..), split(x, [2, 5]).
 pub(crate) fn by_python<'py>(

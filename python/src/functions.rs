@@ -14,6 +14,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
+use crate::aliases::{ALIASES, alias};
 use crate::arguments::{Unfit, arguments, is_called, takes_names};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
@@ -26,45 +27,6 @@ use crate::object::{self, PyValue, dtype_of};
 type Object<'py> = Bound<'py, PyAny>;
 /// Arguments by place, and those that are left by name, where some were.
 type Placed<'py> = (Option<Vec<Object<'py>>>, Option<Bound<'py, PyDict>>);
-
-/// Names that everybody else has.
-const ALIASES: [(&str, &str); 35] = [
-    ("not_", "not"),
-    ("invert", "not"),
-    ("bitwise_not", "not"),
-    ("sum", "hsum"),
-    ("prod", "hprod"),
-    ("mean", "hmean"),
-    ("prefix_sum", "psum"),
-    ("concatenate", "concat"),
-    ("power", "pow"),
-    ("square", "sqr"),
-    ("absolute", "abs"),
-    ("negative", "neg"),
-    ("arcsin", "asin"),
-    ("arccos", "acos"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arcsinh", "asinh"),
-    ("arccosh", "acosh"),
-    ("arctanh", "atanh"),
-    ("remainder", "mod"),
-    ("set_requires_gradient", "enable_grad"),
-    ("grad_enabled", "requires_grad"),
-    ("set_grad", "set_gradient"),
-    ("amax", "hmax"),
-    ("amin", "hmin"),
-    ("fmax", "max"),
-    ("fmin", "min"),
-    ("around", "round"),
-    ("rint", "round"),
-    ("reciprocal", "rcp"),
-    ("deg2rad", "deg_to_rad"),
-    ("radians", "deg_to_rad"),
-    ("rad2deg", "rad_to_deg"),
-    ("degrees", "rad_to_deg"),
-    ("conjugate", "conj"),
-];
 
 /// All that a name means.
 #[derive(Default)]
@@ -119,14 +81,12 @@ fn table() -> BTreeMap<&'static str, Overloads> {
 
 /// What a name means.
 pub(crate) fn find(name: &str) -> Option<&'static Overloads> {
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-    TABLE.get(alias.map_or(name, |(_, name)| name))
+    TABLE.get(alias(name).map_or(name, |(_, name)| name))
 }
 
 /// The name by which a function was asked for.
 pub(crate) fn name_of(name: &str, overloads: &Overloads) -> &'static str {
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
-    alias.map_or(overloads.name, |(alias, _)| alias)
+    alias(name).map_or(overloads.name, |(alias, _)| alias)
 }
 
 /// All names of functions.
@@ -197,12 +157,7 @@ impl Overloads {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
-        if let Some(first) = self.first
-            && let Some(done) = first(&Call { overloads: self, py, args, named })?
-        {
-            return Ok(done);
-        }
-        let error = match self.called(py, args, named) {
+        let error = match self.first_or_called(py, args, named) {
             Err(error) if error.is_instance_of::<PyTypeError>(py) => error,
             done => return done,
         };
@@ -212,6 +167,20 @@ impl Overloads {
         // That a form does not take something is between forms.
         let is_unfit = error.is_instance_of::<Unfit>(py);
         Err(if is_unfit { PyTypeError::new_err(error.value(py).to_string()) } else { error })
+    }
+
+    fn first_or_called<'py>(
+        &self,
+        py: Python<'py>,
+        args: &[Object<'py>],
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
+        if let Some(first) = self.first
+            && let Some(done) = first(&Call { overloads: self, py, args, named })?
+        {
+            return Ok(done);
+        }
+        self.called(py, args, named)
     }
 
     /// Calls what core's tables have of the name.
@@ -603,14 +572,16 @@ impl Overloads {
     }
 }
 
-/// einsum(spec, a, b, ..): the sum of products that a text names.
+/// einsum(spec, a, b, ..): the sum of products that a text names. The order of the products is ours, whatever optimize says.
 #[pyfunction]
-#[pyo3(signature = (spec, *tensors))]
+#[pyo3(signature = (spec, *tensors, optimize = None))]
 fn einsum<'py>(
     py: Python<'py>,
     spec: &str,
     tensors: &Bound<'py, PyTuple>,
+    optimize: Option<Object<'py>>,
 ) -> PyResult<Object<'py>> {
+    drop(optimize);
     let session = home::session(py)?;
     let given = tensors.iter().map(|tensor| Given::expected(session, "einsum", &tensor));
     let given = given.collect::<PyResult<Vec<_>>>()?;

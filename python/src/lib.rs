@@ -3,6 +3,7 @@
 //! A binding converts arguments, calls core and turns errors into exceptions; nothing is computed here. What Python
 //! says better than Rust (bridges to other libraries, IPython) stands in `porcini/`.
 
+mod aliases;
 mod arguments;
 mod arrow;
 mod buffers;

@@ -33,7 +33,7 @@ const EXCEPTIONS: [(&str, &str); 26] = [
     ("core/src/trace/special/bessel.rs", "functions that are in each other's slopes"),
     ("python/src/callable.rs", "methods of NumPy that take what others have in a list"),
     ("python/src/forms.rs", "names that mean more in Python"),
-    ("python/src/functions.rs", "names that everybody else has"),
+    ("python/src/aliases.rs", "names that everybody else has"),
     ("python/src/index.rs", "members of Python's arrays"),
     ("python/src/numpy.rs", "names of NumPy"),
     ("script/src/assist/notes.rs", "methods of Rhai"),

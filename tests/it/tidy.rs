@@ -138,7 +138,7 @@ const KERNEL: Layers = &[
 
 /// The layers of the Python package.
 const PYTHON: Layers = &[
-    &["names", "recursion"],
+    &["names", "aliases", "recursion"],
     &["errors", "docs"],
     &["home", "interrupt", "given"],
     &["memory"],
