@@ -15,9 +15,11 @@ import builtins
 from . import _porcini
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from ._drjit_names import switch, width
+from ._elsewhere import ELSEWHERE as _ELSEWHERE
 from ._kernels import kernel, reduction, scan
 from ._numpy_names import *  # noqa: F403
-from ._numpy_names import ELSEWHERE as _ELSEWHERE
+from ._polynomials import polyadd, polyder, polyint, polymul, polysub
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
 from ._scatter_reduce import ReduceOp, scatter_reduce

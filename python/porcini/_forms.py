@@ -2,49 +2,18 @@
 
 A form has the name of the table's function and calls it with what is left; NotImplemented lets the error stand."""
 
-import functools
-import inspect
 import math
 import numbers
-import threading
 
 import porcini as pc
 
 from ._axes import axes_of, axis_of, integer
 from ._entries import as_given, entries
+from ._form import called, form as _form  # noqa: F401
 from ._porcini import _operand
 
-FORMS = {}
-
-# Names of the forms that a thread is in: within one of them the tables have the last word.
-_inside = threading.local()
-
-
-def called(name, args, named):
-    """What a call means, or NotImplemented."""
-    form, inside = FORMS.get(name), _inside.__dict__.setdefault("names", set())
-    if form is None or name in inside:
-        return NotImplemented
-    try:
-        inspect.signature(form).bind(*args, **named)
-    except TypeError:
-        return NotImplemented
-    inside.add(name)
-    try:
-        return form(*args, **named)
-    finally:
-        inside.discard(name)
-
-
-def _form(*names):
-    """Registers a form of functions of the tables: a function without the first parameter, which gets the table's."""
-
-    def register(form):
-        for name in names:
-            FORMS[name] = functools.partial(form, getattr(pc, name))
-        return form
-
-    return register
+# Families with a file of their own.
+from . import _edges, _fourier_forms, _linear_forms, _quantiles  # noqa: F401 isort: skip
 
 
 @_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
@@ -76,11 +45,24 @@ def _clip(clip, x, a_min=None, a_max=None, *, min=None, max=None):
     return _operand(x) if high is None else pc.minimum(x, high)
 
 
+def _end(x, axis, entries):
+    """What is put in front of x or behind it: a number is one more entry in its type, in every line."""
+    if entries is None:
+        return []
+    if pc.ndim(entries) == 0 or isinstance(entries, numbers.Number):
+        shape = [1 if place == axis else extent for place, extent in enumerate(x.shape)]
+        return [pc.broadcast_to(_operand(entries).astype(x.dtype), shape)]
+    return [_operand(entries)]
+
+
 @_form("diff")
-def _diff(diff, x, n=1, axis=-1):
+def _diff(diff, x, n=1, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: got {n} times, expected 0 or more")
     x = _operand(x)
+    if prepend is not None or append is not None:
+        axis = axis_of("diff", axis, x.ndim)
+        x = pc.concat([*_end(x, axis, prepend), x, *_end(x, axis, append)], axis)
     for _ in range(n):
         x = diff(x, axis)
     return x
@@ -92,7 +74,11 @@ def _linspace(linspace, start, stop, num=50, endpoint=True, **named):
 
 
 @_form("logspace", "geomspace")
-def _in_ratio(made, start, stop, num=50, **named):
+def _in_ratio(made, start, stop, num=50, endpoint=True, **named):
+    if not endpoint and num > 0:
+        # Of as many numbers the last one then lies a step before the end.
+        part = (num - 1) / num
+        stop = start + (stop - start) * part if made.__name__ == "logspace" else start * (stop / start) ** part
     return made(start, stop, num, **named)
 
 
@@ -125,9 +111,103 @@ def _like(like, x, *args, dtype=None):
     if not _is_type(dtype):
         return NotImplemented
     x = _operand(x)
+    if not isinstance(x, pc.Tensor) and x.ndim > 1:
+        made = getattr(type(x), like.__name__.removesuffix("_like"))(*args, x.shape[-1])
+        return made if dtype is None else made.astype(dtype)
     if any(map(_is_complex, args)):
         return _stretched(*args, x.dtype if dtype is None else dtype, x.shape)
     return like(x if dtype is None else x.astype(dtype), *args)
+
+
+@_form("sort", "argsort")
+def _order(order, x, axis=-1, kind=None, *, stable=None, descending=False):
+    # Whatever kind says: equal entries keep their order.
+    order = getattr(pc, f"{order.__name__}_desc") if descending else order
+    return order(x) if axis == -1 else order(x, axis)
+
+
+@_form("where")
+def _where(where, mask):
+    return pc.nonzero(mask)
+
+
+@_form("psum")
+def _psum(psum, x, exclusive=False, reverse=False):
+    if exclusive and reverse:
+        return pc.reverse(pc.psum_exclusive(pc.reverse(x)))
+    return pc.psum_exclusive(x) if exclusive else pc.psum_reverse(x) if reverse else psum(x)
+
+
+@_form("block_prefix_sum")
+def _block_psum(block_prefix_sum, x, n, exclusive=False):
+    found = block_prefix_sum(x, n)
+    return pc.select(pc.arange(found.size) % n == 0, 0, pc.roll(found, 1)) if exclusive else found
+
+
+@_form("enable_grad")
+def _enable_grad(enable_grad, *values):
+    for x in values:
+        enable_grad(x)
+
+
+@_form("interp")
+def _interp(interp, x, xp, fp, left=None, right=None):
+    x, xp = _operand(x), _operand(xp)
+    found = interp(x, xp, fp)
+    found = found if left is None else pc.where(x < xp[:1], left, found)
+    return found if right is None else pc.where(x > xp[-1:], right, found)
+
+
+@_form("trapezoid", "cumulative_trapezoid")
+def _trapezoid(trapezoid, y, x=None, dx=1.0, axis=-1):
+    return trapezoid(y, dx if x is None else x, axis)
+
+
+@_form("unwrap")
+def _unwrap(unwrap, x, axis=-1, *, period=math.tau):
+    return unwrap(_operand(x) * (math.tau / period), axis) * (period / math.tau)
+
+
+@_form("rot90")
+def _rot90(rot90, x, k=1, axes=(0, 1)):
+    x = _operand(x)
+    axes = axes_of("rot90", axes, x.ndim)
+    return pc.moveaxis(rot90(pc.moveaxis(x, axes, [0, 1]), k), [0, 1], axes)
+
+
+@_form("histogram")
+def _histogram(histogram, x, bins=10, range=None, density=False):
+    x = _operand(x)
+    if hasattr(bins, "__len__"):
+        counts, bins = histogram(x, bins), _operand(bins)
+        widths = bins[1:] - bins[:-1]
+    else:
+        low, high = (pc.hmin(x).item(), pc.hmax(x).item()) if range is None else range
+        counts, widths = histogram(x, bins, low, high), (high - low) / bins
+    return counts / (pc.hsum(counts) * widths) if density else counts
+
+
+def _is_turned(made, order):
+    if order not in ("C", "F", "A", "K"):
+        raise TypeError(f"{made.__name__}: got order={order!r}, expected 'C' or 'F'")
+    return order == "F"
+
+
+@_form("reshape")
+def _reshape(reshape, x, shape, order="C"):
+    if not _is_turned(reshape, order):
+        return reshape(x, shape)
+    return _turned(reshape(_turned(_operand(x)), shape[::-1] if hasattr(shape, "__len__") else shape))
+
+
+@_form("ravel", "flatten")
+def _ravel(ravel, x, order="C"):
+    return ravel(_turned(_operand(x)) if _is_turned(ravel, order) else x)
+
+
+def _turned(x):
+    """The axes in the other order."""
+    return pc.permute(x, list(range(x.ndim))[::-1]) if x.ndim > 1 else x
 
 
 @_form("unique")
@@ -144,18 +224,21 @@ def _unique(unique, x, return_index=False, return_inverse=False, return_counts=F
     return tuple(found) if found[1:] else values
 
 
-@_form("quantile", "percentile", "nanquantile", "nanpercentile")
-def _linear(quantile, x, q, *args, method="linear", **named):
-    if method != "linear":
-        raise TypeError(f"{quantile.__name__}: got the method {method!r}, expected 'linear'")
-    return quantile(x, q, *args, **named)
-
-
 @_form("meshgrid")
 def _meshgrid(meshgrid, *arrays, indexing="xy"):
     if indexing not in ("xy", "ij"):
         raise TypeError(f"meshgrid: got indexing={indexing!r}, expected 'xy' or 'ij'")
-    return meshgrid(*arrays) if indexing == "xy" else meshgrid(*arrays[::-1])[::-1]
+    if indexing == "ij":
+        return _meshgrid(meshgrid, *arrays[::-1])[::-1]
+    if len(arrays) in (2, 3):
+        return meshgrid(*arrays)
+    arrays = [pc.ravel(_operand(x)) for x in arrays]
+    sizes = [x.size for x in arrays]
+    numbers_of_all, found, n_before = pc.arange(math.prod(sizes)), [], 1
+    for x, size in zip(arrays, sizes):
+        found.append(pc.gather(x, numbers_of_all // n_before % size))
+        n_before *= size
+    return found
 
 
 @_form("split")
@@ -232,25 +315,6 @@ def _norm_of_matrix(x, ord):
         raise TypeError(f"norm: got ord={ord!r} of a matrix, expected 1, 2, inf, their negatives, 'fro' or 'nuc'")
     of = {1: lambda: pc.hsum(abs(x), 0), 2: lambda: pc.singular_values(x), math.inf: lambda: pc.hsum(abs(x), 1)}
     return (pc.hmin if ord < 0 else pc.hmax)(of[abs(ord)]())
-
-
-@_form("fft", "rfft", "ifft", "irfft")
-def _transform(transform, x, n=None, axis=-1, norm="backward"):
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise TypeError(f"{transform.__name__}: got norm={norm!r}, expected 'backward', 'ortho' or 'forward'")
-    x = _operand(x)
-    found = transform(x, n, axis)
-    if norm in (None, "backward"):
-        return found
-    is_inverse = transform.__name__.startswith("i")
-    size = found.shape[axis] if is_inverse else n or x.shape[axis]
-    size = math.sqrt(size) if norm == "ortho" else size
-    return found * size if is_inverse else found / size
-
-
-@_form("fftfreq", "rfftfreq")
-def _frequencies(made, n, d=1.0):
-    return made(n, d)
 
 
 @_form("hanning", "hamming", "blackman", "bartlett", "kaiser")

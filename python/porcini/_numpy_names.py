@@ -9,41 +9,11 @@ from ._axes import axis_of, integer
 from ._entries import as_given, entries, has_complex_lanes
 from ._porcini import _operand
 
-__all__ = """add subtract multiply divide bitwise_and bitwise_or bitwise_xor empty identity tri copy astype ndim size append insert
-delete column_stack array_split diagonal diagflat tril_indices triu_indices angle nancumsum piecewise choose setxor1d
-vecdot save load""".split()
-
-# What NumPy has as names of other things: what is written here in their place.
-ELSEWHERE = {
-    "linalg": "its functions are those of the package: pc.solve, pc.inv, pc.svd ..",
-    "fft": "a function here, the others beside it: pc.ifft, pc.rfft ..",
-    "random": "write pc.rand, pc.randn, pc.randint, pc.seed, or pc.PCG32",
-    "ndarray": "the class of all values is pc.Array, of those with axes pc.Tensor",
-    "vectorize": "operations go lane by lane; @pc.kernel compiles a function of numbers",
-    "apply_along_axis": "operations go lane by lane, reductions take axis=..",
-    "broadcast_arrays": "write pc.broadcast_to(x, shape)",
-    "block": "write pc.vstack and pc.hstack",
-    "dstack": "write pc.stack(list, -1)",
-    "loadtxt": "write pc.asarray(np.loadtxt(..))",
-    "genfromtxt": "write pc.asarray(np.genfromtxt(..))",
-    "savez": "write pc.save for each",
-    "imread": "write pc.read_image(path)",
-    "jv": "write pc.j0(x) or pc.j1(x)",
-    "yv": "write pc.y0(x) or pc.y1(x)",
-    "iv": "write pc.i0(x) or pc.i1(x)",
-    "ive": "write pc.i0e(x) or pc.i1e(x)",
-    "bool_": "write pc.Mask",
-    "half": "write pc.Float16",
-    "single": "write pc.Float",
-    "double": "write pc.Float64",
-    "bool": "write pc.Mask",
-    "float16": "write pc.Float16",
-    "float32": "write pc.Float",
-    "float64": "write pc.Float64",
-    "complex64": "write dtype='complex64', pc.Complex2f or pc.TensorXc",
-    "complex128": "write dtype='complex128', pc.Complex2d or pc.TensorXz",
-    "dtype": "types of lanes are classes, pc.Float, and texts, 'float32'",
-} | {f"{sign}int{bits}": f"write pc.{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+__all__ = """add subtract multiply divide true_divide divmod bitwise_and bitwise_or bitwise_xor left_shift right_shift
+bitwise_left_shift bitwise_right_shift positive empty empty_like identity tri copy astype ndim size append insert
+delete column_stack array_split hsplit vsplit dsplit atleast_1d atleast_2d atleast_3d matrix_transpose diagonal
+diagflat diag_indices tril_indices triu_indices indices ix_ ravel_multi_index angle modf nancumsum nancumprod
+piecewise choose setxor1d vecdot save load""".split()
 
 
 def _of_two(name, symbol, of, example):
@@ -65,6 +35,30 @@ divide = _of_two("divide", "/", operator.truediv, ">>> pc.divide(pc.Float([1, 2]
 bitwise_and = _of_two("bitwise_and", "&", operator.and_, ">>> pc.bitwise_and(pc.UInt32([5, 6]), 4)\n[4, 4]")
 bitwise_or = _of_two("bitwise_or", "|", operator.or_, ">>> pc.bitwise_or(pc.UInt32([5, 6]), 1)\n[5, 7]")
 bitwise_xor = _of_two("bitwise_xor", "^", operator.xor, ">>> pc.bitwise_xor(pc.UInt32([5, 6]), 4)\n[1, 2]")
+left_shift = _of_two("left_shift", "<<", operator.lshift, ">>> pc.left_shift(pc.UInt32([5, 6]), 1)\n[10, 12]")
+right_shift = _of_two("right_shift", ">>", operator.rshift, ">>> pc.right_shift(pc.UInt32([5, 6]), 1)\n[2, 3]")
+
+
+bitwise_left_shift, bitwise_right_shift, true_divide = left_shift, right_shift, divide
+
+
+def divmod(a, b):
+    """a // b and a % b: a tuple.
+
+    >>> pc.divmod(pc.Int32([7, -7]), 4)
+    ([1, -2], [3, 1])
+    """
+    a = _operand(a)
+    return a // b, a % b
+
+
+def positive(x):
+    """+x: x as it is.
+
+    >>> pc.positive(pc.Float([1, -2]))
+    [1, -2]
+    """
+    return +_operand(x)
 
 
 # ---- made ----
@@ -77,6 +71,15 @@ def empty(shape, dtype=None):
     [0, 0]
     """
     return pc.zeros(shape) if dtype is None else pc.zeros(shape, dtype=dtype)
+
+
+def empty_like(x, dtype=None):
+    """Zeros of the form of x, as empty.
+
+    >>> pc.empty_like(pc.Float([1, 2]))
+    [0, 0]
+    """
+    return pc.zeros_like(x) if dtype is None else pc.zeros_like(x, dtype=dtype)
 
 
 def identity(n, dtype=None):
@@ -167,13 +170,19 @@ def _cut(x, places, axis):
 
 
 def insert(x, place, values, axis=None):
-    """x with others in front of the entry with a number: along an axis, or in the row of all entries.
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers a
+    value in front of each, or the same one.
 
     >>> pc.insert(pc.Float([1, 2, 3]), 1, [8, 9])
     [1, 8, 9, 2, 3]
     """
     given, (x, axis) = x, _flat_or("insert", x, axis)
-    n, place = x.shape[axis], integer("insert", "the place", place)
+    n = x.shape[axis]
+    if isinstance(place, slice):
+        place = range(n)[place]
+    if hasattr(place, "__len__"):
+        return as_given(given, _inserted(x, _operand(place).tolist(), values, axis))
+    place = integer("insert", "the place", place)
     if not -n <= place <= n:
         raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
@@ -183,6 +192,20 @@ def insert(x, place, values, axis=None):
         values = pc.moveaxis(pc.reshape(values, [1] * (x.ndim - values.ndim) + list(values.shape)), 0, axis)
         values = pc.broadcast_to(values, [values.shape[i] if i == axis else m for i, m in enumerate(x.shape)])
     return as_given(given, pc.concat([before, values, behind], axis))
+
+
+def _inserted(x, places, values, axis):
+    """x with a value in front of each of several places of an axis, which are counted before anything is put there."""
+    n, m = x.shape[axis], len(places)
+    places = [integer("insert", "a place", place) for place in places]
+    for place in places:
+        if not -n <= place <= n:
+            raise IndexError(f"insert: got {place} as a place, expected an integer from {-n} to {n}")
+    values = _operand(values).astype(x.dtype)
+    values = pc.broadcast_to(values, [m if i == axis else extent for i, extent in enumerate(x.shape)])
+    # Which entry of both in a row stands where: values of one place keep their order.
+    order = sorted([(place % n if place < 0 else place, 0, n + i) for i, place in enumerate(places)] + [(i, 1, i) for i in range(n)])
+    return pc.take(pc.concat([x, values], axis), pc.Int64([number for _, _, number in order]), axis)
 
 
 def delete(x, places, axis=None):
@@ -227,24 +250,100 @@ def array_split(x, parts, axis=0):
         parts = integer("array_split", "the number of parts", parts)
         if parts < 1:
             raise ValueError(f"array_split: got {parts} parts, expected at least one")
-        least, n_longer = divmod(x.shape[axis_of("array_split", axis, x.ndim)], parts)
+        n = x.shape[axis_of("array_split", axis, x.ndim)]
+        least, n_longer = n // parts, n % parts
         parts = [i * least + min(i, n_longer) for i in range(1, parts)]
     return [as_given(given, part) for part in _cut(x, parts, axis)]
 
 
-# ---- diagonals and triangles ----
+def hsplit(x, parts):
+    """Parts of the columns, or of an array with one axis: so many, or those between places.
+
+    >>> pc.hsplit(pc.Float([1, 2, 3, 4]), 2)
+    [[1, 2], [3, 4]]
+    """
+    x = _operand(x)
+    return pc.split(x, parts, min(1, x.ndim - 1))
 
 
-def diagonal(x, k=0):
-    """The diagonal of a matrix, or k above it.
+def vsplit(x, parts):
+    """Parts of the rows: so many, or those between places.
+
+    >>> pc.vsplit(pc.TensorXf([[1, 2], [3, 4]]), 2)
+    [[[1, 2]], [[3, 4]]]
+    """
+    return pc.split(_operand(x), parts, 0)
+
+
+def dsplit(x, parts):
+    """Parts of the third axis: so many, or those between places.
+
+    >>> pc.dsplit(pc.TensorXf([[[1, 2]]]), 2)[1]
+    [[[2]]]
+    """
+    return pc.split(_operand(x), parts, 2)
+
+
+def atleast_1d(*arrays):
+    """x, a number as an array of one lane; of several a list.
+
+    >>> pc.atleast_1d(3.5)
+    [3.5]
+    """
+    return _with_axes(arrays, lambda x: pc.reshape(x, [-1]) if x.ndim == 0 else x)
+
+
+def atleast_2d(*arrays):
+    """x as a matrix of one row if it has fewer than two axes; of several a list.
+
+    >>> pc.atleast_2d(pc.Float([1, 2]))
+    [[1, 2]]
+    """
+    return _with_axes(arrays, lambda x: pc.reshape(x, [1, -1]) if x.ndim < 2 else x)
+
+
+def atleast_3d(*arrays):
+    """x with three axes if it has fewer, new ones in front of a row and behind, or behind a matrix; of several a list.
+
+    >>> pc.atleast_3d(pc.Float([1, 2])).shape
+    (1, 2, 1)
+    """
+    of_few = {0: [1, 1, 1], 1: [1, -1, 1]}
+    return _with_axes(arrays, lambda x: pc.expand_dims(x, 2) if x.ndim == 2 else pc.reshape(x, of_few.get(x.ndim, list(x.shape))))
+
+
+def _with_axes(arrays, of):
+    found = [of(_operand(x)) for x in arrays]
+    return found[0] if len(found) == 1 else found
+
+
+def matrix_transpose(x):
+    """The matrices in the last two axes turned: rows are columns.
+
+    >>> pc.matrix_transpose(pc.TensorXf([[1, 2], [3, 4]]))
+    [[1, 3],
+     [2, 4]]
+    """
+    return pc.swapaxes(_operand(x), -1, -2)
+
+
+# ---- diagonals, triangles and numbers of entries ----
+
+
+def diagonal(x, offset=0, axis1=0, axis2=1):
+    """The diagonal of a matrix, or that so many above it; of more axes those of the matrices in two of them, as the last axis.
 
     >>> pc.diagonal(pc.TensorXf([[1, 2], [3, 4]]))
     [1, 4]
     """
     x = _operand(x)
-    if x.ndim != 2:
+    if x.ndim < 2:
         raise TypeError(f"diagonal: got {x.ndim} axes, expected a matrix")
-    return pc.diag(x, k)
+    if x.ndim == 2 and (axis1, axis2) == (0, 1):
+        return pc.diag(x, offset)
+    x = pc.moveaxis(x, [axis1, axis2], [-2, -1])
+    n = max(min(x.shape[-2] + min(offset, 0), x.shape[-1] - max(offset, 0)), 0)
+    return x[..., pc.arange(n) + max(-offset, 0), pc.arange(n) + max(offset, 0)]
 
 
 def diagflat(x, k=0):
@@ -255,6 +354,15 @@ def diagflat(x, k=0):
      [0, 2]]
     """
     return pc.diag(pc.ravel(entries(x)), k)
+
+
+def diag_indices(n, ndim=2):
+    """The numbers of the entries on the diagonal of a matrix of n rows, or of more axes: a tuple, as t[..] takes.
+
+    >>> pc.diag_indices(2)
+    ([0, 1], [0, 1])
+    """
+    return (pc.arange(n),) * ndim
 
 
 def tril_indices(n, k=0, m=None):
@@ -273,6 +381,45 @@ def triu_indices(n, k=0, m=None):
     ([0, 0, 1], [0, 1, 1])
     """
     return pc.nonzero(pc.triu(pc.ones([n, n if m is None else m]), k))
+
+
+def indices(dimensions):
+    """For each entry of a shape its numbers along the axes: a tensor with the axes in front.
+
+    >>> pc.indices((2, 2))[1]
+    [[0, 1],
+     [0, 1]]
+    """
+    n_axes = len(dimensions)
+    lines = [pc.reshape(pc.arange(n), [-1 if i == axis else 1 for i in range(n_axes)]) for axis, n in enumerate(dimensions)]
+    return pc.stack([pc.broadcast_to(line, list(dimensions)) for line in lines])
+
+
+def ix_(*numbers_of_axes):
+    """Rows of numbers as what t[..] takes for all their combinations: each with an axis of its own.
+
+    >>> pc.TensorXf([[1, 2, 3], [4, 5, 6]])[pc.ix_([0, 1], [0, 2])]
+    [[1, 3],
+     [4, 6]]
+    """
+    n_axes = len(numbers_of_axes)
+    rows = [pc.nonzero(row)[0] if row.dtype == "bool" else row for row in map(_operand, numbers_of_axes)]
+    return tuple(pc.reshape(row, [-1 if i == axis else 1 for i in range(n_axes)]) for axis, row in enumerate(rows))
+
+
+def ravel_multi_index(multi_index, dims):
+    """The numbers of entries in the order in which they lie, from those along the axes of a shape: the other way than
+    unravel_index. Numbers out of bounds are not looked for.
+
+    >>> pc.ravel_multi_index(([1, 0], [2, 2]), (2, 3))
+    [5, 2]
+    """
+    if len(multi_index) != len(dims):
+        raise ValueError(f"ravel_multi_index: got the numbers of {len(multi_index)} axes, expected {len(dims)}")
+    number = 0
+    for own, extent in zip(multi_index, dims):
+        number = _operand(own) + number * extent
+    return number
 
 
 # ---- what is left ----
@@ -296,6 +443,26 @@ def nancumsum(x, axis=None):
     [1, 1, 4]
     """
     return pc.cumsum(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), axis)
+
+
+def nancumprod(x, axis=None):
+    """Products of the entries up to each, NaN as 1: along an axis, or of all in one row.
+
+    >>> pc.nancumprod(pc.Float([2, pc.nan, 3]))
+    [2, 2, 6]
+    """
+    return pc.cumprod(pc.nan_to_num(x, 1.0, pc.inf, -pc.inf), axis)
+
+
+def modf(x):
+    """The parts of x behind and in front of the point: a tuple, both with the sign of x.
+
+    >>> pc.modf(pc.Float([2.5, -0.25]))
+    ([0.5, -0.25], [2, -0])
+    """
+    x = _operand(x)
+    whole = pc.trunc(x)
+    return pc.copysign(pc.select(pc.isinf(x), 0, x - whole), x), whole
 
 
 def _is_truth(truth):

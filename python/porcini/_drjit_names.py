@@ -1,0 +1,24 @@
+"""Functions that Dr.Jit has under other names, or with their arguments in another order."""
+
+import porcini as pc
+
+from ._porcini import _operand
+
+
+def switch(index, targets, *args):
+    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it.
+
+    >>> pc.switch(pc.UInt32([0, 1]), [lambda x: x + 1, lambda x: x * 10], pc.Float([1, 2]))
+    [2, 20]
+    """
+    return pc.dispatch(index, targets, args)
+
+
+def width(x):
+    """The number of lanes, of a tensor that of entries.
+
+    >>> pc.width(pc.Vector3f([1, 2], 0, 0))
+    2
+    """
+    x = _operand(x)
+    return x.size if isinstance(x, pc.Tensor) else x.shape[-1]

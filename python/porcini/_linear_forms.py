@@ -1,0 +1,69 @@
+"""Arguments that NumPy's linear algebra has and core's tables do not."""
+
+import porcini as pc
+
+from ._form import form
+from ._porcini import _operand
+
+
+def _turned(a):
+    """The conjugate transpose of a matrix, or of many."""
+    return pc.conj(pc.swapaxes(a, -1, -2))
+
+
+@form("svd")
+def _svd(svd, a, full_matrices=False, compute_uv=True, hermitian=False):
+    a = _operand(a)
+    if not compute_uv:
+        return pc.singular_values(a)
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        raise TypeError("svd: got full_matrices=True, expected False: there are as many vectors as the shorter side has")
+    return svd(a)
+
+
+@form("qr")
+def _qr(qr, a, mode="reduced"):
+    a = _operand(a)
+    is_whole = mode == "complete" and a.shape[-2] <= a.shape[-1]
+    if mode not in ("reduced", "r") and not is_whole:
+        raise TypeError(f"qr: got mode={mode!r}, expected 'reduced' or 'r'")
+    return qr(a)[1] if mode == "r" else qr(a)
+
+
+@form("cholesky")
+def _cholesky(cholesky, a, upper=False):
+    # The upper half of a is what is read then.
+    return _turned(cholesky(_turned(_operand(a)))) if upper else cholesky(a)
+
+
+@form("eigh", "eigvalsh")
+def _of_half(of, a, UPLO="L"):
+    if UPLO not in ("L", "U"):
+        raise TypeError(f"{of.__name__}: got UPLO={UPLO!r}, expected 'L' or 'U'")
+    return of(a if UPLO == "L" else _turned(_operand(a)))
+
+
+@form("pinv")
+def _pinv(pinv, a, *, hermitian=False):
+    # What is Hermitian has the same one.
+    return pinv(a)
+
+
+@form("cond")
+def _cond(cond, a, p=None):
+    if p in (None, 2):
+        return cond(a)
+    if p == -2:
+        values = pc.singular_values(a)
+        return values[..., -1:] / values[..., :1]
+    return pc.norm(a, ord=p) * pc.norm(pc.inv(a), ord=p)
+
+
+@form("lstsq")
+def _lstsq(lstsq, a, b, rcond=None):
+    return lstsq(a, b) if rcond is None else NotImplemented
+
+
+@form("trace")
+def _trace(trace, x, offset=0, axis1=0, axis2=1):
+    return pc.hsum(pc.diagonal(x, offset, axis1, axis2), -1)

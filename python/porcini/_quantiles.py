@@ -1,0 +1,78 @@
+"""The methods of NumPy's quantile beside the line between two neighbours, which core's tables have."""
+
+import math
+
+import porcini as pc
+
+from ._axes import axes_of
+from ._form import form
+from ._porcini import _operand
+
+
+def _between(a, b):
+    """Places on lines between neighbours, as Hyndman and Fan number them by two parameters."""
+    return lambda n, q: n * q + a + q * (1 - a - b) - 1
+
+
+def _averaged(n, q):
+    place = n * q - 1
+    return place + 0.5 if place == math.floor(place) else math.ceil(place)
+
+
+# The place of the quantile q among n entries in order, from 0: between two of them on their line.
+_PLACES = {
+    "lower": lambda n, q: math.floor((n - 1) * q),
+    "higher": lambda n, q: math.ceil((n - 1) * q),
+    "nearest": lambda n, q: round((n - 1) * q),
+    "midpoint": lambda n, q: (math.floor((n - 1) * q) + math.ceil((n - 1) * q)) / 2,
+    "inverted_cdf": lambda n, q: math.ceil(n * q - 1),
+    "averaged_inverted_cdf": _averaged,
+    # Halves to the even one as it is counted from 1.
+    "closest_observation": lambda n, q: round(n * q) - 1,
+    "interpolated_inverted_cdf": _between(0, 1),
+    "hazen": _between(0.5, 0.5),
+    "weibull": _between(0, 0),
+    "median_unbiased": _between(1 / 3, 1 / 3),
+    "normal_unbiased": _between(3 / 8, 3 / 8),
+}
+
+
+@form("quantile", "percentile", "nanquantile", "nanpercentile")
+def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
+    name = quantile.__name__
+    if method == "linear":
+        return quantile(x, q, axis, keepdims)
+    if method not in _PLACES or name.startswith("nan"):
+        known = "'linear'" if name.startswith("nan") else ", ".join(map(repr, ["linear", *_PLACES]))
+        raise TypeError(f"{name}: got the method {method!r}, expected {known}")
+    x, scale = _operand(x), 100 if name == "percentile" else 1
+    axes = range(x.ndim) if axis is None else axes_of(name, axis if hasattr(axis, "__len__") else [axis], x.ndim)
+    entries, shape = _last(x, list(axes)), [1 if i in axes else n for i, n in enumerate(x.shape)]
+    parts = q if isinstance(q, (int, float)) else _operand(q).tolist()
+    found = [_of_part(entries, part / scale, method, name) for part in (parts if hasattr(parts, "__len__") else [parts])]
+    found = [pc.reshape(part, shape) if keepdims else part for part in found]
+    return pc.stack(found) if hasattr(parts, "__len__") else found[0]
+
+
+def _last(x, axes):
+    """The entries along axes as the last axis."""
+    kept = [axis for axis in range(x.ndim) if axis not in axes]
+    x = pc.permute(x, kept + axes) if x.ndim > 1 else x
+    return pc.reshape(x, [x.shape[i] for i in range(len(kept))] + [math.prod(x.shape[len(kept) :])])
+
+
+def _of_part(x, part, method, name):
+    """The quantile along the last axis; NaN where there is one."""
+    n = x.shape[-1]
+    if not 0 <= part <= 1 or n == 0:
+        raise ValueError(f"{name}: got the part {part} of {n} entries, expected 0 to 1 of at least one")
+    place, ordered = min(max(_PLACES[method](n, part), 0), n - 1), pc.sort(x)
+    below = math.floor(place)
+    found = ordered[..., below : below + 1]
+    if not isinstance(place, int):
+        # Integers as floats, on a line or not.
+        found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, ordered[..., min(below + 1, n - 1) :][..., :1]))
+        found = found + (above - found) * (place - below)
+    if "float" in x.dtype:
+        found = pc.where(pc.hsum(pc.isnan(x), -1, True) > 0, math.nan, found)
+    return pc.ravel(found) if x.ndim == 1 else found[..., 0]

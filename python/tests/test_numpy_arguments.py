@@ -1,0 +1,219 @@
+"""Arguments and names of NumPy, SciPy, JAX and Dr.Jit mean what they mean there, or are told what is written here."""
+
+import inspect
+import math
+
+import pytest
+
+import porcini as pc
+from porcini._elsewhere import ELSEWHERE
+
+np = pytest.importorskip("numpy")
+
+rng = np.random.default_rng(1)
+line, matrix, cube = rng.random(6), rng.random((3, 4)), rng.random((2, 3, 4))
+positive = matrix[:, :3] @ matrix[:, :3].T + np.eye(3)
+integers = np.array([3, 1, 2, 2])
+
+# Calls that both libraries take alike.
+ALIKE = {
+    "sort kind": (lambda l, x: l.sort(x, axis=0, kind="stable"), matrix),
+    "sort all": (lambda l, x: l.sort(x, axis=None, kind="stable"), matrix),
+    "argsort stable": (lambda l, x: l.argsort(x, stable=True), integers),
+    "where": (lambda l, x: l.where(x > 0.5), matrix),
+    "diff in front": (lambda l, x: l.diff(x, prepend=0), line),
+    "diff between": (lambda l, x: l.diff(x, n=2, axis=0, prepend=x[:1], append=1), matrix),
+    "interp": (lambda l, x: l.interp(x, [0.3, 0.6], [0, 10], left=-5, right=50), line),
+    "trapezoid": (lambda l, x: l.trapezoid(x, dx=0.5, axis=0), matrix),
+    "unwrap": (lambda l, x: l.unwrap(x * 1000, period=360), line),
+    "rot90": (lambda l, x: l.rot90(x, k=3, axes=(2, 1)), cube),
+    "reshape": (lambda l, x: l.reshape(x, (4, -1), order="F"), cube),
+    "reshape in a row": (lambda l, x: l.reshape(x, -1, order="F"), matrix),
+    "ravel": (lambda l, x: l.ravel(x, order="F"), matrix),
+    "flatten": (lambda l, x: x.flatten("F"), cube),
+    "trace": (lambda l, x: l.trace(x, offset=1), matrix),
+    "trace of many": (lambda l, x: l.trace(x, 0, 1, 2), cube),
+    "diagonal": (lambda l, x: l.diagonal(x, offset=-1), matrix),
+    "diagonal of many": (lambda l, x: l.diagonal(x), cube),
+    "diagonal of axes": (lambda l, x: l.diagonal(x, -1, axis1=2, axis2=1), cube),
+    "logspace": (lambda l, x: l.logspace(0, 3, 4, endpoint=False), None),
+    "geomspace": (lambda l, x: l.geomspace(1, 16, 4, endpoint=False), None),
+    "pad number": (lambda l, x: l.pad(x, ((1, 1), (0, 2)), constant_values=7), matrix),
+    "einsum": (lambda l, x: l.einsum("ij,ij->i", x, x, optimize=True), matrix),
+    "insert several": (lambda l, x: l.insert(x, [3, 1, -1], [7, 8, 9]), line),
+    "insert columns": (lambda l, x: l.insert(x, [1, 3], 9, 1), matrix),
+    "insert rows": (lambda l, x: l.insert(x, np.array([0, 0]), [[1, 2, 3, 4], [5, 6, 7, 8]], axis=0), matrix),
+    "insert slice": (lambda l, x: l.insert(x, slice(0, 4, 2), 9), line),
+    "left_shift": (lambda l, x: l.left_shift(x, 2), integers),
+    "right_shift": (lambda l, x: l.bitwise_right_shift(x, 1), integers),
+    "positive": (lambda l, x: l.positive(x), matrix),
+    "divmod": (lambda l, x: l.divmod(x - 2, 2), integers),
+    "modf": (lambda l, x: l.modf(x * 9 - 4), line),
+    "true_divide": (lambda l, x: l.true_divide(x, 2), line),
+    "hsplit": (lambda l, x: l.hsplit(x, 2), matrix),
+    "hsplit row": (lambda l, x: l.hsplit(x, [1, 4]), line),
+    "vsplit": (lambda l, x: l.vsplit(x, 3), matrix),
+    "dsplit": (lambda l, x: l.dsplit(x, 2), cube),
+    "atleast": (lambda l, x: [l.atleast_1d(x), l.atleast_2d(x), l.atleast_3d(x)], line),
+    "atleast of a matrix": (lambda l, x: l.atleast_3d(x, x), matrix),
+    "matrix_transpose": (lambda l, x: l.matrix_transpose(x), cube),
+    "permute_dims": (lambda l, x: l.permute_dims(x, (2, 0, 1)), cube),
+    "diag_indices": (lambda l, x: x[l.diag_indices(3)], matrix),
+    "indices": (lambda l, x: l.indices((2, 3)), None),
+    "ix_": (lambda l, x: x[l.ix_([0, 2], [1, 3])], matrix),
+    "ravel_multi_index": (lambda l, x: l.ravel_multi_index((x, x + 1), (4, 5)), integers),
+    "nancumprod": (lambda l, x: l.nancumprod(l.where(x > 0.5, math.nan, x), 1), matrix),
+    "nanargmax": (lambda l, x: l.nanargmax(l.where(x > 0.5, math.nan, x), 0), matrix),
+    "cumulative_sum": (lambda l, x: l.cumulative_sum(x, axis=1), matrix),
+    "polynomials": (lambda l, x: [l.polymul(x, x[:2]), l.polyadd(x, x[:2]), l.polysub(x[:2], x), l.polyder(x, 2), l.polyint(x, 2, k=3)], line),
+}  # fmt: skip
+for mode in ["constant", "edge", "reflect", "symmetric", "wrap"]:
+    for widths in [9, (1, 8), ((0, 3), (5, 1))]:
+        ALIKE[f"pad {mode} {widths}"] = (lambda l, x, mode=mode, widths=widths: l.pad(x, widths, mode=mode), matrix)
+for method in """linear lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf
+hazen weibull median_unbiased normal_unbiased""".split():
+    for q in [0, 0.3, 0.5, 0.77, 1]:
+        ALIKE[f"quantile {method} {q}"] = (lambda l, x, q=q, method=method: l.quantile(x, q, method=method), line)
+    ALIKE[f"percentile {method}"] = (lambda l, x, method=method: l.percentile(x, [20, 50], axis=(0, 2), method=method, keepdims=True), cube)
+
+
+def ours(x):
+    return x if x is None else pc.asarray(x)
+
+
+def parts(result):
+    return [part for item in result for part in parts(item)] if isinstance(result, (tuple, list)) else [np.asarray(result)]
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_calls_mean_the_same(name):
+    f, x = ALIKE[name]
+    expected, got = parts(f(np, x)), parts(f(pc, ours(x)))
+    assert len(got) == len(expected)
+    for a, b in zip(got, expected):
+        assert a.shape == b.shape or a.size == b.size == 1
+        np.testing.assert_allclose(a.reshape(b.shape), b, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda l, x, norm: l.fft2(x, norm=norm), lambda l, x, norm: l.ifft2(x, norm=norm), lambda l, x, norm: l.rfft2(x, s=(2, 5), norm=norm),
+        lambda l, x, norm: l.fftn(x, s=(3, 2), axes=(0, 2), norm=norm), lambda l, x, norm: l.ifftn(x, axes=(0, 1), norm=norm),
+        lambda l, x, norm: l.rfftn(x, norm=norm), lambda l, x, norm: l.irfftn(l.rfftn(x), s=(2, 3, 4), axes=(0, 1, 2), norm=norm),
+        lambda l, x, norm: l.irfft2(x, s=(3, 5), norm=norm),
+    ],
+)  # fmt: skip
+def test_transforms_of_several_axes(f, norm):
+    np.testing.assert_allclose(np.asarray(f(pc, pc.asarray(cube), norm)), f(np.fft, cube, norm), 1e-9, 1e-12)
+
+
+def test_linear_algebra():
+    a, p = pc.asarray(matrix), pc.asarray(positive)
+    l = np.linalg
+    for got, expected in [
+        (pc.svd(a, full_matrices=False)[1], l.svd(matrix)[1]), (pc.svd(a, compute_uv=False), l.svd(matrix)[1]), (pc.svd(p, full_matrices=True)[1], l.svd(positive)[1]),
+        (abs(pc.qr(a, mode="reduced")[0]), abs(l.qr(matrix)[0])), (abs(pc.qr(a, mode="r")), abs(l.qr(matrix, mode="r"))),
+        (pc.cholesky(p, upper=True), l.cholesky(positive).T), (pc.eigvalsh(p, UPLO="U"), l.eigvalsh(positive)), (pc.pinv(p, hermitian=True), l.pinv(positive)),
+        (pc.lstsq(a.T, pc.asarray(matrix[0]), rcond=None), l.lstsq(matrix.T, matrix[0])[0]),
+        *((pc.cond(p, order).ravel(), [l.cond(positive, order)]) for order in [None, 1, 2, -2, np.inf, "fro"]),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(np.asarray(got), expected, 1e-9, 1e-12)
+    for wrong in [lambda: pc.svd(a, full_matrices=True), lambda: pc.qr(a, mode="raw"), lambda: pc.eigh(p, UPLO="x"), lambda: pc.lstsq(a, a, rcond=1)]:
+        with pytest.raises(TypeError, match="expected"):
+            wrong()
+
+
+def test_orders_and_places():
+    x, t = pc.Float64([3, 1, 2, 1]), pc.TensorXd([[1, 5, 3], [4, 2, 6]])
+    assert pc.sort(x, descending=True).tolist() == [3, 2, 1, 1] and pc.argsort(x, descending=True).tolist() == [0, 2, 1, 3]
+    assert t.sort(axis=1, descending=True).tolist() == [[5, 3, 1], [6, 4, 2]] and x.sort(kind="stable").tolist() == [1, 1, 2, 3]
+    assert t.reshape(3, 2, order="F").tolist() == [[1, 2], [4, 3], [5, 6]] and t.ravel("F").tolist() == [1, 4, 5, 2, 3, 6]
+    assert [a.tolist() for a in pc.meshgrid(x)] == [x.tolist()]
+    four = [pc.Int32([0, 1])] * 4
+    assert [a.tolist() for a in pc.meshgrid(*four)] == [np.ravel(a).tolist() for a in np.meshgrid(*[[0, 1]] * 4, indexing="ij")][::-1]
+    assert pc.meshgrid(*four, indexing="ij")[0].tolist() == [0] * 8 + [1] * 8
+    assert pc.pad(t, [0, 0, 1, 0]).tolist() == [[0, 1, 5, 3], [0, 4, 2, 6]] and pc.pad(x, (1, 1), 9).tolist() == [9, 3, 1, 2, 1, 9]
+
+
+def test_counts_and_quantiles():
+    x = pc.Float64(line)
+    for bins, bounds in [(3, None), (4, (0.2, 0.7)), ([0, 0.1, 0.9], None)]:
+        for density in (False, True):
+            got = pc.histogram(x, bins, range=bounds, density=density)
+            np.testing.assert_allclose(np.asarray(got), np.histogram(line, bins, bounds, density)[0])
+    assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="nearest").dtype == "int32"
+    assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="midpoint").tolist() == [2]
+    assert math.isnan(pc.quantile(pc.Float([1, math.nan]), 0, method="lower").item())
+    with pytest.raises(TypeError, match="quantile: got the method 'lowest', expected 'linear', 'lower'"):
+        pc.quantile(x, 0.5, method="lowest")
+    with pytest.raises(TypeError, match="nanquantile: got the method 'lower', expected 'linear'"):
+        pc.nanquantile(x, 0.5, method="lower")
+    with pytest.raises(ValueError, match="got the part 2"):
+        pc.quantile(x, 2, method="lower")
+
+
+def test_what_is_like_values_with_components():
+    v, m, z = pc.Vector3d([1, 2], 3, 4), pc.Matrix2f([[1, 2], [3, 4]]), pc.Complex2f(1, 2)
+    for x in (v, m):
+        for f, number in [(pc.zeros_like, 0), (pc.ones_like, 1), (pc.empty_like, 0), (lambda x: pc.full_like(x, 7), 7)]:
+            assert type(f(x)) is type(x) and f(x).shape == x.shape and set(np.ravel(np.asarray(f(x))).tolist()) == {number}
+    assert type(pc.zeros_like(z)) is pc.Complex2f and pc.zeros_like(v, dtype="float32").dtype == "float32"
+
+
+def test_wrong_arguments_are_told():
+    t = pc.TensorXd(matrix)
+    for wrong, words in [
+        (lambda: pc.pad(t, 1, mode="mean"), "pad: got mode='mean', expected 'constant', 'edge'"), (lambda: pc.reshape(t, -1, order="X"), "order='X'"),
+        (lambda: pc.pad(t, "a"), "pad: got 'a' as a width"), (lambda: pc.polyder(t), "polyder: got 2 axes"), (lambda: pc.diagonal(t[0]), "diagonal: got 1 axes"),
+    ]:  # fmt: skip
+        with pytest.raises(TypeError, match=words):
+            wrong()
+    for wrong in [
+        lambda: pc.pad(t, ((1, 1),) * 3), lambda: pc.pad(t, -1, mode="edge"), lambda: pc.pad(pc.zeros((0, 2)), 1, mode="wrap"), lambda: pc.fftn(t, s=(1,), axes=(0, 1)),
+        lambda: pc.polyint(t[0], -1), lambda: pc.ravel_multi_index(([1],), (2, 3)), lambda: pc.insert(t, [1, 2], [[1, 2, 3]], 0),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError):
+            wrong()
+    with pytest.raises(IndexError, match="insert: got 9 as a place"):
+        pc.insert(t, [0, 9], 1, axis=0)
+
+
+def test_names_of_others():
+    x = pc.Float([-1, 0.5, 2])
+    for name, own in [("softplus", "softrelu"), ("gelu", "gelu_erf"), ("swish", "silu"), ("expit", "sigmoid"), ("ndtr", "norm_cdf"), ("fix", "trunc"), ("fabs", "abs")]:
+        assert getattr(pc, name)(x).tolist() == getattr(pc, own)(x).tolist() == getattr(x, name)().tolist()
+        assert getattr(pc, name).__doc__.startswith(f"{name}(")
+    assert pc.gamma(pc.Float([5])).tolist() == [24] and pc.bitwise_count(pc.UInt32([7])).tolist() == [3]
+    assert pc.in1d(x, [2]).tolist() == [False, False, True] and pc.cumulative_prod(x).tolist() == [-1, -0.5, -1]
+    assert "divmod" not in pc.__all__
+
+
+def test_names_of_drjit():
+    x, index = pc.Float([1, 2, 3]), pc.UInt32([0, 1, 0])
+    assert pc.switch(index, [lambda x: x + 1, lambda x: x * 10], x).tolist() == [2, 20, 4]
+    assert pc.width(pc.Vector3f(x, 0, 0)) == pc.width(x) == 3 and pc.width(2.5) == 1 and pc.width(pc.TensorXf([[1, 2]])) == 2
+    assert pc.prefix_sum(x).tolist() == [1, 3, 6] and pc.prefix_sum(x, exclusive=True).tolist() == [0, 1, 3]
+    assert pc.prefix_sum(x, reverse=True).tolist() == [6, 5, 3] and pc.prefix_sum(x, exclusive=True, reverse=True).tolist() == [5, 3, 0]
+    assert pc.block_prefix_sum(pc.Int32([1, 2, 3, 4, 5]), 2, exclusive=True).tolist() == [0, 1, 0, 3, 0]
+    a, b = pc.Float([1]), pc.Float([2])
+    pc.enable_grad(a, b)
+    pc.backward(a * b)
+    assert a.grad.tolist() == [2] and b.grad.tolist() == [1]
+    pc.clear_grad(a)
+
+
+def test_hints_name_what_there_is():
+    """A name that is told of is none of ours, and what stands in its place is."""
+    import re
+
+    for name, words in ELSEWHERE.items():
+        # fft is a function, whose members are told of.
+        assert name == "fft" or not hasattr(pc, name), name
+        for own in re.findall(r"\bpc\.(\w+)", words):
+            assert hasattr(pc, own), (name, own)
+    for name, words in [("vmap", "lane by lane"), ("jacrev", "pc.jacobian"), ("CustomOp", "pc.custom"), ("fill_diagonal", "pc.diag_indices"), ("syntax", "pc.while_loop")]:
+        with pytest.raises(AttributeError, match=words):
+            getattr(pc, name)
+    assert str(inspect.signature(pc.diagonal)) == "(x, offset=0, axis1=0, axis2=1)"
