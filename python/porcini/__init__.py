@@ -16,7 +16,6 @@ from . import _porcini
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from ._drjit_names import switch, width
-from ._elsewhere import ELSEWHERE as _ELSEWHERE
 from ._kernels import kernel, reduction, scan
 from ._numpy_names import *  # noqa: F403
 from ._polynomials import polyadd, polyder, polyint, polymul, polysub
@@ -40,10 +39,11 @@ def __getattr__(name):
     if name == "__all__":  # import *: Python's own functions stay what they are
         return [name for name in __dir__() if not hasattr(builtins, name)]
     made = _porcini._function(name)
-    if made is None and name in _ELSEWHERE:
-        raise AttributeError(f"module porcini has no {name}: {_ELSEWHERE[name]}")
     if made is None:
-        raise AttributeError(f"module porcini has no {name}{_porcini._similar(name)}")
+        from ._elsewhere import ELSEWHERE
+
+        hint = f": {ELSEWHERE[name]}" if name in ELSEWHERE else _porcini._similar(name)
+        raise AttributeError(f"module porcini has no {name}{hint}")
     globals()[name] = made
     return made
 

@@ -5,7 +5,7 @@ use porcini_core::value::{Argument, Form, Type};
 use porcini_core::{DType, Session, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyIterator, PyList, PyTuple, PyType};
 
 use crate::convert::{self, Given, dtype_of, is_sequence};
 use crate::errors::{OrRaise, got};
@@ -42,9 +42,14 @@ fn lanes(
 ) -> PyResult<Value> {
     let object = match objects {
         [] => return session.zeros(dtype, 0).map(Value::Array).or_raise(),
+        [one] if one.is_instance_of::<PyIterator>() => {
+            let items = one.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+            let list = PyList::new(one.py(), items)?;
+            return convert::of_list(session, &list, Some(dtype));
+        }
         [one] => one,
         [first, ..] => {
-            let list = pyo3::types::PyList::new(first.py(), objects)?;
+            let list = PyList::new(first.py(), objects)?;
             return convert::of_list(session, &list, Some(dtype));
         }
     };

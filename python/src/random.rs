@@ -3,7 +3,7 @@
 use std::sync::{PoisonError, RwLock};
 
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
-use porcini_core::{Array, Operand, Scalar, Value};
+use porcini_core::{Array, DType, Operand, Scalar, Value};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -11,6 +11,7 @@ use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::interrupt::blocking;
+use crate::lane_type::{LaneType, lane_type};
 use crate::object::{self, PyValue};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -133,6 +134,13 @@ macro_rules! draws {
                 Self::draw(slf, active, |rng, active| rng.draw(Draw::$kind, active))
             })*
 
+            /// Uniform floats of a type in [0, 1), as next_float32 and its like.
+            #[pyo3(signature = (dtype, active=None))]
+            fn next_float<'py>(slf: &Bound<'py, Self>, dtype: &Object<'py>, active: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+                let kind = float_draw(dtype)?;
+                Self::draw(slf, active, |rng, active| rng.draw(kind, active))
+            }
+
             /// Uniform integers in [0, bound) without bias.
             #[pyo3(signature = (bound, active=None))]
             fn next_uint32_bounded<'py>(slf: &Bound<'py, Self>, bound: &Object<'py>, active: Option<&Object<'py>>) -> PyResult<Object<'py>> {
@@ -237,6 +245,16 @@ draws! {
     next_float32_normal = Normal32;
     /// Standard normal doubles.
     next_float64_normal = Normal64;
+}
+
+fn float_draw(dtype: &Object<'_>) -> PyResult<Draw> {
+    let LaneType { dtype: lanes, is_complex } = lane_type(dtype)?;
+    match lanes {
+        DType::F16 => Ok(Draw::Float16),
+        DType::F32 if !is_complex => Ok(Draw::Float32),
+        DType::F64 if !is_complex => Ok(Draw::Float64),
+        _ => Err(wrong_type(format!("next_float: got {}, expected a type of floats", got(dtype)))),
+    }
 }
 
 fn below<'py>(

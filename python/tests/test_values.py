@@ -156,6 +156,7 @@ def test_makers():
     assert pc.zeros(pc.Float, 3).tolist() == [0, 0, 0] and pc.arange(pc.UInt32, 3).tolist() == [0, 1, 2]
     assert pc.TensorXi.ones([1, 2]).tolist() == [[1, 1]] and pc.Vector2f.zeros(2).tolist() == [[0, 0], [0, 0]]
     assert pc.Float(1, 2, 3).tolist() == [1, 2, 3] and pc.Float().tolist() == []
+    assert pc.Float(i / 2 for i in range(3)).tolist() == [0, 0.5, 1] and pc.Int32(map(int, "12")).tolist() == [1, 2] and len(pc.Float(iter([]))) == 0
 
 
 class TestErrors:
@@ -339,6 +340,12 @@ def test_random_numbers_of_the_session():
     assert dice.dtype == "int32" and {*dice.tolist()} == {1, 2, 3, 4, 5, 6}
     rng = pc.PCG32.seeded(4, 1)
     assert pc.rand(4, rng).tolist() == pc.PCG32.seeded(4, 1).next_float32().tolist() != pc.rand(4, rng).tolist()
+    for dtype in ("float16", "float32", "float64"):
+        drawn = pc.PCG32.seeded(4, 1).next_float(dtype)
+        assert drawn.dtype == dtype and drawn.tolist() == getattr(pc.PCG32.seeded(4, 1), f"next_{dtype}")().tolist()
+    assert pc.PCG32(1).next_float(pc.Float64, active=pc.Mask(False)).tolist() == [0]
+    with pytest.raises(TypeError, match="next_float: got .*, expected a type of floats"):
+        rng.next_float(pc.Int32)
     for f, error in [(lambda: pc.rand(-1), ValueError), (lambda: pc.rand(1.5), TypeError), (lambda: pc.randint(3, 3, 1), ValueError)]:
         with pytest.raises(error):
             f()

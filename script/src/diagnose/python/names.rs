@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 191] = [
+pub(super) const WORDS: [(&str, &str); 218] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -188,6 +188,33 @@ pub(super) const WORDS: [(&str, &str); 191] = [
     ("log_softmax", "x - logsumexp(x)"),
     ("add_n", "a + b + c"),
     ("positive", "x"),
+    ("empty_like", "zeros_like(t)"),
+    ("atleast_1d", "the number as an array: FloatC(x)"),
+    ("atleast_2d", "reshape(x, [1, -1])"),
+    ("modf", "x - trunc(x) and trunc(x)"),
+    ("argpartition", "argsort(x)[..n]"),
+    ("nancumsum", "cumsum(select(isnan(x), 0, x))"),
+    ("nancumprod", "cumprod(select(isnan(x), 1, x))"),
+    ("nanargmax", "argmax(x), which ignores NaN"),
+    ("nanargmin", "argmin(x), which ignores NaN"),
+    ("cumulative_sum", "cumsum(t, axis)"),
+    ("prefix_sum", "psum(x), or psum_exclusive(x), which leaves out the lane itself"),
+    ("permute_dims", "permute(t, [1, 0])"),
+    ("matrix_transpose", "transpose(t)"),
+    ("unique_values", "unique(x)"),
+    ("setxor1d", "union1d(setdiff1d(a, b), setdiff1d(b, a))"),
+    ("hsplit", "split(t, n, 1)"),
+    ("vsplit", "split(t, n, 0)"),
+    ("diagonal", "diag(t)"),
+    ("polymul", "convolve(a, b)"),
+    ("selu", "1.0507009873554805 * elu(x, 1.6732632423543772)"),
+    ("ndtr", "norm_cdf(x)"),
+    ("ndtri", "norm_ppf(x)"),
+    ("CustomOp", "custom(#{..}): help(\"custom\")"),
+    ("disable_grad", "detach(x), or no_grad(|| ..)"),
+    ("mul_hi", "mulhi(a, b)"),
+    ("mul_wide", "mulhi(a, b) for the upper half, a * b for the lower"),
+    ("block_reduce", "block_sum(x, n)"),
     ("fillna", "nan_to_num(x), or select(isnan(x), 0, x)"),
     (
         "missing values",
