@@ -52,6 +52,8 @@ SPECIAL = {
     "isolate_grad": "def isolate_grad() -> AbstractContextManager[None]: ...",
 }
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+# What help says of arguments that are Python's alone.
+FORM = "With the arguments that NumPy or Dr.Jit have."
 TEXTS = {"ptx", "sass", "asm", "ir", "explain", "plan", "graphviz", "device"}
 
 
@@ -65,6 +67,7 @@ def parameters(made):
         # What makes values has forms with a class first, zeros(Float, 3), and with extents side by side.
         return "*args: Any, dtype: Any = ..., **kwargs: Any"
     texts, starred = [], False
+    has_form = type(made).__module__ == "porcini" and FORM in (made.__doc__ or "")
     for parameter in signature.parameters.values():
         name = parameter.name + ("_" if keyword.iskeyword(parameter.name) else "")
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -76,9 +79,13 @@ def parameters(made):
             if parameter.kind is parameter.KEYWORD_ONLY and not starred:
                 texts.append("*")
                 starred = True
-            texts.append(f"{name}: Any" + (" = ..." if parameter.default is not parameter.empty else ""))
+            # What a form takes may be fewer: where(mask).
+            is_open = parameter.default is not parameter.empty or has_form and texts
+            texts.append(f"{name}: Any" + (" = ..." if is_open else ""))
     if "axes" in names and not starred:
         texts.append("axis: Any = ...")  # as NumPy calls them
+    if has_form and not starred:
+        texts += ["*args: Any", "**kwargs: Any"]
     return ", ".join(texts)
 
 

@@ -15,7 +15,7 @@ import builtins
 from . import _porcini
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
-from ._drjit_names import switch, width
+from ._drjit_names import suspend_grad, switch, width
 from ._kernels import kernel, reduction, scan
 from ._numpy_names import *  # noqa: F403
 from ._polynomials import polyadd, polyder, polyint, polymul, polysub
@@ -29,7 +29,6 @@ e = 2.718281828459045
 inf = float("inf")
 nan = float("nan")
 newaxis = None
-suspend_grad = _porcini.no_grad
 jit = freeze = _porcini.function
 plan = _porcini.explain
 

@@ -5,6 +5,13 @@ import porcini as pc
 from ._porcini import _operand
 
 
+def suspend_grad(*values):
+    """with suspend_grad(): nothing inside is tracked; another name of no_grad."""
+    if values:
+        raise TypeError("suspend_grad: got values, expected none: what is made of pc.detach(x) is not tracked")
+    return pc.no_grad()
+
+
 def switch(index, targets, *args):
     """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it.
 

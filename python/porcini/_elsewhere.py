@@ -1,4 +1,4 @@
-"""Names of NumPy, SciPy, JAX and Dr.Jit that are not ours, and what is written here in their place."""
+"""Names of NumPy, SciPy, JAX, PyTorch and Dr.Jit that are not ours, and what is written here in their place."""
 
 _NUMPY = {
     "linalg": "its functions are those of the package: pc.solve, pc.inv, pc.svd ..",
@@ -66,6 +66,10 @@ _NUMPY = {
 } | {f"{sign}int{bits}": f"write pc.{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 _SCIPY_AND_JAX = {
+    "lax": "write pc.while_loop(state, cond, body) and pc.if_stmt(args, cond, true_fn, false_fn)",
+    "pmap": "one array is shared by all devices of the session: pc.init(device='cuda:*')",
+    "PRNGKey": "write pc.seed(k), then pc.rand(n), or pc.PCG32.seeded(n)",
+    "device_get": "write np.asarray(x)",
     "vmap": "operations go lane by lane, those of tensors along axes: no function need be turned into one of many",
     "jacfwd": "write pc.jacobian(f)",
     "jacrev": "write pc.jacobian(f)",
@@ -84,7 +88,32 @@ _SCIPY_AND_JAX = {
     "erfcx": "write pc.exp(x * x) * pc.erfc(x), or pc.asarray(scipy.special.erfcx(np.asarray(x)))",
 }
 
+_TORCH = {
+    "tensor": "write pc.array(numbers), or a class: pc.Float, pc.TensorXf",
+    "from_numpy": "write pc.asarray(x), which shares the memory",
+    "cat": "write pc.concat(list, axis)",
+    "unsqueeze": "write pc.expand_dims(x, axis)",
+    "mm": "write a @ b",
+    "bmm": "write a @ b",
+    "mv": "write a @ v",
+    "manual_seed": "write pc.seed(k)",
+    "nn": "layers are programs of a few lines, their gradients pc.grad(f)",
+    "optim": "its optimisers are scripts: pc.run_text('help(\"optim\")')",
+}
+
 _DRJIT = {
+    **dict.fromkeys(("llvm", "cuda", "auto", "scalar"), "write from porcini import Float; the device is the session's, pc.init(device=..)"),
+    **dict.fromkeys(("sync_thread", "sync_device"), "write pc.sync()"),
+    **dict.fromkeys(("thread_count", "set_thread_count"), "write pc.init(threads=..) before anything else"),
+    **dict.fromkeys(("assert_true", "assert_false", "assert_equal"), "write assert pc.all(condition), which evaluates it"),
+    "JitFlag": "flags have names: pc.flags(), pc.set_flag(name, value)",
+    "LogLevel": "levels are 0 to 5: pc.set_log_level(1)",
+    "has_grad": "write pc.requires_grad(x)",
+    "binary_search": "write pc.searchsorted(sorted, x)",
+    "unravel": "write pc.Vector3f(x.reshape(-1, 3))",
+    "schedule_force": "write pc.schedule(x)",
+    "flush_malloc_cache": "write pc.malloc_trim()",
+    "scatter_add_kahan": "write pc.scatter_add(target, value, index), with a target of Float64",
     "backward_from": "write pc.backward(y)",
     "forward_from": "write pc.forward(x)",
     "accum_grad": "write pc.set_gradient(x, pc.gradient(x) + g)",
@@ -117,4 +146,4 @@ _DRJIT = {
     "ArrayXf": "write pc.TensorXf",
 }
 
-ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _DRJIT
+ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _TORCH | _DRJIT

@@ -28,6 +28,11 @@ def called(name, args, named):
         inside.discard(name)
 
 
+def parameters(name):
+    """The parameters of a form, for help; None where there is none."""
+    return str(inspect.signature(FORMS[name])) if name in FORMS else None
+
+
 def form(*names):
     """Registers a form of functions of the tables: a function without the first parameter, which gets the table's."""
 

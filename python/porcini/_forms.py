@@ -9,7 +9,7 @@ import porcini as pc
 
 from ._axes import axes_of, axis_of, integer
 from ._entries import as_given, entries
-from ._form import called, form as _form  # noqa: F401
+from ._form import called, form as _form, parameters  # noqa: F401
 from ._porcini import _operand
 
 # Families with a file of their own.
@@ -49,10 +49,16 @@ def _end(x, axis, entries):
     """What is put in front of x or behind it: a number is one more entry in its type, in every line."""
     if entries is None:
         return []
-    if pc.ndim(entries) == 0 or isinstance(entries, numbers.Number):
-        shape = [1 if place == axis else extent for place, extent in enumerate(x.shape)]
-        return [pc.broadcast_to(_operand(entries).astype(x.dtype), shape)]
-    return [_operand(entries)]
+    if not isinstance(entries, numbers.Number):
+        entries = _operand(entries)
+        return [entries if entries.ndim > 0 else _in_every_line(x, axis, entries)]
+    # A fraction beside integers keeps its digits.
+    is_kept = isinstance(entries, int) or "int" not in x.dtype
+    return [_in_every_line(x, axis, pc.full(1, entries, dtype=x.dtype) if is_kept else _operand(entries))]
+
+
+def _in_every_line(x, axis, entry):
+    return pc.broadcast_to(entry, [1 if place == axis else extent for place, extent in enumerate(x.shape)])
 
 
 @_form("diff")

@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use crate::docs;
-use crate::forms::{along_axis, form_along_axis, is_index, reduction};
+use crate::forms::{along_axis, form_along_axis, form_in_python, is_index, reduction};
 use crate::functions::{Overloads, find, name_of, names};
 use crate::object::PyValue;
 
@@ -58,8 +58,9 @@ impl TableFunction {
     }
 
     #[getter]
-    fn __doc__(&self) -> String {
+    fn __doc__(&self, py: Python<'_>) -> String {
         let forms = form_along_axis(self.name).into_iter().chain(self.overloads.forms());
+        let forms = forms.chain(form_in_python(py, self.overloads.name));
         docs::of_forms(self.name, forms.collect(), &|name| find(name).is_some())
     }
 
@@ -161,8 +162,8 @@ impl BoundMethod {
     }
 
     #[getter]
-    fn __doc__(&self) -> String {
-        self.function.__doc__()
+    fn __doc__(&self, py: Python<'_>) -> String {
+        self.function.__doc__(py)
     }
 
     fn __repr__(&self) -> String {

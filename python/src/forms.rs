@@ -334,10 +334,18 @@ fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let Call { overloads, py, args, named } = *call;
     let value = args.first().and_then(|first| first.cast::<PyValue>().ok());
-    match value.is_some_and(|value| matches!(&*value.get().value(), Value::Nested(..))) {
-        true => by_python(py, overloads.name, args, named),
-        false => Ok(None),
+    if value.is_some_and(|value| matches!(&*value.get().value(), Value::Nested(..))) {
+        by_python(py, overloads.name, args, named)
+    } else {
+        Ok(None)
     }
+}
+
+/// What help says of a form in Python that a function has.
+pub(crate) fn form_in_python(py: Python<'_>, name: &str) -> Option<(String, String)> {
+    let forms = py.import("porcini._forms").ok()?;
+    let parameters = forms.call_method1("parameters", (name,)).ok()?.extract().ok()?;
+    Some((parameters, "With the arguments that NumPy or Dr.Jit have.".into()))
 }
 
 /// What `porcini/_forms.py` makes of a call that the tables do not take: sum(x, dtype=..), split(x, [2, 5]).

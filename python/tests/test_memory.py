@@ -103,64 +103,6 @@ def test_operands_are_read_as_they_are_now(made):
     assert written(np.array(numbers, "f4"), made) == made(np.array(numbers, "f4")).tolist()
 
 
-def named(names, made):
-    """Calls of functions that take their operands alike."""
-    return {name: lambda b, name=name: made(getattr(pc, name), b) for name in names.split()}
-
-
-# What functions that are written in Python, and forms of those of the tables, make of memory.
-WRITTEN_IN_PYTHON = {
-    **named("add subtract multiply divide", lambda f, b: f(b, [1, 1, 1])),
-    **named("bitwise_and bitwise_or bitwise_xor", lambda f, b: f(b, [1, 1, 1])),
-    **named("copy angle nancumsum", lambda f, b: f(b)),
-    "astype": lambda b: pc.astype(b, "float32"),
-    "append": lambda b: pc.append(b, b),
-    "insert": lambda b: pc.insert(b, 1, b),
-    "delete": lambda b: pc.delete(b, 0),
-    "column_stack": lambda b: pc.column_stack([b, b]),
-    "array_split": lambda b: pc.array_split(b, 2)[0],
-    "diagonal": lambda b: pc.diagonal(b[None], 1),
-    "diagflat": lambda b: pc.diagflat(b),
-    "piecewise": lambda b: pc.piecewise(b, [b > 1], [b, lambda x: x * 2]),
-    "choose": lambda b: pc.choose(b, [b, [5, 6, 7], [8, 9, 10]]),
-    "setxor1d": lambda b: pc.setxor1d(b, [1, 5]),
-    "vecdot": lambda b: pc.vecdot(b, b),
-    **named("hsum hprod hmax hmin", lambda f, b: f(b, initial=2)),
-    **named("hmean var std cumsum cumprod nansum nanprod nanmean nanvar nanstd", lambda f, b: f(b, dtype="float32")),
-    **named("zeros_like ones_like", lambda f, b: f(b, dtype="int8")),
-    "full_like": lambda b: pc.full_like(b, 5, dtype="int8"),
-    "clip": lambda b: pc.clip(b, None, None),
-    "diff": lambda b: pc.diff(b, n=2),
-    "unique": lambda b: pc.unique(b, return_counts=True)[0],
-    **named("quantile nanquantile", lambda f, b: f(b, 0.5, method="linear")),
-    **named("percentile nanpercentile", lambda f, b: f(b, 50, method="linear")),
-    "meshgrid": lambda b: pc.meshgrid(b, b, indexing="ij")[0],
-    "split": lambda b: pc.split(b, [1])[1],
-    "tensordot": lambda b: pc.tensordot(b, b, axes=([0], [0])),
-    "expand_dims": lambda b: pc.expand_dims(b, (0,)),
-    "squeeze": lambda b: pc.squeeze(b[None], (0,)),
-    "moveaxis": lambda b: pc.moveaxis(b[None], [0], [1]),
-    "norm": lambda b: pc.norm(b, ord=1),
-    **named("fft rfft ifft irfft", lambda f, b: f(b, norm="ortho")),
-    "vander": lambda b: pc.vander(b, N=2),
-}
-WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
-rfftfreq hanning hamming blackman bartlett kaiser""".split()
-
-
-@pytest.mark.parametrize("name", WRITTEN_IN_PYTHON)
-def test_operands_of_functions_in_python_too(name):
-    made, dtype = WRITTEN_IN_PYTHON[name], "i4" if name.startswith("bitwise") or name == "choose" else "f4"
-    assert written(np.array([0, 1, 2], dtype), made) == made(np.array([0, 1, 2], dtype)).tolist()
-
-
-def test_all_functions_in_python_are_among_these():
-    from porcini import _forms, _numpy_names
-
-    assert {*_numpy_names.__all__, *_forms.FORMS} == {*WRITTEN_IN_PYTHON, *WITHOUT_MEMORY}
-    assert not set(_numpy_names.__all__) & set(pc._porcini._function_names()), "a name has one home"
-
-
 def frozen(b):
     view = b[:]
     view.flags.writeable = False

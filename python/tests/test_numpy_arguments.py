@@ -137,6 +137,12 @@ def test_orders_and_places():
     assert pc.pad(t, [0, 0, 1, 0]).tolist() == [[0, 1, 5, 3], [0, 4, 2, 6]] and pc.pad(x, (1, 1), 9).tolist() == [9, 3, 1, 2, 1, 9]
 
 
+def test_numbers_in_front_keep_their_digits():
+    n, z = pc.Int32([1, 2]), pc.TensorXz([1, 2j])
+    assert pc.diff(n, prepend=0.5).tolist() == [0.5, 1] and pc.diff(n, prepend=0).dtype == "int32"
+    assert pc.diff(pc.Float64([1]), prepend=0.1).tolist() == [0.9] and pc.diff(z, prepend=1j).tolist() == [1 - 1j, -1 + 2j]
+
+
 def test_counts_and_quantiles():
     x = pc.Float64(line)
     for bins, bounds in [(3, None), (4, (0.2, 0.7)), ([0, 0.1, 0.9], None)]:
@@ -197,8 +203,12 @@ def test_names_of_drjit():
     assert pc.prefix_sum(x).tolist() == [1, 3, 6] and pc.prefix_sum(x, exclusive=True).tolist() == [0, 1, 3]
     assert pc.prefix_sum(x, reverse=True).tolist() == [6, 5, 3] and pc.prefix_sum(x, exclusive=True, reverse=True).tolist() == [5, 3, 0]
     assert pc.block_prefix_sum(pc.Int32([1, 2, 3, 4, 5]), 2, exclusive=True).tolist() == [0, 1, 0, 3, 0]
+    with pytest.raises(TypeError, match="pc.detach"):
+        pc.suspend_grad(x)
     a, b = pc.Float([1]), pc.Float([2])
     pc.enable_grad(a, b)
+    with pc.suspend_grad():
+        assert not pc.requires_grad(a * b)
     pc.backward(a * b)
     assert a.grad.tolist() == [2] and b.grad.tolist() == [1]
     pc.clear_grad(a)

@@ -40,7 +40,8 @@ made = [pc.zeros(3, dtype="f4"), pc.zeros(pc.Float, 3), pc.zeros((2, 3)), pc.ara
 found = [pc.sum(x, axis=0, keepdims=True), pc.max(x), pc.max(x, 0), pc.std(x, ddof=1), x.std(ddof=1), x.to("cpu")]
 same: bool = x.dtype == pc.Float
 pc.scatter_reduce(pc.ReduceOp.Add, x, 1.0, pc.UInt32([0]))
-print(made, found, same)
+ordered = [pc.sort(x, descending=True), pc.pad(x, 2, mode="edge"), pc.sum(x, dtype="f8"), pc.divmod(x, 2), pc.softplus(x)]
+print(made, found, same, ordered)
 with pc.no_grad():
     t: pc.Tensor = pc.TensorXf([[1]])
 """
