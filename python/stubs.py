@@ -146,7 +146,7 @@ def array_class(pc):
         "    @property",
         "    def grad(self) -> Any: ...",
         "    def copy(self) -> Any: ...",
-        "    def item(self) -> Any: ...",
+        "    def item(self, index: Any = ...) -> Any: ...",
         "    def tolist(self) -> list[Any]: ...",
         "    def numpy(self, dtype: Any = ...) -> Any: ...",
         "    def to(self, device: str) -> Any: ...",

@@ -17,7 +17,9 @@ from . import _edges, _fourier_forms, _linear_forms, _quantiles  # noqa: F401 is
 
 
 @_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
-def _of_type(reduce, x, *args, dtype=None, initial=None, **named):
+def _of_type(reduce, x, *args, dtype=None, initial=None, where=None, **named):
+    if where is not None:
+        return _of_some(reduce, x, where, *args, dtype=dtype, initial=initial, **named)
     if dtype is None and initial is None:
         return reduce(x, *args, **named)
     joined = {"hsum": lambda a, b: a + b, "hprod": lambda a, b: a * b, "hmax": pc.maximum, "hmin": pc.minimum}
@@ -33,6 +35,17 @@ def _of_type(reduce, x, *args, dtype=None, initial=None, **named):
     found = reduce(x, *args, **named)
     found = found if initial is None else joined[name](found, initial)
     return found if dtype is None else found.astype(dtype)
+
+
+def _of_some(reduce, x, where, *args, initial, **named):
+    """A reduction of the entries where a mask is true: others are what changes nothing."""
+    neutral = {"hsum": 0, "hprod": 1, "hmax": initial, "hmin": initial}
+    if reduce.__name__ == "hmean":
+        n = pc.hsum(pc.where(where, pc.ones_like(_operand(x)), 0), *args, **{key: named[key] for key in named if key != "dtype"})
+        return _of_some(pc.hsum, x, where, *args, initial=initial, **named) / n
+    if neutral.get(reduce.__name__) is None:
+        return NotImplemented
+    return _of_type(reduce, pc.where(where, x, neutral[reduce.__name__]), *args, initial=initial, **named)
 
 
 @_form("clip")
@@ -137,6 +150,63 @@ def _where(where, mask):
     return pc.nonzero(mask)
 
 
+@_form("select")
+def _select(select, condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist):
+        raise ValueError(f"select: got {len(condlist)} conditions and {len(choicelist)} choices, expected as many")
+    found = default
+    for condition, choice in list(zip(condlist, choicelist))[::-1]:
+        found = select(condition, choice, found)
+    return found
+
+
+@_form("compress")
+def _compress(compress, condition, x, axis=None):
+    # NumPy has the mask in front.
+    condition = _operand(condition)
+    if condition.dtype != "bool":
+        return NotImplemented
+    return compress(pc.ravel(x) if axis is None else x, condition, 0 if axis is None else axis)
+
+
+@_form("take")
+def _take(take, x, index, axis=0, mode="raise"):
+    n = _operand(x).shape[axis]
+    of = {"raise": lambda i: i, "wrap": lambda i: i % n, "clip": lambda i: pc.clip(i, 0, n - 1)}
+    if mode not in of:
+        raise TypeError(f"take: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
+    return take(x, of[mode](_operand(index)), axis)
+
+
+@_form("isin")
+def _isin(isin, x, values, *, assume_unique=False, invert=False):
+    found = isin(x, values)
+    return ~found if invert else found
+
+
+@_form("concat")
+def _concat(concat, arrays, axis=0, *, dtype=None):
+    return concat([_operand(x).astype(dtype) for x in arrays], axis)
+
+
+@_form("eye")
+def _eye(eye, N, M=None, k=0, **named):
+    return eye(N, N if M is None else M, k, **named)
+
+
+@_form("cross")
+def _cross(cross, a, b, axis=-1):
+    return pc.moveaxis(cross(*(pc.moveaxis(_operand(x), axis, -1) for x in (a, b))), -1, axis)
+
+
+@_form("cov")
+def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None):
+    rows = [_operand(x) for x in (m, y) if x is not None]
+    rows = [x if rowvar or x.ndim < 2 else pc.swapaxes(x, 0, 1) for x in rows]
+    n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
+    return cov(*rows) * ((n - 1) / (n - ddof))
+
+
 @_form("psum")
 def _psum(psum, x, exclusive=False, reverse=False):
     if exclusive and reverse:
@@ -197,6 +267,13 @@ def _is_turned(made, order):
     if order not in ("C", "F", "A", "K"):
         raise TypeError(f"{made.__name__}: got order={order!r}, expected 'C' or 'F'")
     return order == "F"
+
+
+@_form("histogram2d")
+def _histogram2d(histogram2d, x, y, bins=10, range=None):
+    bins = list(bins) if hasattr(bins, "__len__") else [bins, bins]
+    bounds = [(pc.hmin(of).item(), pc.hmax(of).item()) for of in (x, y)] if range is None else range
+    return histogram2d(x, y, bins, *bounds[0], *bounds[1])
 
 
 @_form("reshape")

@@ -44,9 +44,22 @@ def _of_half(of, a, UPLO="L"):
 
 
 @form("pinv")
-def _pinv(pinv, a, *, hermitian=False):
+def _pinv(pinv, a, rcond=None, hermitian=False, *, rtol=None):
     # What is Hermitian has the same one.
-    return pinv(a)
+    least = rtol if rcond is None else rcond
+    if least is None:
+        return pinv(a)
+    u, s, vh = pc.svd(a)
+    parts = pc.where(s > least * s[..., :1], 1 / s, 0)
+    return _turned(vh) @ (pc.expand_dims(parts, -1) * _turned(u))
+
+
+@form("matrix_rank")
+def _matrix_rank(matrix_rank, a, tol=None, hermitian=False, *, rtol=None):
+    values = pc.singular_values(a)
+    if tol is None and rtol is None:
+        return matrix_rank(a)
+    return pc.hsum(values > (rtol * values[..., :1] if tol is None else tol), -1)
 
 
 @form("cond")

@@ -1,7 +1,7 @@
 //! Names that NumPy, SciPy, JAX, PyTorch and Dr.Jit have for functions of the tables.
 
 /// Names that everybody else has, and the rows they are.
-pub(crate) const ALIASES: [(&str, &str); 58] = [
+pub(crate) const ALIASES: [(&str, &str); 59] = [
     ("not_", "not"),
     ("invert", "not"),
     ("bitwise_not", "not"),
@@ -59,6 +59,7 @@ pub(crate) const ALIASES: [(&str, &str); 58] = [
     ("gamma", "tgamma"),
     ("gammaln", "lgamma"),
     ("psi", "digamma"),
+    ("svdvals", "singular_values"),
     ("clear_grad", "clear_gradient"),
 ];
 

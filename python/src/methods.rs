@@ -306,9 +306,13 @@ impl PyValue {
         lists::lists(slf)
     }
 
-    /// The only lane as a Python number.
-    fn item<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        one_lane(slf, "item")
+    /// The only lane as a Python number, or the one with a number among all.
+    #[pyo3(signature = (index=None))]
+    fn item<'py>(slf: &Bound<'py, Self>, index: Option<&Object<'py>>) -> PyResult<Object<'py>> {
+        match index {
+            None => one_lane(slf, "item"),
+            Some(index) => tables::by_name(slf.py(), "ravel", &[slf.as_any()])?.get_item(index),
+        }
     }
 
     /// A NumPy array that shares the memory where that is the host's; it cannot be written. NumPy copies where it must.

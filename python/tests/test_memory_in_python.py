@@ -68,6 +68,15 @@ WRITTEN_IN_PYTHON = {
     "trace": lambda b: pc.trace(b[None], 1),
     **named("sort argsort", lambda f, b: f(b, descending=True)),
     "where": lambda b: pc.where(b)[0],
+    "select": lambda b: pc.select([[True, False, True]], [b], default=5),
+    "compress": lambda b: pc.compress(pc.Mask([1, 0, 1]), b),
+    "take": lambda b: pc.take(b, [4], mode="wrap"),
+    "isin": lambda b: pc.isin(b, [1], invert=True),
+    "concat": lambda b: pc.concat([b, b], dtype="float32"),
+    "cross": lambda b: pc.cross(b[:, None], b[::-1, None], axis=0),
+    "cov": lambda b: pc.cov(b, ddof=0),
+    "matrix_rank": lambda b: pc.matrix_rank(b[None], tol=0.5),
+    "histogram2d": lambda b: pc.histogram2d(b, b, bins=2),
     "psum": lambda b: pc.psum(b, exclusive=True),
     "block_prefix_sum": lambda b: pc.block_prefix_sum(b, 2, exclusive=True),
     "interp": lambda b: pc.interp(b, b, b, left=-1),
@@ -79,7 +88,7 @@ WRITTEN_IN_PYTHON = {
     "reshape": lambda b: pc.reshape(b, (3, 1), order="F"),
 }
 WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
-rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices enable_grad""".split()
+rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad""".split()
 
 
 @pytest.mark.parametrize("name", WRITTEN_IN_PYTHON)

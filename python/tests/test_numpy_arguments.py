@@ -44,6 +44,22 @@ ALIKE = {
     "insert columns": (lambda l, x: l.insert(x, [1, 3], 9, 1), matrix),
     "insert rows": (lambda l, x: l.insert(x, np.array([0, 0]), [[1, 2, 3, 4], [5, 6, 7, 8]], axis=0), matrix),
     "insert slice": (lambda l, x: l.insert(x, slice(0, 4, 2), 9), line),
+    "select": (lambda l, x: l.select([x > 0.6, x > 0.3], [x, x * 10], default=-1), matrix),
+    "take wrapped": (lambda l, x: l.take(x, [5, 1, -9], axis=1, mode="wrap"), matrix),
+    "take clipped": (lambda l, x: l.take(x, [5, 1], axis=0, mode="clip"), matrix),
+    "compress": (lambda l, x: l.compress(x > 0.5, x), line),
+    "isin": (lambda l, x: l.isin(x, [1, 2], invert=True), integers),
+    "concatenate": (lambda l, x: l.concatenate([x, x], axis=0, dtype="float32"), matrix),
+    "eye": (lambda l, x: l.eye(2, M=3, k=1), None),
+    "cross": (lambda l, x: l.cross(x, x[:, ::-1] + 1, axis=1), cube),
+    "cov of columns": (lambda l, x: l.cov(x, rowvar=False), matrix),
+    "cov of two": (lambda l, x: l.cov(x, x * x, ddof=0), line),
+    "cov bias": (lambda l, x: l.cov(x, bias=True), matrix),
+    "sum where": (lambda l, x: l.sum(x, where=x > 0.5, initial=3), matrix),
+    "mean where": (lambda l, x: l.mean(x, axis=0, where=x > 0.2), matrix),
+    "max where": (lambda l, x: l.max(x, axis=0, where=x < 0.5, initial=-1, keepdims=True), matrix),
+    "prod where": (lambda l, x: l.prod(x, axis=1, where=x > 0.5), matrix),
+    "item": (lambda l, x: x.item(5), matrix),
     "left_shift": (lambda l, x: l.left_shift(x, 2), integers),
     "right_shift": (lambda l, x: l.bitwise_right_shift(x, 1), integers),
     "positive": (lambda l, x: l.positive(x), matrix),
@@ -116,6 +132,7 @@ def test_linear_algebra():
         (pc.svd(a, full_matrices=False)[1], l.svd(matrix)[1]), (pc.svd(a, compute_uv=False), l.svd(matrix)[1]), (pc.svd(p, full_matrices=True)[1], l.svd(positive)[1]),
         (abs(pc.qr(a, mode="reduced")[0]), abs(l.qr(matrix)[0])), (abs(pc.qr(a, mode="r")), abs(l.qr(matrix, mode="r"))),
         (pc.cholesky(p, upper=True), l.cholesky(positive).T), (pc.eigvalsh(p, UPLO="U"), l.eigvalsh(positive)), (pc.pinv(p, hermitian=True), l.pinv(positive)),
+        (pc.pinv(a, rcond=0.5), l.pinv(matrix, rcond=0.5)), (pc.matrix_rank(a, tol=0.9).ravel(), [l.matrix_rank(matrix, tol=0.9)]),
         (pc.lstsq(a.T, pc.asarray(matrix[0]), rcond=None), l.lstsq(matrix.T, matrix[0])[0]),
         *((pc.cond(p, order).ravel(), [l.cond(positive, order)]) for order in [None, 1, 2, -2, np.inf, "fro"]),
     ]:  # fmt: skip
@@ -149,6 +166,9 @@ def test_counts_and_quantiles():
         for density in (False, True):
             got = pc.histogram(x, bins, range=bounds, density=density)
             np.testing.assert_allclose(np.asarray(got), np.histogram(line, bins, bounds, density)[0])
+    for bins, bounds in [(2, None), ([2, 3], ((0, 1), (0.1, 0.9)))]:
+        got = pc.histogram2d(x, x * x, bins=bins, range=bounds)
+        assert got.tolist() == np.histogram2d(line, line * line, bins, bounds)[0].tolist()
     assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="nearest").dtype == "int32"
     assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="midpoint").tolist() == [2]
     assert math.isnan(pc.quantile(pc.Float([1, math.nan]), 0, method="lower").item())
