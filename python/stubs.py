@@ -106,7 +106,7 @@ def function(name, made):
 
 
 def array_class(pc):
-    lines = ["class Array(Buffer):", "    def __init__(self, *args: Any) -> None: ..."]
+    lines = ["class Array(Buffer):", "    def __init__(self, *args: Any, shape: Any = ...) -> None: ..."]
     for name in BINARY:
         extra = ", modulus: None = ..." if name == "pow" else ""
         lines += [

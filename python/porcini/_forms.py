@@ -161,11 +161,13 @@ def _select(select, condlist, choicelist, default=0):
 
 
 @_form("compress")
-def _compress(compress, condition, x, axis=None):
-    # NumPy has the mask in front.
+def _compress(compress, condition, x=None, axis=None):
+    # NumPy has the mask in front, Dr.Jit nothing else.
     condition = _operand(condition)
     if condition.dtype != "bool":
         return NotImplemented
+    if x is None:
+        return pc.flatnonzero(condition)
     return compress(pc.ravel(x) if axis is None else x, condition, 0 if axis is None else axis)
 
 
@@ -215,7 +217,11 @@ def _psum(psum, x, exclusive=False, reverse=False):
 
 
 @_form("block_prefix_sum")
-def _block_psum(block_prefix_sum, x, n, exclusive=False):
+def _block_psum(block_prefix_sum, x, n, exclusive=False, reverse=False):
+    x = _operand(x)
+    if reverse:
+        # From the other end the last block must be as long as the others.
+        return NotImplemented if x.size % n else pc.reverse(_block_psum(block_prefix_sum, pc.reverse(x), n, exclusive))
     found = block_prefix_sum(x, n)
     return pc.select(pc.arange(found.size) % n == 0, 0, pc.roll(found, 1)) if exclusive else found
 

@@ -83,12 +83,14 @@ def empty_like(x, dtype=None):
 
 
 def identity(n, dtype=None):
-    """A matrix of n rows with ones on its diagonal, as eye.
+    """A matrix of n rows with ones on its diagonal, as eye; of a class, Matrix3f, one of it.
 
     >>> pc.identity(2)
     [[1, 0],
      [0, 1]]
     """
+    if isinstance(n, type):
+        return n.identity()
     return pc.eye(n) if dtype is None else pc.eye(n, dtype=dtype)
 
 

@@ -33,6 +33,21 @@ pub(crate) fn value(class: &Bound<'_, PyType>, args: &Bound<'_, PyTuple>) -> PyR
     }
 }
 
+/// Arguments of a class of tensors with the shape behind, where it is by place.
+pub(crate) fn with_shape<'py>(
+    class: &Bound<'py, PyType>,
+    args: &Bound<'py, PyTuple>,
+    shape: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let known = types::kind_of(class)?;
+    if !known.is_some_and(|known| matches!(known.kind, Kind::Tensor { .. })) {
+        let name = class.name()?;
+        let what = format!("{name}: got shape=.., expected none; tensors have one, as TensorXf");
+        return Err(PyTypeError::new_err(what));
+    }
+    PyTuple::new(args.py(), args.iter().chain([shape]).collect::<Vec<_>>())
+}
+
 /// One-dimensional lanes of a type.
 fn lanes(
     session: &Session,

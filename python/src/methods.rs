@@ -30,12 +30,17 @@ type Object<'py> = Bound<'py, PyAny>;
 impl PyValue {
     #[new]
     #[classmethod]
-    #[pyo3(signature = (*args))]
+    #[pyo3(signature = (*args, shape=None))]
     fn made<'py>(
         class: &Bound<'py, PyType>,
         args: &Bound<'py, PyTuple>,
+        shape: Option<Object<'py>>,
     ) -> PyResult<Bound<'py, Self>> {
-        object::made(class, make::value(class, args)?)
+        let value = match shape {
+            None => make::value(class, args)?,
+            Some(shape) => make::value(class, &make::with_shape(class, args, shape)?)?,
+        };
+        object::made(class, value)
     }
 
     // ---- operators ----

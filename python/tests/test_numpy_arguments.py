@@ -223,6 +223,11 @@ def test_names_of_drjit():
     assert pc.prefix_sum(x).tolist() == [1, 3, 6] and pc.prefix_sum(x, exclusive=True).tolist() == [0, 1, 3]
     assert pc.prefix_sum(x, reverse=True).tolist() == [6, 5, 3] and pc.prefix_sum(x, exclusive=True, reverse=True).tolist() == [5, 3, 0]
     assert pc.block_prefix_sum(pc.Int32([1, 2, 3, 4, 5]), 2, exclusive=True).tolist() == [0, 1, 0, 3, 0]
+    assert pc.block_prefix_sum(pc.Int32([1, 2, 3, 4]), 2, reverse=True).tolist() == [3, 2, 7, 4]
+    assert pc.compress(x > 1).tolist() == [1, 2] and pc.identity(pc.Matrix2f).numpy().tolist() == [[[1, 0], [0, 1]]]
+    assert pc.TensorXf(x, shape=(3, 1)).tolist() == pc.Tensor(x, shape=[3, 1]).tolist() == [[1], [2], [3]]
+    with pytest.raises(TypeError, match="shape"):
+        pc.Float(x, shape=(3, 1))
     with pytest.raises(TypeError, match="pc.detach"):
         pc.suspend_grad(x)
     a, b = pc.Float([1]), pc.Float([2])
