@@ -152,3 +152,27 @@ _DRJIT = {
 }
 
 ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _TORCH | _DRJIT
+
+# Members that arrays of NumPy, PyTorch and JAX have.
+MEMBERS = {
+    **dict.fromkeys(("float", "double", "half", "int", "long", "bool"), "write x.astype('float32') or another type"),
+    **dict.fromkeys(("device", "is_cuda", "cuda"), "the device is the session's: pc.device()"),
+    "argpartition": "write x.argsort()[:n]",
+    "at": "write x[i] = value: arrays can be changed",
+    "block_until_ready": "write pc.eval(x), then pc.sync()",
+    "choose": "write pc.choose(x, choices)",
+    "clone": "write x.copy()",
+    "contiguous": "write x as it is: entries lie in a row",
+    "cpu": "write np.asarray(x)",
+    "diagonal": "write pc.diagonal(x)",
+    "fill": "write x[:] = value",
+    "flat": "write x.ravel()",
+    "itemsize": "write np.dtype(x.dtype).itemsize",
+    "mT": "write pc.matrix_transpose(x)",
+    "requires_grad_": "write pc.enable_grad(x)",
+    "strides": "write np.asarray(x).strides",
+    "tobytes": "write bytes(x)",
+    "tofile": "write pc.save(path, x), or np.asarray(x).tofile(path)",
+    "unsqueeze": "write pc.expand_dims(x, axis)",
+    "view": "write x.reshape(shape), or np.asarray(x).view(dtype)",
+}

@@ -208,6 +208,13 @@ fn _similar(name: &str) -> String {
     }
 }
 
+/// What is written in the place of a member that arrays of others have.
+pub(crate) fn member_elsewhere(py: Python<'_>, name: &str) -> Option<String> {
+    // Other libraries look for members with such names all the time.
+    let members = || py.import("porcini._elsewhere")?.getattr("MEMBERS")?.get_item(name)?.extract();
+    if name.starts_with('_') { None } else { members().ok() }
+}
+
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_function, module)?)?;
     module.add_function(wrap_pyfunction!(_function_names, module)?)?;

@@ -473,7 +473,9 @@ impl PyValue {
         } else {
             format!(" (it has {has}, and the functions of porcini)")
         };
-        Err(PyAttributeError::new_err(format!("{class} has no member {name}{has}")))
+        let hint = callable::member_elsewhere(slf.py(), name);
+        let hint = hint.map_or_else(String::new, |hint| format!(": {hint}"));
+        Err(PyAttributeError::new_err(format!("{class} has no member {name}{has}{hint}")))
     }
 
     fn __setattr__(slf: &Bound<'_, Self>, name: &str, value: &Object<'_>) -> PyResult<()> {

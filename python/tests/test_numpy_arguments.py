@@ -6,7 +6,7 @@ import math
 import pytest
 
 import porcini as pc
-from porcini._elsewhere import ELSEWHERE
+from porcini._elsewhere import ELSEWHERE, MEMBERS
 
 np = pytest.importorskip("numpy")
 
@@ -243,6 +243,14 @@ def test_hints_name_what_there_is():
     """A name that is told of is none of ours, and what stands in its place is."""
     import re
 
+    x = pc.Float([1, 2])
+    for name, words in MEMBERS.items():
+        with pytest.raises(AttributeError, match=re.escape(f"Float has no member {name}: {words}")):
+            getattr(x, name)
+        for own in re.findall(r"\bpc\.(\w+)", words):
+            assert hasattr(pc, own), (name, own)
+        for own in re.findall(r"\bx\.(\w+)", words):
+            assert hasattr(x, own), (name, own)
     for name, words in ELSEWHERE.items():
         # fft is a function, whose members are told of.
         assert name == "fft" or not hasattr(pc, name), name
