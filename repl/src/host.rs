@@ -14,9 +14,8 @@ use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::edit::cooked;
 use crate::json::Collected;
-use crate::{exit_code, external_editor, foreground, pager, print};
+use crate::{exit_code, external_editor, foreground, pager, print, typed};
 
 /// The real system.
 pub(crate) struct System {
@@ -72,12 +71,12 @@ impl Host for System {
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
         print::flush();
         // What comes through a pipe nobody sees.
-        let typed = if secret && io::stdin().is_terminal() {
-            cooked::secret(prompt)
+        let answer = if secret && io::stdin().is_terminal() {
+            typed::secret(prompt)
         } else {
             DefaultEditor::new().and_then(|mut editor| editor.readline(prompt))
         };
-        typed.map_err(|error| match error {
+        answer.map_err(|error| match error {
             ReadlineError::Interrupted => io::ErrorKind::Interrupted.into(),
             ReadlineError::Eof => io::ErrorKind::UnexpectedEof.into(),
             error => io::Error::other(error),

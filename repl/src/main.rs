@@ -16,6 +16,7 @@ mod settings;
 mod signals;
 mod source;
 mod tasks;
+mod typed;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -115,7 +115,7 @@ const SHELL: Layers = &[
     &["settings"],
     &["print"],
     &["foreground"],
-    &["pager", "external_editor", "cli", "exit_code", "signals"],
+    &["pager", "external_editor", "cli", "exit_code", "signals", "typed"],
     &["json", "source"],
     &["host"],
     &["doctor", "edit"],
