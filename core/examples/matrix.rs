@@ -13,8 +13,8 @@ pub(crate) fn rest() -> Result<f64> {
     let angle = session.linspace(DType::F32, 0, 3, 1_000_000)?;
     let (sin, cos) = angle.sincos()?;
     let rotation = Matrix2f::new([&cos, &-&sin, &sin, &cos])?;
-    let m = &rotation * &Matrix2f::literal(&session, [2.0, 1.0, 0.0, 3.0])?;
-    let rest = &m * &m.inverse()? - 1.0;
+    let m = rotation * Matrix2f::literal(&session, [2.0, 1.0, 0.0, 3.0])?;
+    let rest = &m * m.inverse()? - 1.0;
     Ok(rest.frob()?.hmax()?.item(0)?.to_f64())
 }
 

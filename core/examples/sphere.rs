@@ -13,7 +13,7 @@ pub(crate) fn part() -> Result<f64> {
     let session = Session::new()?;
     let mut rng = Pcg32::seeded(&session, 1_000_000, 1)?;
     let [x, y, z] = [rng.next_float32()?, rng.next_float32()?, rng.next_float32()?];
-    let v = Vector3f::new([&x, &y, &z])? * 2.0 - 1.0;
+    let v = 2.0 * Vector3f::new([&x, &y, &z])? - 1.0;
     let inside = v.norm()?.lt(1.0)?;
     Ok(inside.count()?.item(0)?.to_f64() / 1e6)
 }

@@ -487,6 +487,9 @@ scalar_from! {
     u32 => |x| Self::Int(i64::from(x));
     i64 => |x| Self::Int(x);
     u64 => |x| Self::UInt(x);
+    isize => |x| Self::Int(x as i64);
+    usize => |x| Self::UInt(x as u64);
+    &Self => |x| *x;
     F16 => |x| Self::Float(f64::from(x.to_f32()));
     f32 => |x| Self::Float(f64::from(x));
     f64 => |x| Self::Float(x);
@@ -498,7 +501,9 @@ mod sealed {
 }
 
 /// A Rust type that is the lane of some [`DType`].
-pub trait Element: sealed::Sealed + Copy + Default + Send + Sync + 'static {
+pub trait Element:
+    sealed::Sealed + Copy + Default + Into<Scalar> + Send + Sync + 'static
+{
     /// The lane type.
     const DTYPE: DType;
     /// The value in the low bits of a 64-bit word.

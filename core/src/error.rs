@@ -110,7 +110,7 @@ pub enum Error {
         line: u32,
     },
     /// Values whose forms do not fit each other or an operation, such as a matrix and a vector of another length.
-    #[error("{what}")]
+    #[error("{what}{}", remedy_suffix(remedy))]
     Forms {
         /// The operation, what it got and what it expected.
         what: String,
@@ -118,7 +118,7 @@ pub enum Error {
         remedy: Option<&'static str>,
     },
     /// A kernel of a text that does not mean anything, or not for these arguments.
-    #[error("{what}")]
+    #[error("{what}{}", remedy_suffix(remedy))]
     Kernel {
         /// The kernel, line, column, what is wrong there, and the line with carets beneath.
         what: String,
@@ -126,7 +126,7 @@ pub enum Error {
         remedy: Option<String>,
     },
     /// An argument that a kernel of a text does not take.
-    #[error("{what}")]
+    #[error("{what}{}", remedy_suffix(remedy))]
     KernelArgument {
         /// The kernel, its parameter, what it got and what it expected.
         what: String,
@@ -298,6 +298,25 @@ pub enum Error {
 }
 
 impl Error {
+    /// What to write instead, where that is not a part of the message.
+    pub fn remedy(&self) -> Option<&str> {
+        match self {
+            Self::Forms { remedy, .. } => *remedy,
+            Self::Kernel { remedy, .. } | Self::KernelArgument { remedy, .. } => remedy.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The text without the [remedy](Error::remedy), for who shows that elsewhere.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Forms { what, .. }
+            | Self::Kernel { what, .. }
+            | Self::KernelArgument { what, .. } => what.clone(),
+            _ => self.to_string(),
+        }
+    }
+
     /// Values whose forms do not fit.
     pub(crate) fn forms(what: String) -> Self {
         Self::Forms { what, remedy: None }
@@ -366,6 +385,10 @@ fn line_suffix(code: u32) -> String {
     if code == 0 { String::new() } else { format!(", {}", ScriptLine::of(code)) }
 }
 
+fn remedy_suffix(remedy: &Option<impl AsRef<str>>) -> String {
+    remedy.as_ref().map_or_else(String::new, |remedy| format!("; {}", remedy.as_ref()))
+}
+
 fn lost_suffix(lost: bool) -> &'static str {
     if lost { "; the arrays in its memory are lost, everything else is as it was" } else { "" }
 }
@@ -388,6 +411,15 @@ fn conversion(number: Scalar, dtype: DType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn remedies_are_told_once() {
+        let error = Error::Forms { what: "*: got a".into(), remedy: Some("write b") };
+        assert_eq!(error.to_string(), "*: got a; write b");
+        assert_eq!((error.message(), error.remedy()), ("*: got a".into(), Some("write b")));
+        let plain = Error::EmptyReduction { op: "hmin" };
+        assert_eq!((plain.message(), plain.remedy()), (plain.to_string(), None));
+    }
 
     #[test]
     fn lines_keep_their_cells() {

@@ -15,7 +15,7 @@
 //! # fn main() -> porcini_core::Result<()> {
 //! let session = Session::new()?;
 //! let x = session.linspace(DType::F32, 0, 1, 5)?;
-//! let y = &x * 2.0 + 1.0;                       // recorded
+//! let y = 2.0 * &x + 1.0;                       // recorded
 //! assert_eq!(session.history().len(), 0);       // nothing ran
 //! assert_eq!(y.to_vec::<f32>()?, [1.0, 1.5, 2.0, 2.5, 3.0]);
 //! assert_eq!(session.history().len(), 1);       // one fused kernel

@@ -23,16 +23,7 @@ impl<T> OrRaise<T> for porcini_core::Result<T> {
 
 /// The exception that an error is.
 pub(crate) fn raised(error: &Error) -> PyErr {
-    let remedy = match error {
-        Error::Forms { remedy, .. } => *remedy,
-        Error::Kernel { remedy, .. } | Error::KernelArgument { remedy, .. } => remedy.as_deref(),
-        _ => None,
-    };
-    let mut text = error.to_string();
-    if let Some(remedy) = remedy {
-        text = format!("{text}; {remedy}");
-    }
-    let text = as_python(&text).into_owned();
+    let text = as_python(&error.to_string()).into_owned();
     match error {
         Error::TypeMismatch { .. }
         | Error::Conversion { .. }

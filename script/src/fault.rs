@@ -95,7 +95,7 @@ pub(crate) fn late_fault(error: &core::Error) -> Box<EvalAltResult> {
     };
     let is_full = matches!(error, core::Error::OutOfMemory { .. });
     raise(Fault {
-        message: error.to_string(),
+        message: error.message(),
         hint,
         line,
         is_late: is_late(error),
@@ -120,12 +120,8 @@ fn is_late(error: &core::Error) -> bool {
 /// What to do about a value that an operation does not take.
 fn remedy(error: &core::Error) -> Option<&str> {
     let (op, dtype, expected) = match error {
-        core::Error::Forms { remedy, .. } => return *remedy,
-        core::Error::Kernel { remedy, .. } | core::Error::KernelArgument { remedy, .. } => {
-            return remedy.as_deref();
-        }
         core::Error::UnsupportedType { op, dtype, expected } => (op, dtype, expected),
-        _ => return None,
+        error => return error.remedy(),
     };
     let takes = |what: &str| expected.starts_with("an array of") && expected.contains(what);
     match dtype {

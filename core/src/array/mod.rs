@@ -41,6 +41,7 @@ pub use description::Description;
 pub use groups::Groups;
 pub(crate) use groups::combining;
 pub use operand::Operand;
+pub use operators::RightSide;
 pub use slice::Slice;
 
 /// Lanes of an array of which one is computed alone, if it is made of lane numbers: to store them takes longer.

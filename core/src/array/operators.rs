@@ -1,14 +1,99 @@
 //! Operators, and beside each the method that returns an error instead of panicking; methods for the rows of tables.
 
-/// The operators of a type, and the methods `try_add` and so on which they call. Operators cannot return errors: they
-/// panic with the message of the error that the method returns.
+use super::Array;
+use super::operand::Operand;
+use crate::dtype::Scalar;
+use crate::error::Result;
+use crate::ir::op::Op;
+
+/// What may stand on the right of an operator whose left side is an `L`: what operations on it take, and arrays and
+/// values that are given away; behind arrays and numbers also values and tensors.
+#[diagnostic::on_unimplemented(message = "no operator joins `{L}` with `{Self}`")]
+pub trait RightSide<L> {
+    /// What the operation gives.
+    type Output;
+
+    /// Records it.
+    ///
+    /// # Errors
+    /// As [`Array::apply`].
+    fn record(self, op: Op, left: &L) -> Result<Self::Output>;
+}
+
+impl<'a, T: Into<Operand<'a>>> RightSide<Array> for T {
+    type Output = Array;
+    fn record(self, op: Op, left: &Array) -> Result<Array> {
+        left.apply(op, &[self.into()])
+    }
+}
+
+impl RightSide<Array> for Array {
+    type Output = Self;
+    fn record(self, op: Op, left: &Self) -> Result<Self> {
+        (&self).record(op, left)
+    }
+}
+
+impl RightSide<Scalar> for &Array {
+    type Output = Array;
+    fn record(self, op: Op, left: &Scalar) -> Result<Array> {
+        self.session().apply(op, &[Operand::Number(*left), self.into()])
+    }
+}
+
+impl RightSide<Scalar> for Array {
+    type Output = Self;
+    fn record(self, op: Op, left: &Scalar) -> Result<Self> {
+        (&self).record(op, left)
+    }
+}
+
+/// What an operator gives, which cannot return an error: it panics with its message, in the line that has the operator.
+#[track_caller]
+pub(crate) fn recorded<T>(result: Result<T>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The sum of arrays or values. Without any there is none: no session is known that would have the 0.
+#[track_caller]
+pub(crate) fn added<T: std::ops::Add<Output = T>>(mut terms: impl Iterator<Item = T>) -> T {
+    let first = terms.next().expect("a sum has one term or more");
+    terms.fold(first, |sum, term| sum + term)
+}
+
+/// Gives a macro the operators of numbers, or of bits: operation, trait and method, those that assign.
+macro_rules! operator_rows {
+    (numbers $then:ident $about:tt) => { $then! { @rows $about
+        Add Add add AddAssign add_assign;
+        Sub Sub sub SubAssign sub_assign;
+        Mul Mul mul MulAssign mul_assign;
+        Div Div div DivAssign div_assign;
+        Rem Rem rem RemAssign rem_assign;
+    } };
+    (bits $then:ident $about:tt) => { $then! { @rows $about
+        And BitAnd bitand BitAndAssign bitand_assign;
+        Or BitOr bitor BitOrAssign bitor_assign;
+        Xor BitXor bitxor BitXorAssign bitxor_assign;
+        Shl Shl shl ShlAssign shl_assign;
+        Shr Shr shr ShrAssign shr_assign;
+    } };
+}
+pub(crate) use operator_rows;
+
+/// The operators of a type, sums of it, and the methods `try_add` and so on, which return errors in their place.
 macro_rules! operators {
     ($type:ident, $argument:ident) => {
         impl $type {
             operators!(@methods $argument; try_add Add, try_sub Sub, try_mul Mul, try_div Div, try_rem Rem,
                 try_and And, try_or Or, try_xor Xor, try_shl Shl, try_shr Shr; try_neg Neg, try_not Not);
         }
-        operators!(@operators $type, $argument, $type);
+        operators!(@operators $type, $type);
+        $crate::array::operators::operator_rows!(numbers operators (assign $type));
+        $crate::array::operators::operator_rows!(bits operators (assign $type));
+        operators!(@sums $type);
     };
     (@methods $argument:ident; $($name:ident $op:ident),*; $($unary:ident $uop:ident),*) => {
         $(
@@ -24,29 +109,69 @@ macro_rules! operators {
             }
         )*
     };
-    (@operators $type:ident, $argument:ident, $output:ident) => {
-        operators!(@binary $type, $argument, $output; Add add try_add, Sub sub try_sub, Mul mul try_mul,
-            Div div try_div, Rem rem try_rem, BitAnd bitand try_and, BitOr bitor try_or,
-            BitXor bitxor try_xor, Shl shl try_shl, Shr shr try_shr);
-        operators!(@unary $type, $output; Neg neg try_neg, Not not try_not);
+    (@operators $type:ident, $left:ident) => {
+        $crate::array::operators::operator_rows!(numbers operators (left $type $left));
+        $crate::array::operators::operator_rows!(bits operators (left $type $left));
+        operators!(@unary $type, $left; Neg neg try_neg, Not not try_not);
+        $crate::array::operators::operator_rows!(numbers operators (right f64 $type));
+        $crate::array::operators::operator_rows!(numbers operators (right i32 $type));
+        $crate::array::operators::operator_rows!(bits operators (right i32 $type));
     };
-    (@binary $type:ident, $argument:ident, $output:ident; $($trait:ident $method:ident $fallible:ident),*) => { $(
+    (@rows (left $type:ident $left:ident) $($op:ident $trait:ident $method:ident $assign:ident $assigned:ident;)*) => { $(
         /// # Panics
-        #[doc = concat!("If the operands do not fit; [`", stringify!($output), "::", stringify!($fallible), "`] returns an error instead.")]
-        impl<'a, T: Into<$argument<'a>>> std::ops::$trait<T> for &$type {
-            type Output = $output;
+        #[doc = concat!("If the operands do not fit; [`", stringify!($left), "::apply`] returns an error instead.")]
+        impl<T: $crate::array::RightSide<$left>> std::ops::$trait<T> for &$type {
+            type Output = T::Output;
             #[track_caller]
-            fn $method(self, other: T) -> $output {
-                self.$fallible(other).unwrap_or_else(|error| panic!("{error}"))
+            fn $method(self, right: T) -> T::Output {
+                $crate::array::operators::recorded(right.record($crate::ir::op::Op::$op, self))
             }
         }
         /// # Panics
-        #[doc = concat!("If the operands do not fit; [`", stringify!($output), "::", stringify!($fallible), "`] returns an error instead.")]
-        impl<'a, T: Into<$argument<'a>>> std::ops::$trait<T> for $type {
-            type Output = $output;
+        #[doc = concat!("If the operands do not fit; [`", stringify!($left), "::apply`] returns an error instead.")]
+        impl<T: $crate::array::RightSide<$left>> std::ops::$trait<T> for $type {
+            type Output = T::Output;
             #[track_caller]
-            fn $method(self, other: T) -> $output {
-                self.$fallible(other).unwrap_or_else(|error| panic!("{error}"))
+            fn $method(self, right: T) -> T::Output {
+                $crate::array::operators::recorded(right.record($crate::ir::op::Op::$op, &self))
+            }
+        }
+    )* };
+    (@rows (assign $type:ident) $($op:ident $trait:ident $method:ident $assign:ident $assigned:ident;)*) => { $(
+        /// The variable then names the result; other names of the value keep it.
+        ///
+        /// # Panics
+        /// If the operands do not fit.
+        impl<T: $crate::array::RightSide<$type, Output = $type>> std::ops::$assign<T> for $type {
+            #[track_caller]
+            fn $assigned(&mut self, right: T) {
+                *self = $crate::array::operators::recorded(right.record($crate::ir::op::Op::$op, self));
+            }
+        }
+    )* };
+    (@rows (right $number:ident $type:ident) $($op:ident $trait:ident $method:ident $assign:ident $assigned:ident;)*) => { $(
+        /// Literals are of this type; other numbers stand in front as `Scalar::from(n)`.
+        ///
+        /// # Panics
+        /// If the operands do not fit.
+        impl std::ops::$trait<&$type> for $number {
+            type Output = <$type as $crate::array::RightSide<$crate::dtype::Scalar>>::Output;
+            #[inline]
+            #[track_caller]
+            fn $method(self, right: &$type) -> Self::Output {
+                $crate::dtype::Scalar::from(self).$method(right)
+            }
+        }
+        /// As of what is borrowed.
+        ///
+        /// # Panics
+        /// If the operands do not fit.
+        impl std::ops::$trait<$type> for $number {
+            type Output = <$type as $crate::array::RightSide<$crate::dtype::Scalar>>::Output;
+            #[inline]
+            #[track_caller]
+            fn $method(self, right: $type) -> Self::Output {
+                $crate::dtype::Scalar::from(self).$method(&right)
             }
         }
     )* };
@@ -57,12 +182,56 @@ macro_rules! operators {
             type Output = $output;
             #[track_caller]
             fn $method(self) -> $output {
-                self.$fallible().unwrap_or_else(|error| panic!("{error}"))
+                $crate::array::operators::recorded(self.$fallible())
+            }
+        }
+        /// # Panics
+        #[doc = concat!("If it does not take the type; [`", stringify!($output), "::", stringify!($fallible), "`] returns an error instead.")]
+        impl std::ops::$trait for $type {
+            type Output = $output;
+            #[track_caller]
+            fn $method(self) -> $output {
+                $crate::array::operators::recorded(self.$fallible())
+            }
+        }
+    )* };
+    (@sums $type:ident) => {
+        /// # Panics
+        /// If there are no terms, or they do not fit.
+        impl std::iter::Sum for $type {
+            #[track_caller]
+            fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+                $crate::array::operators::added(terms)
+            }
+        }
+        /// # Panics
+        /// If there are no terms, or they do not fit.
+        impl<'a> std::iter::Sum<&'a Self> for $type {
+            #[track_caller]
+            fn sum<I: Iterator<Item = &'a Self>>(terms: I) -> Self {
+                $crate::array::operators::added(terms.cloned())
+            }
+        }
+    };
+}
+pub(crate) use operators;
+
+/// Numbers in front of arrays, values and tensors.
+macro_rules! numbers_in_front {
+    (@rows () $($op:ident $trait:ident $method:ident $assign:ident $assigned:ident;)*) => { $(
+        /// # Panics
+        /// If the operands do not fit.
+        impl<T: RightSide<Self>> std::ops::$trait<T> for Scalar {
+            type Output = T::Output;
+            #[track_caller]
+            fn $method(self, right: T) -> T::Output {
+                recorded(right.record(Op::$op, &self))
             }
         }
     )* };
 }
-pub(crate) use operators;
+operator_rows!(numbers numbers_in_front ());
+operator_rows!(bits numbers_in_front ());
 
 /// Methods of a type for the rows of the tables of operations, functions and reductions: it has `apply`, `named` and
 /// `reduce`, which take these.

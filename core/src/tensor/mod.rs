@@ -7,16 +7,15 @@
 //!
 //! ```
 //! use porcini_core::tensor::Tensor;
-//! use porcini_core::{DType, Session, Value};
+//! use porcini_core::{DType, Session};
 //!
 //! # fn main() -> porcini_core::Result<()> {
 //! let session = Session::new()?;
 //! let x = session.arange(DType::F32, 0.into(), 6.into(), 1.into())?;
 //! let a = Tensor::new(&x, &[2, 3])?;                          // [[0, 1, 2], [3, 4, 5]]
-//! let b = Value::from(a.permute(&[1, 0])?) * 10;              // [[0, 30], [10, 40], [20, 50]]
+//! let b = 10 * a.permute(&[1, 0])?;                           // [[0, 30], [10, 40], [20, 50]]
 //! assert_eq!(b.to_string(), "[[ 0, 30],\n [10, 40],\n [20, 50]]");
-//! let row = Value::from(a.slice(0, 1..2)?);                   // [[3, 4, 5]]
-//! let a = Value::from(a);
+//! let row = a.slice(0, 1..2)?;                                // [[3, 4, 5]]
 //! assert_eq!((&a + &row).to_string(), "[[ 3,  5,  7],\n [ 6,  8, 10]]");
 //! assert!(a.try_add(&b).is_err());                            // [2, 3] and [3, 2]
 //! # Ok(())

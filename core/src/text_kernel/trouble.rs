@@ -76,7 +76,7 @@ impl Trouble {
         }
         let at = at.unwrap_or_default();
         let (line, column, excerpt) = excerpt(text, at);
-        let what = cause.to_string();
+        let what = cause.message();
         let remedy = match cause {
             Error::Forms { remedy, .. } => own.or(remedy.map(Into::into)),
             Error::NumberRange { number, dtype } => own.or_else(|| {

@@ -6,13 +6,66 @@ use super::argument::Argument;
 use super::map::{apply, function};
 use super::{Value, call};
 use crate::array::operators::{methods, operators};
+use crate::array::{Array, RightSide};
+use crate::dtype::Scalar;
 use crate::error::Result;
 use crate::ir::op::Op;
+use crate::tensor::Tensor;
 use crate::trace::nested::{
     complex_rows, matrix_rows, quaternion_rows, transform_rows, vector_rows,
 };
 
+/// Values and tensors on the right of operators, given away or borrowed.
+macro_rules! right_sides {
+    ($type:ident => $output:ident, $made:expr) => {
+        right_sides!(@given $type, Value Tensor);
+        right_sides!(@beside $type, Array Scalar => $output, $made);
+    };
+    (@given $type:ident, $($left:ident)*) => { $(
+        impl $crate::array::RightSide<$left> for $type {
+            type Output = $left;
+            fn record(self, op: $crate::ir::op::Op, left: &$left) -> Result<$left> {
+                left.apply(op, &[(&self).into()])
+            }
+        }
+    )* };
+    (@beside $type:ident, $($left:ident)* => $output:ident, $made:expr) => { $(
+        impl $crate::array::RightSide<$left> for &$type {
+            type Output = $output;
+            fn record(self, op: $crate::ir::op::Op, left: &$left) -> Result<$output> {
+                $crate::value::apply(op, &[&left.into(), &self.into()]).and_then($made)
+            }
+        }
+        impl $crate::array::RightSide<$left> for $type {
+            type Output = $output;
+            fn record(self, op: $crate::ir::op::Op, left: &$left) -> Result<$output> {
+                (&self).record(op, left)
+            }
+        }
+    )* };
+}
+pub(super) use right_sides;
+
+impl<'a, T: Into<Argument<'a>>> RightSide<Value> for T {
+    type Output = Value;
+    fn record(self, op: Op, left: &Value) -> Result<Value> {
+        left.apply(op, &[self.into()])
+    }
+}
+
+/// Of arrays, complex numbers and numbers beside a tensor there is a tensor; vectors and matrices do not fit it.
+impl<'a, T: Into<Argument<'a>>> RightSide<Tensor> for T {
+    type Output = Tensor;
+    fn record(self, op: Op, left: &Tensor) -> Result<Tensor> {
+        left.apply(op, &[self.into()])
+    }
+}
+
+right_sides!(@given Array, Value Tensor);
+right_sides!(Value => Value, Ok);
+right_sides!(Tensor => Tensor, Tensor::try_from);
 operators!(Value, Argument);
+operators!(Tensor, Argument);
 methods!(Value, Argument);
 
 impl Value {
@@ -38,6 +91,17 @@ impl Value {
         let own = Argument::from(self);
         let args: Vec<&Argument<'_>> = [&own].into_iter().chain(others).collect();
         Ok(call(name, &args)?.swap_remove(0))
+    }
+}
+
+impl Tensor {
+    /// Records an elementwise operation with other arguments.
+    ///
+    /// # Errors
+    /// As [`apply`].
+    pub fn apply(&self, op: Op, others: &[Argument<'_>]) -> Result<Self> {
+        let own = Argument::from(self);
+        apply(op, &[&own].into_iter().chain(others).collect::<Vec<_>>())?.try_into()
     }
 }
 

@@ -18,7 +18,7 @@
 //! let x = session.linspace(DType::F32, 0, 3, 4)?;
 //! let v = Vector3f::new([&x, &(&x + 1.0), &(&x * 2.0)])?;
 //! assert_eq!(v.z().slice(-2..)?.to_vec::<f32>()?, [4.0, 6.0]);
-//! let w = &v * 2.0 + &x;
+//! let w = 2.0 * &v + &x;
 //! assert_eq!(w.member("x")?.array()?.to_vec::<f32>()?, [0.0, 3.0, 6.0, 9.0]);
 //! assert!(v.try_add(&Vector2f::new([&x, &x])?).is_err());
 //! let m = Matrix2f::literal(&session, [2, 1, 0, 2])?;
@@ -28,8 +28,9 @@
 //! ```
 //!
 //! Types such as [`Vector3f`] are for making values; what is computed is a [`Value`], since types follow from
-//! promotion. Operators panic with the text of an error, as those of [`Array`] do; beside each stands a method that
-//! returns it: [`Value::try_add`] and so on.
+//! promotion. Operators take arrays, values, tensors and numbers, borrowed or not; a number on the left is an `f64` or `i32`, as
+//! literals are, or a [`Scalar`](crate::Scalar). They panic with the text of an error, as those of [`Array`] do; beside
+//! each stands a method that returns it: [`Value::try_add`] and so on.
 
 mod argument;
 mod call;
@@ -65,7 +66,7 @@ pub use crate::array::{Slice, place};
 pub use crate::trace::nested::Form;
 
 use crate::array::Array;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tensor::Tensor;
 
 /// An array, or a form with components.
@@ -146,6 +147,21 @@ impl Value {
 impl From<Tensor> for Value {
     fn from(tensor: Tensor) -> Self {
         Self::Tensor(tensor)
+    }
+}
+
+/// An array is what it is beside tensors.
+impl TryFrom<Value> for Tensor {
+    type Error = Error;
+
+    fn try_from(value: Value) -> Result<Self> {
+        match value {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Array(array) => Ok(Self::from(&array)),
+            Value::Nested(..) => {
+                Err(Error::forms(format!("got {}, expected a tensor", value.type_name())))
+            }
+        }
     }
 }
 

@@ -6,12 +6,14 @@ use std::ops::Deref;
 
 use super::argument::{Argument, operands};
 use super::map::session;
+use super::methods::right_sides;
 use super::{Form, Type, Value};
 use crate::array::Array;
 use crate::array::operators::operators;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::tensor::Tensor;
 
 macro_rules! types {
     ($($name:ident = $form:expr, $n:literal, $dtype:ident, $what:literal { $($part:ident $i:literal),* };)*) => { $(
@@ -91,7 +93,8 @@ macro_rules! types {
             }
         }
 
-        operators!(@operators $name, Argument, Value);
+        right_sides!($name => Value, Ok);
+        operators!(@operators $name, Value);
     )* };
 }
 

@@ -30,6 +30,7 @@ pub use tensors::{Cells, Shown};
 use super::{Argument, Form, Value};
 use crate::array::Array;
 use crate::error::{Error, Result};
+use crate::tensor::Tensor;
 
 /// How much of a value is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ macro_rules! texts {
         }
     )* };
 }
-texts!(Array, Value);
+texts!(Array, Value, Tensor);
 
 /// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
 /// complex number or quaternion as one item, at whatever level it stands.

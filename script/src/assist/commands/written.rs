@@ -108,9 +108,7 @@ fn told(error: &core::Error) -> Box<Error> {
         core::Error::Interrupted => ErrorKind::Interrupted,
         _ => ErrorKind::Runtime,
     };
-    let mut told = Error::plain(kind, error.to_string());
-    if let core::Error::Kernel { remedy: Some(remedy), .. } = error {
-        told.hints.push(remedy.clone());
-    }
+    let mut told = Error::plain(kind, error.message());
+    told.hints.extend(error.remedy().map(Into::into));
     Box::new(told)
 }
