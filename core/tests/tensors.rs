@@ -3,7 +3,7 @@
 use porcini_core::ir::op::ReduceOp;
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Slice, Value};
-use porcini_core::{Array, DType, Result, Session};
+use porcini_core::{Array, DType, Result, Session, catalogue};
 
 fn bits(array: &Array) -> Vec<u8> {
     let lanes = array.read(0..array.size()).expect("lanes");
@@ -272,5 +272,31 @@ fn a_slice_of_an_expression_is_one_kernel_of_its_own_lanes() -> Result<()> {
     let expected: Vec<f32> =
         (0..10_u16).map(|i| f32::from(3 * 30 + i) * 0.5 + f32::from(i * 20 + 3) + 1.0).collect();
     assert_eq!(got, expected);
+    Ok(())
+}
+
+#[test]
+fn functions_of_the_catalogue_are_methods() -> Result<()> {
+    let session = Session::new()?;
+    let m = Tensor::new(&session.array(&[2.0_f64, 1.0, 1.0, 3.0])?, &[2, 2])?;
+    let b = Tensor::from(&session.array(&[3.0_f64, 5.0])?);
+    let near = |got: &Tensor, want: &[f64]| {
+        let got = lanes(got).to_vec::<f64>().expect("lanes");
+        assert!(got.iter().zip(want).all(|(x, y)| (x - y).abs() < 1e-12), "{got:?}, not {want:?}");
+        assert_eq!(got.len(), want.len());
+    };
+    near(&m.solve(&b)?, &[0.8, 1.4]);
+    near(&m.inv()?, &[0.6, -0.2, -0.2, 0.4]);
+    near(&m.det()?, &[5.0]);
+    let [w, v] = &m.eigh()?[..] else { panic!("eigenvalues and vectors") };
+    assert_eq!((w.shape().extents(), v.shape().extents()), (&[2][..], &[2, 2][..]));
+    near(&Value::from(m.clone()).det()?.try_into()?, &[5.0]);
+    near(&Value::from(m.clone()).call("solve", &[(&b).into()])?.try_into()?, &[0.8, 1.4]);
+    near(&m.call("roll", &[1.into()])?.try_into()?, &[3.0, 2.0, 1.0, 1.0]);
+    let error = m.call("nosuch", &[]).unwrap_err().to_string();
+    assert_eq!(error, "nosuch: there is no such function of tensors");
+    let error = Value::from(m).call("nosuch", &[]).unwrap_err().to_string();
+    assert_eq!(error, "nosuch: there is no such function of (TensorXdC)");
+    assert!(catalogue::find("det").is_some());
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::{Row, rows, tensor_rows};
 use crate::array::Array;
 use crate::array::Operand;
 use crate::dtype::{DType, Scalar};
@@ -182,7 +183,46 @@ impl<'a> Call<'_, 'a> {
     }
 }
 
+impl Tensor {
+    /// Calls a function of the [catalogue](crate::catalogue), itself first: one of tensors, or of arrays where no tensors
+    /// have such.
+    ///
+    /// # Errors
+    /// `Forms` if there is no such function; as [`Row::call`](super::Row::call).
+    pub fn call(&self, name: &str, others: &[Argument<'_>]) -> Result<Answer> {
+        let none = || Error::forms(format!("{name}: there is no such function of tensors"));
+        let called = self.called(name, others);
+        called.or_else(|| self.call_one_of(rows(), name, others)).ok_or_else(none)?
+    }
+
+    /// Calls a function of tensors, if there is such.
+    pub(crate) fn called(&self, name: &str, others: &[Argument<'_>]) -> Option<Result<Answer>> {
+        self.call_one_of(tensor_rows(), name, others)
+    }
+
+    fn call_one_of(
+        &self,
+        rows: impl Iterator<Item = &'static Row>,
+        name: &str,
+        others: &[Argument<'_>],
+    ) -> Option<Result<Answer>> {
+        let own = Argument::from(self);
+        let args: Vec<&Argument<'_>> = [&own].into_iter().chain(others).collect();
+        let known: Vec<&Row> = rows.filter(|row| row.name == name).collect();
+        let row = known.iter().find(|row| row.takes(args.len())).or(known.first())?;
+        Some(row.call(self.parts()[0].session(), &args))
+    }
+}
+
 impl Answer {
+    /// The value that it is, or the first of several.
+    pub(crate) fn into_first(self) -> Result<Value> {
+        match self {
+            Self::List(mut answers) if !answers.is_empty() => answers.swap_remove(0).into_first(),
+            other => other.try_into(),
+        }
+    }
+
     /// The one-dimensional array that it is.
     ///
     /// # Errors
@@ -191,6 +231,37 @@ impl Answer {
         match self {
             Self::Value(Value::Array(array)) => Ok(array),
             other => Err(Error::forms(format!("got {other:?}, expected a one-dimensional array"))),
+        }
+    }
+}
+
+impl TryFrom<Answer> for Value {
+    type Error = Error;
+
+    fn try_from(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::Value(value) => Ok(value),
+            other => Err(Error::forms(format!("got {other:?}, expected a value"))),
+        }
+    }
+}
+
+impl TryFrom<Answer> for Tensor {
+    type Error = Error;
+
+    fn try_from(answer: Answer) -> Result<Self> {
+        Value::try_from(answer)?.try_into()
+    }
+}
+
+/// One answer is a list of one.
+impl TryFrom<Answer> for Vec<Tensor> {
+    type Error = Error;
+
+    fn try_from(answer: Answer) -> Result<Self> {
+        match answer {
+            Answer::List(answers) => answers.into_iter().map(TryInto::try_into).collect(),
+            one => Ok(vec![one.try_into()?]),
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::linear::fourier::Transform;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
+/// What functions of several results give.
+type Tensors = Vec<Tensor>;
+
 table! {
     /// Solutions, factors, eigenvalues.
     pub LINEAR;
@@ -20,99 +23,99 @@ table! {
     ///
     /// >> solve(TensorXdC([[2, 1], [1, 3]]), Float64C([3, 5]))
     /// [0.8, 1.4]
-    solve(a: Tensor, b: Tensor) = |c| c.tensor(0)?.solved(c.op, Function::Solve, &c.tensor(1)?);
+    solve(a: Tensor, b: Tensor) -> Tensor = |c| c.tensor(0)?.solved(c.op, Function::Solve, &c.tensor(1)?);
     /// The inverse of a square matrix, or of many, as solve. solve(a, b) is more accurate than inv(a) @ b.
     ///
     /// >> inv(TensorXdC([[2, 0], [0, 4]]))
     /// [[ 0.5,    0],
     ///  [   0, 0.25]]
-    inv(a: Tensor) = |c| first(c, Function::Inverse);
+    inv(a: Tensor) -> Tensor = |c| first(c, Function::Inverse);
     /// The determinant of a square matrix, or of many, as solve.
     ///
     /// >> det(TensorXdC([[1, 2], [3, 4]]))
     /// [-2]
-    det(a: Tensor) = |c| first(c, Function::Determinant);
+    det(a: Tensor) -> Tensor = |c| first(c, Function::Determinant);
     /// Sign of the determinant, and logarithm of its absolute value, which overflow does not reach: a list of two.
     ///
     /// >> let [sign, log] = slogdet(TensorXdC([[0, 2], [2, 0]])); print(sign); print(log)
     /// [-1]
     /// [1.38629]
-    slogdet(a: Tensor) = |c| all(c, Function::SignAndLog);
+    slogdet(a: Tensor) -> Tensors = |c| all(c, Function::SignAndLog);
     /// [p, l, u] of a = p @ l @ u: a permutation, a lower and an upper triangle, by partial pivoting. Evaluates, as solve.
     ///
     /// >> let [p, l, u] = lu(TensorXdC([[1, 2], [4, 4]])); p @ l @ u
     /// [[1, 2],
     ///  [4, 4]]
-    lu(a: Tensor) = |c| all(c, Function::Lu);
+    lu(a: Tensor) -> Tensors = |c| all(c, Function::Lu);
     /// l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;
     /// gradients are shared by both halves, as of a symmetric matrix. Evaluates, as solve.
     ///
     /// >> cholesky(TensorXdC([[4, 2], [2, 5]]))
     /// [[2, 0],
     ///  [1, 2]]
-    cholesky(a: Tensor) = |c| first(c, Function::Cholesky);
+    cholesky(a: Tensor) -> Tensor = |c| first(c, Function::Cholesky);
     /// [q, r] of a = q @ r: orthonormal columns and an upper triangle, with as many rows as the shorter side of a.
     /// Evaluates, as solve.
     ///
     /// >> let [q, r] = qr(TensorXdC([[3, 1], [4, 2]])); q @ r
     /// [[3, 1],
     ///  [4, 2]]
-    qr(a: Tensor) = |c| all(c, Function::Qr);
+    qr(a: Tensor) -> Tensors = |c| all(c, Function::Qr);
     /// [u, s, vh] of a = u @ diag(s) @ vh: orthonormal columns, the singular values, largest first, orthonormal rows; as many
     /// as the shorter side of a (NumPy's full_matrices=False). Evaluates, as solve.
     ///
     /// >> svd(TensorXdC([[3, 0], [0, -4]]))[1]
     /// [4, 3]
-    svd(a: Tensor) = |c| all(c, Function::Svd);
+    svd(a: Tensor) -> Tensors = |c| all(c, Function::Svd);
     /// The singular values of a matrix, largest first. Evaluates, as solve.
     ///
     /// >> singular_values(TensorXdC([[3, 0], [0, -4]]))
     /// [4, 3]
-    singular_values(a: Tensor) = |c| first(c, Function::SingularValues);
+    singular_values(a: Tensor) -> Tensor = |c| first(c, Function::SingularValues);
     /// [w, v] of a symmetric or Hermitian matrix: its eigenvalues, smallest first, and the eigenvectors as columns. The lower
     /// half is read; gradients are shared by both halves, as of a symmetric matrix. Evaluates, as solve.
     ///
     /// >> eigh(TensorXdC([[2, 1], [1, 2]]))[0]
     /// [1, 3]
-    eigh(a: Tensor) = |c| all(c, Function::EigenSymmetric);
+    eigh(a: Tensor) -> Tensors = |c| all(c, Function::EigenSymmetric);
     /// The eigenvalues of a symmetric or Hermitian matrix, smallest first. Evaluates, as solve.
     ///
     /// >> eigvalsh(TensorXdC([[2, 1], [1, 2]]))
     /// [1, 3]
-    eigvalsh(a: Tensor) = |c| first(c, Function::EigenvaluesSymmetric);
+    eigvalsh(a: Tensor) -> Tensor = |c| first(c, Function::EigenvaluesSymmetric);
     /// [w, v] of any square matrix: its complex eigenvalues, and the eigenvectors of length 1 as columns. Evaluates, as
     /// solve.
     ///
     /// >> let [w, v] = eig(TensorXdC([[0, -1], [1, 0]])); sort(w.imag)
     /// [-1,  1]
-    eig(a: Tensor) = |c| all(c, Function::Eigen);
+    eig(a: Tensor) -> Tensors = |c| all(c, Function::Eigen);
     /// The complex eigenvalues of any square matrix. Evaluates, as solve.
     ///
     /// >> sort(eigvals(TensorXdC([[0, 1], [-2, -3]])).real)
     /// [-2, -1]
-    eigvals(a: Tensor) = |c| first(c, Function::Eigen);
+    eigvals(a: Tensor) -> Tensor = |c| first(c, Function::Eigen);
     /// x of the least sum of squares of a @ x - b, of several the shortest, by singular values: those up to the longer side
     /// times the precision of the type times the largest count as 0. Evaluates, as solve.
     ///
     /// >> lstsq(TensorXdC([[1, 0], [1, 1], [1, 2]]), Float64C([1, 3, 5]))
     /// [1, 2]
-    lstsq(a: Tensor, b: Tensor) = |c| c.tensor(0)?.solved(c.op, Function::LeastSquares, &c.tensor(1)?);
+    lstsq(a: Tensor, b: Tensor) -> Tensor = |c| c.tensor(0)?.solved(c.op, Function::LeastSquares, &c.tensor(1)?);
     /// The inverse of what is not 0 in a matrix of any shape (Moore's and Penrose's), by singular values, as lstsq.
     ///
     /// >> pinv(TensorXdC([[2, 0], [0, 0]]))
     /// [[0.5,   0],
     ///  [  0,   0]]
-    pinv(a: Tensor) = |c| first(c, Function::PseudoInverse);
+    pinv(a: Tensor) -> Tensor = |c| first(c, Function::PseudoInverse);
     /// How many singular values of a matrix are not 0, as lstsq counts. Evaluates.
     ///
     /// >> matrix_rank(TensorXdC([[1, 2], [2, 4]]))
     /// [1]
-    matrix_rank(a: Tensor) = |c| first(c, Function::Rank);
+    matrix_rank(a: Tensor) -> Tensor = |c| first(c, Function::Rank);
     /// The condition number of a matrix: the largest singular value by the smallest; inf of one without full rank. Evaluates.
     ///
     /// >> cond(TensorXdC([[4, 0], [0, 0.5]]))
     /// [8]
-    cond(a: Tensor) = |c| {
+    cond(a: Tensor) -> Tensor = |c| {
         let tensor = c.tensor(0)?;
         if tensor.shape().extents().iter().rev().take(2).any(|&extent| extent == 0) {
             return Err(c.unexpected(0, "a matrix with entries"));
@@ -127,7 +130,7 @@ table! {
     /// >> expm(TensorXdC([[0, 1], [0, 0]]))
     /// [[1, 1],
     ///  [0, 1]]
-    expm(a: Tensor) = |c| first(c, Function::Exponential);
+    expm(a: Tensor) -> Tensor = |c| first(c, Function::Exponential);
     /// The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power
     /// first, as polyval takes them. In double precision. Evaluates.
     ///
@@ -139,7 +142,7 @@ table! {
     ///
     /// >> sort(roots(Float64C([1, -3, 2])).real)
     /// [1, 2]
-    roots(p: Tensor) = |c| roots(c);
+    roots(p: Tensor) -> Tensor = |c| roots(c);
 }
 
 table! {
@@ -174,13 +177,13 @@ table! {
     /// >> fft2(TensorXfC([[1, 0], [0, 0]]))
     /// [[1 + 0i, 1 + 0i],
     ///  [1 + 0i, 1 + 0i]]
-    fft2(x: Tensor) = |c| over(c, c.tensor(0)?, Transform::Forward, &[-2, -1]);
+    fft2(x: Tensor) -> Tensor = |c| over(c, c.tensor(0)?, Transform::Forward, &[-2, -1]);
     /// The inverse of fft2.
     ///
     /// >> ifft2(fft2(TensorXfC([[1, 2], [3, 4]]))).real
     /// [[1, 2],
     ///  [3, 4]]
-    ifft2(x: Tensor) = |c| over(c, c.tensor(0)?, Transform::Inverse, &[-2, -1]);
+    ifft2(x: Tensor) -> Tensor = |c| over(c, c.tensor(0)?, Transform::Inverse, &[-2, -1]);
     /// fft along axes, or all.
     ///
     /// >> fftn(TensorXfC([[1, 0], [0, 0]]), 0)
@@ -197,7 +200,7 @@ table! {
     ///
     /// >> rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])).shape
     /// [2, 2]
-    rfft2(x: Tensor) = |c| of_real(c, &[-2, -1]);
+    rfft2(x: Tensor) -> Tensor = |c| of_real(c, &[-2, -1]);
     /// The real entries whose rfft2 this is, an even number along the last axis unless n is given.
     ///
     /// >> irfft2(rfft2(TensorXfC([[1, 2, 3], [4, 5, 6]])), 3)

@@ -142,11 +142,12 @@ impl Kind {
 }
 
 /// A table of rows: the doc comment, `name(parameter: Kind; optional: Kind) = |call| meaning`, or `=> method` for a
-/// method of the recorder, which then is one of [`Array`](crate::Array) too; what it is told stands behind it.
+/// method of the recorder, which then is one of [`Array`](crate::Array) too; what it is told stands behind it. A row of
+/// tensors that says what it gives, `-> Tensor`, is a method of [`Tensor`](crate::tensor::Tensor) too.
 macro_rules! table {
     ($(#[doc = $about:literal])+ $visibility:vis $table:ident; $(
         $(#[doc = $doc:literal])+
-        $name:ident $parameters:tt $(= |$call:ident| $meaning:expr)? $(=> $method:ident $(($how:expr))?)?;
+        $name:ident $parameters:tt $(-> $result:ident)? $(= |$call:ident| $meaning:expr)? $(=> $method:ident $(($how:expr))?)?;
     )*) => {
         $(#[doc = $about])+
         $visibility const $table: &[Row] = &[$(Row {
@@ -161,6 +162,22 @@ macro_rules! table {
         #[allow(rustdoc::broken_intra_doc_links, reason = "the arrays of examples stand in brackets")]
         impl $crate::array::Array {
             $(table!(@method [$($doc)+] $name $parameters $(=> $method $(($how))?)?);)*
+        }
+
+        #[allow(rustdoc::broken_intra_doc_links, reason = "the arrays of examples stand in brackets")]
+        impl $crate::tensor::Tensor {
+            $(table!(@of_tensors [$($doc)+] $name $parameters $($result)?);)*
+        }
+    };
+    (@of_tensors $doc:tt $name:ident $parameters:tt) => {};
+    (@of_tensors [$($doc:literal)+] $name:ident ($own:ident: Tensor $(, $other:ident: Tensor)?) $result:ident) => {
+        $(#[doc = $doc])+
+        ///
+        /// # Errors
+        /// `Forms` for other shapes; `Argument` where there is no result; `UnsupportedType` for masks; `OutOfMemory`;
+        /// `Interrupted`.
+        pub fn $name(&self $(, $other: &Self)?) -> Result<$result> {
+            self.call(stringify!($name), &[$($other.into())?])?.try_into()
         }
     };
     (@parameters (
@@ -228,9 +245,12 @@ pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
     tables.into_iter().flatten()
 }
 
-/// The first row called `name`.
+/// The first row called `name`: of arrays and vectors if there is such, else of tensors. [`Tensor::call`] takes those of
+/// tensors first.
+///
+/// [`Tensor::call`]: crate::tensor::Tensor::call
 pub fn find(name: &str) -> Option<&'static Row> {
-    rows().find(|row| row.name == name)
+    rows().chain(tensor_rows()).find(|row| row.name == name)
 }
 
 impl Row {
@@ -273,8 +293,7 @@ impl Row {
         args: &[&Argument<'_>],
     ) -> Result<Answer> {
         let (op, n) = (self.name, args.len());
-        let takes_list = self.parameters.iter().any(|(_, kind)| *kind == Kind::List);
-        if !takes_list && !(self.n_required..=self.parameters.len()).contains(&n) {
+        if !self.takes(n) {
             let what = format!("got {n} arguments, expected {}", self.signature());
             return Err(Error::Argument { op, what });
         }
@@ -293,6 +312,12 @@ impl Row {
             (self.meaning)(&Call { op, session, dtype, args: &args })?.array()
         });
         each.map(Answer::Value)
+    }
+
+    /// Whether it takes so many arguments.
+    fn takes(&self, n: usize) -> bool {
+        let takes_list = self.parameters.iter().any(|(_, kind)| *kind == Kind::List);
+        takes_list || (self.n_required..=self.parameters.len()).contains(&n)
     }
 
     /// Changes the first argument: all rows that write come through here.

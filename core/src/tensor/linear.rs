@@ -32,6 +32,7 @@ impl Tensor {
     /// # Errors
     /// `Forms` for other shapes; `Argument` where a matrix has no result, naming it; `UnsupportedType` for masks;
     /// `OutOfMemory`; `Interrupted`.
+    #[doc(hidden)]
     pub fn linear(&self, op: &'static str, function: Function) -> Result<Vec<Self>> {
         let (before, [rows, columns]) = self.matrices(op)?;
         if function.needs_square() && rows != columns {
@@ -62,6 +63,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::linear`].
+    #[doc(hidden)]
     pub fn solved(&self, op: &'static str, function: Function, other: &Self) -> Result<Self> {
         let (before, [rows, columns]) = self.matrices(op)?;
         let is_vector = other.shape().rank() == 1;
@@ -100,6 +102,7 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis, or it has no entries; `Forms` where real entries are expected; as
     /// [`Tensor::linear`].
+    #[doc(hidden)]
     pub fn transformed(
         &self,
         op: &'static str,

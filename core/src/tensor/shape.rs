@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(both(&[2, 1], &[4, 1, 3]).unwrap(), [4, 2, 3]);
         assert_eq!(both(&[], &[0, 2]).unwrap(), [0, 2]);
         assert_eq!(both(&[1], &[0]).unwrap(), [0]);
-        let error = both(&[2, 3], &[2]).unwrap_err().to_string();
+        let error = both(&[2, 3], &[2]).unwrap_err().message();
         assert_eq!(error, "+: shapes [2, 3] and [2] do not broadcast: 3 and 2 along axis -1");
         assert!(both(&[1 << 40, 1], &[1 << 40]).is_err());
     }

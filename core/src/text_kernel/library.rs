@@ -96,7 +96,7 @@ fn table(name: &str) -> Option<Known> {
     operation
         .map(Known::Operation)
         .or_else(|| functions::find(name).map(Known::Function))
-        .or_else(|| catalogue::find(name).map(Known::Row))
+        .or_else(|| catalogue::rows().find(|row| row.name == name).map(Known::Row))
 }
 
 impl Known {

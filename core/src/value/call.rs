@@ -24,6 +24,9 @@ type OfNumbers<'f> = dyn Fn(&[&Argument<'_>]) -> Result<Vec<Value>> + 'f;
 /// `Forms`, which lists what the function takes; as [`entries::apply`](super::entries::apply).
 pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
     let takes = || {
+        if named(op).is_empty() {
+            return Error::forms(format!("{op}: there is no such function of ({})", types(args, ", ")));
+        }
         let rows = named(op).iter().map(|row| signature(row.parameters));
         let takes = rows.collect::<Vec<_>>().join(" or ");
         Error::forms(format!("{op}: got ({}), expected {takes}", types(args, ", ")))

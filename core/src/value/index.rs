@@ -179,11 +179,14 @@ impl Value {
         Ok(&self.components()[Argument::from(self).position(i)?])
     }
 
-    /// The component or vector of components with a name: `x`, `zyx`, `real`.
+    /// The component or vector of components with a name: `x`, `zyx`, `real`; `T` of a matrix is its transpose.
     ///
     /// # Errors
     /// `Forms`, which lists the names that the value has.
     pub fn member(&self, name: &str) -> Result<Self> {
+        if let (Form::Matrix(_), "T") = (self.form(), name) {
+            return self.transpose();
+        }
         let positions = Argument::from(self).positions(name)?;
         let parts = positions.iter().map(|&i| self.components()[i].clone());
         Ok(match *positions {

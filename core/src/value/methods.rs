@@ -83,11 +83,17 @@ impl Value {
         function(name, &[&own].into_iter().chain(others).collect::<Vec<_>>())
     }
 
-    /// The first result of a function of [`trace::nested`](crate::trace::nested) with further arguments.
+    /// The first result of a function of [`trace::nested`](crate::trace::nested) with further arguments; of a tensor as
+    /// [`Tensor::call`], where tensors have such a function.
     ///
     /// # Errors
     /// As [`call`].
     pub fn call(&self, name: &str, others: &[Argument<'_>]) -> Result<Self> {
+        if let Self::Tensor(tensor) = self
+            && let Some(answer) = tensor.called(name, others)
+        {
+            return answer?.into_first();
+        }
         let own = Argument::from(self);
         let args: Vec<&Argument<'_>> = [&own].into_iter().chain(others).collect();
         Ok(call(name, &args)?.swap_remove(0))
