@@ -142,7 +142,7 @@ fn a_recording_under_a_limit() {
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error:?}");
     drop(x);
     // What was freed is room for what comes.
-    start.apply(Op::Mul, &[(&start).into()]).unwrap();
+    drop(start.apply(Op::Mul, &[(&start).into()]).unwrap());
     println!("recorded: {error}");
 }
 

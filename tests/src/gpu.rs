@@ -20,7 +20,7 @@ fn first() -> Result<Arc<Runtime>> {
     let runtime = Runtime::new(DeviceChoice::Cuda(0), 1, None)?;
     // Opens it.
     let session = Session::builder().runtime(runtime.clone()).build()?;
-    session.opaque(DType::F32, 1, 1)?;
+    drop(session.opaque(DType::F32, 1, 1)?);
     Ok(runtime)
 }
 

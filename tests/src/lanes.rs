@@ -556,7 +556,7 @@ impl Recorder<'_> {
                         Ok([vec![next], rest].concat())
                     },
                 )?;
-                after.remove(0);
+                drop(after.remove(0));
                 behind(scope, &places, after);
             }
             Line::Branch(at, bodies) => {

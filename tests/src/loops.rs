@@ -231,7 +231,7 @@ impl Machine for Recording<'_> {
                     Ok([next].into_iter().chain(body(&states[0], &states[1..])).collect())
                 },
             )?;
-            after.remove(0);
+            drop(after.remove(0));
             Ok(after)
         };
         run().expect("loops are sound")

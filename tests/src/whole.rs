@@ -311,7 +311,7 @@ impl Whole {
             }
             Self::Random(draw) => {
                 let mut rng = Pcg32::new(session, x.clone(), args[1].clone())?;
-                rng.draw(draw, Some(args[2]))?;
+                drop(rng.draw(draw, Some(args[2]))?);
                 rng.draw(draw, None)
             }
             Self::RandomBelow(draw) => {

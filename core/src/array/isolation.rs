@@ -10,6 +10,7 @@ use crate::session::Session;
 /// While it lives, [`Array::backward`](crate::array::Array::backward) goes to what was recorded before it and halts
 /// there; [`Isolation::end`] goes on. One that begins in another ends before it.
 #[derive(Debug)]
+#[must_use = "dropping it ends the isolation at once"]
 pub struct Isolation<'s> {
     session: &'s Session,
     /// What this is inside of, until it ends.

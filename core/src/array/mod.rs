@@ -52,6 +52,7 @@ pub type Parts = SmallVec<[Array; 2]>;
 
 /// A one-dimensional array, evaluated or not. Cloning names the same value; values never change:
 /// writing makes the handle name a new one.
+#[must_use = "operations change nothing: what they return is the result"]
 pub struct Array {
     session: Session,
     handle: Handle,

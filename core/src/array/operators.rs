@@ -248,9 +248,10 @@ macro_rules! methods {
         $(#[doc = $doc:literal])+
         $name:ident $(as $text:literal)? / $arity:tt, $class:ident $(($($columns:tt)+))? = $recipe:expr $(, half = $half:expr)? $(, defaults = [$($default:expr),+])? $(, partials = [$($partials:tt)+])?;
     )*) => {
+        #[allow(rustdoc::broken_intra_doc_links, reason = "the arrays of examples stand in brackets")]
         impl $type {
             $(methods!(@arity $argument $name $arity [named(methods!(@name $name $($text)?))] concat!(
-                "Records the function `", methods!(@name $name $($text)?), "` of `trace/functions.rs`, `self` first."
+                $($doc, "\n",)+ "\n`self` is the first argument. Recorded, not run; the example is a script's."
             ));)*
         }
     };

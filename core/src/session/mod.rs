@@ -227,7 +227,7 @@ impl Session {
         self.record(|recorder| Ok(recorder.own_literal(dtype, 0, size)))
     }
 
-    /// One lane of data: never part of a kernel's code (S3).
+    /// `size` lanes of one number as data: never part of a kernel's code (S3).
     ///
     /// # Errors
     /// As [`Session::full`]; `OutOfMemory`.

@@ -55,6 +55,7 @@ use crate::session::Session;
 
 /// Entries along axes: of numbers, masks or complex numbers. Cloning names the same value; values never change.
 #[derive(Clone, Debug)]
+#[must_use = "operations change nothing: what they return is the result"]
 pub struct Tensor {
     /// An array, or real and imaginary part, of one type and as many lanes.
     parts: Parts,

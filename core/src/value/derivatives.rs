@@ -139,10 +139,10 @@ impl Value {
     /// As [`Tensor::entries`](crate::tensor::Tensor::entries).
     pub fn arrays(&self) -> Result<Vec<Array>> {
         let mut arrays = Vec::new();
-        self.each_array(&mut |array| {
+        drop(self.each_array(&mut |array| {
             arrays.push(array.clone());
             Ok(array.clone())
-        })?;
+        })?);
         Ok(arrays)
     }
 

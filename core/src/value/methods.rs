@@ -113,14 +113,17 @@ impl Tensor {
 
 /// A method for each row of `trace/nested` that asks for one.
 macro_rules! nested_methods {
-    ($($name:tt $forms:tt;)*) => { impl Value { $(nested_methods!(@ $name $forms);)* } };
-    (@ [] $forms:tt) => {};
-    (@ [$name:ident] ($a:expr)) => { nested_methods!(@ $name 1); };
-    (@ [$name:ident] ($a:expr, $b:expr)) => { nested_methods!(@ $name 2); };
-    (@ [$name:ident] ($a:expr, $b:expr, $c:expr)) => { nested_methods!(@ $name 3); };
-    (@ $name:ident $arity:tt) => {
+    ($($name:tt $forms:tt $doc:tt;)*) => {
+        #[allow(rustdoc::broken_intra_doc_links, reason = "the arrays of examples stand in brackets")]
+        impl Value { $(nested_methods!(@ $name $forms $doc);)* }
+    };
+    (@ [] $forms:tt $doc:tt) => {};
+    (@ [$name:ident] ($a:expr) $doc:tt) => { nested_methods!(@ $name 1 $doc); };
+    (@ [$name:ident] ($a:expr, $b:expr) $doc:tt) => { nested_methods!(@ $name 2 $doc); };
+    (@ [$name:ident] ($a:expr, $b:expr, $c:expr) $doc:tt) => { nested_methods!(@ $name 3 $doc); };
+    (@ $name:ident $arity:tt [$($doc:literal),+]) => {
         methods!(@arity Argument $name $arity [call(stringify!($name))] concat!(
-            "Calls `", stringify!($name), "`, see [`trace::nested`](crate::trace::nested)."
+            $($doc, "\n",)+ "\n`self` is the first argument. Recorded, not run; the example is a script's."
         ));
     };
 }

@@ -71,6 +71,7 @@ use crate::tensor::Tensor;
 
 /// An array, or a form with components.
 #[derive(Clone, Debug)]
+#[must_use = "operations change nothing: what they return is the result"]
 pub enum Value {
     /// A one-dimensional array.
     Array(Array),

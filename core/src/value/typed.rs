@@ -19,6 +19,7 @@ macro_rules! types {
     ($($name:ident = $form:expr, $n:literal, $dtype:ident, $what:literal { $($part:ident $i:literal),* };)*) => { $(
         #[doc = concat!("A ", $what, " of [`DType::", stringify!($dtype), "`]; what is made of it is a [`Value`] again.")]
         #[derive(Clone, Debug)]
+        #[must_use = "operations change nothing: what they return is the result"]
         pub struct $name(Value);
 
         impl $name {

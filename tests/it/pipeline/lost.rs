@@ -58,7 +58,7 @@ fn a_gpu_fails() {
 fn fail_gpu() {
     let runtime = Runtime::new(DeviceChoice::Auto, 1, None).unwrap();
     let session = Session::builder().runtime(runtime.clone()).build().unwrap();
-    session.array(&[1_f32]).unwrap();
+    drop(session.array(&[1_f32]).unwrap());
     assert!(session.device_name().contains("cuda"), "{}", session.device_name());
     // It goes on, on the CPU: drivers give the process no context any more.
     check(&runtime, &session);

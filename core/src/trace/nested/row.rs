@@ -190,10 +190,11 @@ macro_rules! nested_functions {
             recipe: $recipe,
         },)*];
 
-        /// Calls the macro `$with` with what else is given, and all rows: `[name] (forms);`, or `[]` of what is no method.
+        /// Calls the macro `$with` with what else is given, and all rows: `[name] (forms) [docs];`, or `[]` of what is no
+        /// method.
         macro_rules! $rows {
             ($dollar with:ident $dollar($dollar context:tt)*) => {
-                $dollar with! { $dollar($dollar context)* $([$($method)?] ($($parameter),*);)* }
+                $dollar with! { $dollar($dollar context)* $([$($method)?] ($($parameter),*) [$($doc),+];)* }
             };
         }
     };
