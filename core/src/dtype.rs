@@ -5,6 +5,7 @@
 //! (`ir/legal.rs`).
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::half::F16;
@@ -370,6 +371,20 @@ impl DType {
     }
 }
 
+/// By any of its names: `f32`, `float32`, `FloatC`.
+impl FromStr for DType {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let is_it =
+            |dtype: &Self| [dtype.name(), dtype.numpy_name(), dtype.script_name()].contains(&text);
+        Self::ALL.into_iter().find(is_it).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            Error::Argument { op: "type", what: format!("got {text}, expected one of {known}") }
+        })
+    }
+}
+
 impl fmt::Display for DType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -448,6 +463,16 @@ impl Scalar {
         is_near || self.is_same(other)
     }
 
+    /// The integer that it is, of a bool 0 or 1; none of a float, and beyond `i64`.
+    pub fn to_i64(self) -> Option<i64> {
+        self.integer().and_then(|integer| integer.try_into().ok())
+    }
+
+    /// The truth value that it is; none of a number.
+    pub fn to_bool(self) -> Option<bool> {
+        if let Self::Bool(truth) = self { Some(truth) } else { None }
+    }
+
     /// The integer that it is: of a bool 0 or 1, of a float none.
     pub(crate) fn integer(self) -> Option<i128> {
         match self {
@@ -501,9 +526,7 @@ mod sealed {
 }
 
 /// A Rust type that is the lane of some [`DType`].
-pub trait Element:
-    sealed::Sealed + Copy + Default + Into<Scalar> + Send + Sync + 'static
-{
+pub trait Element: sealed::Sealed + Copy + Default + Into<Scalar> + Send + Sync + 'static {
     /// The lane type.
     const DTYPE: DType;
     /// The value in the low bits of a 64-bit word.
@@ -543,6 +566,22 @@ element! {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn types_are_known_by_their_names() {
+        for dtype in DType::ALL {
+            let names = [dtype.name(), dtype.numpy_name(), dtype.script_name()];
+            assert_eq!(names.map(str::parse), [(); 3].map(|()| Ok(dtype)));
+        }
+        assert!("f33".parse::<DType>().is_err());
+    }
+
+    #[test]
+    fn numbers_are_taken_as_they_are() {
+        let numbers = [Scalar::Int(-3), Scalar::UInt(u64::MAX), true.into(), 1.0.into()];
+        assert_eq!(numbers.map(Scalar::to_i64), [Some(-3), None, Some(1), None]);
+        assert_eq!(numbers.map(Scalar::to_bool), [None, None, Some(true), None]);
+    }
 
     #[test]
     fn promotion_is_symmetric_and_follows_the_rule() {

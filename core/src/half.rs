@@ -1,7 +1,11 @@
-//! IEEE binary16: 16 bits in memory, widened to compute, rounded once to store.
+//! IEEE binary16: 16 bits in memory, widened to compute, rounded once to store. The crate `half` has the same type:
+//! `F16::from_bits(x.to_bits())`.
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::num::ParseFloatError;
+use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::str::FromStr;
 
 /// A half-precision float: 11 significant bits, magnitudes from 2^-24 to 65504.
 #[derive(Clone, Copy, Default)]
@@ -58,6 +62,53 @@ impl F16 {
         f32::from_bits(number.to_bits() | u32::from(self.0 & SIGN) << 16)
     }
 }
+
+impl From<f32> for F16 {
+    fn from(x: f32) -> Self {
+        Self::from_f32(x)
+    }
+}
+
+impl From<F16> for f32 {
+    fn from(x: F16) -> Self {
+        x.to_f32()
+    }
+}
+
+impl From<F16> for f64 {
+    fn from(x: F16) -> Self {
+        x.to_f32().into()
+    }
+}
+
+/// By way of f64.
+impl FromStr for F16 {
+    type Err = ParseFloatError;
+
+    fn from_str(text: &str) -> Result<Self, ParseFloatError> {
+        text.parse().map(Self::from_f64)
+    }
+}
+
+impl Neg for F16 {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(self.0 ^ SIGN)
+    }
+}
+
+/// f32 has more than twice the digits and two more: what it rounds to rounds to the nearest half as the exact result does.
+macro_rules! arithmetic {
+    ($($trait:ident $method:ident;)*) => { $(
+        impl $trait for F16 {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                Self::from_f32(self.to_f32().$method(other.to_f32()))
+            }
+        }
+    )* };
+}
+arithmetic! { Add add; Sub sub; Mul mul; Div div; }
 
 impl PartialEq for F16 {
     #[inline(always)]
@@ -117,6 +168,14 @@ mod tests {
             }
         }
         assert_eq!(F16::from_f64(-f64::NAN).to_bits(), NAN);
+    }
+
+    #[test]
+    fn halves_are_numbers() {
+        let [a, b] = [1.5_f32, -0.25].map(F16::from);
+        assert_eq!([a + b, a - b, a * b, a / b].map(f32::from), [1.25, 1.75, -0.375, -6.0]);
+        assert_eq!((f64::from(-a), "0.1".parse::<F16>().unwrap().to_bits()), (-1.5, 0x2e66));
+        assert_eq!((-F16::from(0.0)).to_bits(), SIGN);
     }
 
     #[test]

@@ -66,6 +66,7 @@
 //! The same bits on every device, thread count and instruction set; no input panics; a failed evaluation
 //! leaves the session as it was. This crate writes nowhere by itself: the log goes to the sink that
 //! [`Session::builder`] is given. (Only [`evcxr`] prints, which Rust notebooks ask for.)
+//! Take names by name: `use porcini_core::*` would bring the modules [`half`] and [`log`], which hide the crates of these names.
 //! Modules that are public but not shown here are for our own front ends and tests, and change without notice.
 
 pub mod array;

@@ -4,6 +4,7 @@
 //! counts and machine code. Lines of recordings wait until the table is unlocked; those of evaluations are
 //! written as it goes. So a sink may look at the session (`whos`, history), but not evaluate in it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -21,6 +22,12 @@ pub const MAX_LEVEL: u8 = 5;
 pub struct Log {
     level: Arc<AtomicU8>,
     sink: LogSink,
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("level", &self.level()).finish_non_exhaustive()
+    }
 }
 
 impl Log {

@@ -1,7 +1,7 @@
 //! Operators between whatever can stand beside each other, owned or borrowed.
 
 use porcini_core::tensor::Tensor;
-use porcini_core::value::Vector2f;
+use porcini_core::value::{Matrix2f, Vector2f};
 use porcini_core::{Array, DType, Element, Result, Scalar, Session, Value};
 
 fn floats(array: &Array) -> Vec<f32> {
@@ -114,5 +114,23 @@ fn elements_are_numbers() -> Result<()> {
     let session = Session::new()?;
     assert_eq!(twice(&session, 1.5_f32)?.to_vec::<f32>()?, [1.5, 1.5]);
     assert_eq!(twice(&session, true)?.to_vec::<bool>()?, [true, true]);
+    Ok(())
+}
+
+#[test]
+fn small_conversions() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.array(&[1.0_f32, 2.0, 3.0])?;
+    assert_eq!(floats(&x.slice(..=1)?), [1.0, 2.0]);
+    assert_eq!(floats(&x.slice(..=-1)?), [1.0, 2.0, 3.0]);
+    let other = Session::new()?;
+    assert_eq!(floats(&(other.wrap(x.view::<f32>()?.clone())? + 1.0)), [2.0, 3.0, 4.0]);
+    let identity = Matrix2f::identity(&session)?;
+    assert_eq!(identity.to_string(), Matrix2f::literal(&session, [1, 0, 0, 1])?.to_string());
+    let turned = Matrix2f::literal(&session, [1, 2, 3, 4])?.member("T")?;
+    assert_eq!(turned.to_string(), Matrix2f::literal(&session, [1, 3, 2, 4])?.to_string());
+    let value = Value::from(&x) * 2.0;
+    value.eval()?;
+    assert!(value.array()?.is_evaluated());
     Ok(())
 }

@@ -66,20 +66,24 @@ pub(crate) fn added<T: std::ops::Add<Output = T>>(mut terms: impl Iterator<Item 
 
 /// Gives a macro the operators of numbers, or of bits: operation, trait and method, those that assign.
 macro_rules! operator_rows {
-    (numbers $then:ident $about:tt) => { $then! { @rows $about
-        Add Add add AddAssign add_assign;
-        Sub Sub sub SubAssign sub_assign;
-        Mul Mul mul MulAssign mul_assign;
-        Div Div div DivAssign div_assign;
-        Rem Rem rem RemAssign rem_assign;
-    } };
-    (bits $then:ident $about:tt) => { $then! { @rows $about
-        And BitAnd bitand BitAndAssign bitand_assign;
-        Or BitOr bitor BitOrAssign bitor_assign;
-        Xor BitXor bitxor BitXorAssign bitxor_assign;
-        Shl Shl shl ShlAssign shl_assign;
-        Shr Shr shr ShrAssign shr_assign;
-    } };
+    (numbers $then:ident $about:tt) => {
+        $then! { @rows $about
+            Add Add add AddAssign add_assign;
+            Sub Sub sub SubAssign sub_assign;
+            Mul Mul mul MulAssign mul_assign;
+            Div Div div DivAssign div_assign;
+            Rem Rem rem RemAssign rem_assign;
+        }
+    };
+    (bits $then:ident $about:tt) => {
+        $then! { @rows $about
+            And BitAnd bitand BitAndAssign bitand_assign;
+            Or BitOr bitor BitOrAssign bitor_assign;
+            Xor BitXor bitxor BitXorAssign bitxor_assign;
+            Shl Shl shl ShlAssign shl_assign;
+            Shr Shr shr ShrAssign shr_assign;
+        }
+    };
 }
 pub(crate) use operator_rows;
 

@@ -1,6 +1,6 @@
 //! Slices: lanes at equal distances.
 
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo};
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use super::{Array, place};
 use crate::convert::exactly;
@@ -107,6 +107,13 @@ impl From<RangeFrom<i64>> for Slice {
 impl From<RangeTo<i64>> for Slice {
     fn from(range: RangeTo<i64>) -> Self {
         Self { start: None, stop: Some(range.end), step: 1 }
+    }
+}
+
+impl From<RangeToInclusive<i64>> for Slice {
+    /// `..=-1` ends with the last lane.
+    fn from(range: RangeToInclusive<i64>) -> Self {
+        Self { start: None, ..Self::from(0..=range.end) }
     }
 }
 

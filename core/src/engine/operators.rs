@@ -1,5 +1,6 @@
 //! Operators and types as Rust traits.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -52,6 +53,12 @@ pub trait Operator<O: Object> {
 pub struct Engine<O> {
     agenda: Agenda<Own<O>, Arc<O>, Error>,
     most: usize,
+}
+
+impl<O> fmt::Debug for Engine<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("most", &self.most).finish_non_exhaustive()
+    }
 }
 
 /// What was done of operators of one name and of one signature.

@@ -4,6 +4,7 @@
 //! a block that they had of us serves others only when they have done theirs.
 #![expect(unsafe_code, reason = "memory of others is known by its address")]
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::array::Array;
@@ -109,6 +110,13 @@ impl<O: Send + Sync> Release for Borrowed<O> {
 pub struct Lent {
     buffer: Arc<Buffer>,
     backend: Arc<dyn Backend>,
+}
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Lent");
+        shown.field("address", &self.address()).field("gpu", &self.gpu()).finish_non_exhaustive()
+    }
 }
 
 impl Lent {

@@ -46,6 +46,19 @@ impl<T: Element> Deref for View<T> {
     }
 }
 
+/// So the contents can be [wrapped](Session::wrap) by another session without a copy.
+impl<T: Element> AsRef<[T]> for View<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T> Clone for View<T> {
+    fn clone(&self) -> Self {
+        Self { buffer: self.buffer.clone(), n: self.n, lanes: PhantomData }
+    }
+}
+
 impl Array {
     /// The contents without a copy; evaluates, and puts a number into memory.
     ///

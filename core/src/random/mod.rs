@@ -404,6 +404,12 @@ impl From<u64> for Seed {
     }
 }
 
+impl From<&Array> for Seed {
+    fn from(array: &Array) -> Self {
+        Self::Array(array.clone())
+    }
+}
+
 impl From<Array> for Seed {
     fn from(array: Array) -> Self {
         Self::Array(array)

@@ -1,6 +1,7 @@
 //! How a session starts.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
@@ -27,6 +28,14 @@ pub struct SessionBuilder {
     progress: Option<LogSink>,
     warnings: Option<LogSink>,
     outside: Outside,
+}
+
+impl fmt::Debug for SessionBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SessionBuilder");
+        shown.field("runtime", &self.runtime).field("device", &self.device);
+        shown.field("threads", &self.threads).field("log", &self.log).finish_non_exhaustive()
+    }
 }
 
 impl SessionBuilder {
@@ -98,8 +107,8 @@ impl SessionBuilder {
 
     /// Where compiled GPU kernels are kept for other processes; by default nowhere.
     #[must_use]
-    pub fn cache_folder(mut self, folder: PathBuf) -> Self {
-        self.outside.cache_folder = Some(folder);
+    pub fn cache_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.outside.cache_folder = Some(folder.into());
         self
     }
 

@@ -1,5 +1,6 @@
 //! What sessions share: a device, its memory, its workers.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,6 +44,13 @@ impl Device {
     }
 }
 
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Runtime");
+        shown.field("choice", &self.choice).field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
 impl Runtime {
     /// A runtime on a device. `threads` counts the caller; `memory_limit` in bytes, by default 90 % of what
     /// is available.
@@ -83,6 +91,7 @@ impl Runtime {
     }
 
     /// A runtime over any implementation of a device.
+    #[cfg(feature = "internals")]
     pub fn on(backend: Arc<dyn Backend>, memory_limit: Option<u64>) -> Arc<Self> {
         let memory_limit = memory_limit.map(Limit::from);
         let device = Mutex::new(Some(Device::new(backend, memory_limit)));

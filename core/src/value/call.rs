@@ -25,7 +25,10 @@ type OfNumbers<'f> = dyn Fn(&[&Argument<'_>]) -> Result<Vec<Value>> + 'f;
 pub fn call(op: &str, args: &[&Argument<'_>]) -> Result<Vec<Value>> {
     let takes = || {
         if named(op).is_empty() {
-            return Error::forms(format!("{op}: there is no such function of ({})", types(args, ", ")));
+            return Error::forms(format!(
+                "{op}: there is no such function of ({})",
+                types(args, ", ")
+            ));
         }
         let rows = named(op).iter().map(|row| signature(row.parameters));
         let takes = rows.collect::<Vec<_>>().join(" or ");

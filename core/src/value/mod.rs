@@ -125,6 +125,15 @@ impl Value {
         }
     }
 
+    /// Evaluates all arrays inside, together.
+    ///
+    /// # Errors
+    /// As [`Session::eval`](crate::Session::eval).
+    pub fn eval(&self) -> Result<()> {
+        let leaves = self.leaves();
+        leaves.first().map_or(Ok(()), |first| first.session().eval(&leaves))
+    }
+
     /// The arrays inside, in order; of a tensor what it is a view of.
     pub fn leaves(&self) -> Vec<&Array> {
         Argument::from(self).leaves()
@@ -163,6 +172,12 @@ impl TryFrom<Value> for Tensor {
                 Err(Error::forms(format!("got {}, expected a tensor", value.type_name())))
             }
         }
+    }
+}
+
+impl From<&Array> for Value {
+    fn from(array: &Array) -> Self {
+        Self::Array(array.clone())
     }
 }
 

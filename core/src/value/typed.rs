@@ -99,6 +99,21 @@ macro_rules! types {
     )* };
 }
 
+macro_rules! identities {
+    ($($name:ident)*) => { $(
+        impl $name {
+            /// One lane of the identity.
+            ///
+            /// # Errors
+            /// As [`Session::full`].
+            pub fn identity(session: &Session) -> Result<Self> {
+                Self::TYPE.of(session, &1.into()).map(Self)
+            }
+        }
+    )* };
+}
+identities! { Matrix2f Matrix3f Matrix4f Matrix2d Matrix3d Matrix4d }
+
 types! {
     Vector2f = Form::Vector(2), 2, F32, "vector" { x 0, y 1 };
     Vector3f = Form::Vector(3), 3, F32, "vector" { x 0, y 1, z 2 };
