@@ -27,7 +27,7 @@ impl<'a, T: Into<Operand<'a>>> RightSide<Array> for T {
     }
 }
 
-impl RightSide<Array> for Array {
+impl RightSide<Self> for Array {
     type Output = Self;
     fn record(self, op: Op, left: &Self) -> Result<Self> {
         (&self).record(op, left)

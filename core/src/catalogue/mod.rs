@@ -171,7 +171,7 @@ macro_rules! table {
     };
     (@of_tensors $doc:tt $name:ident $parameters:tt) => {};
     (@of_tensors [$($doc:literal)+] $name:ident ($own:ident: Tensor $(, $other:ident: Tensor)?) $result:ident) => {
-        $(#[doc = $doc])+
+        #[doc = concat!($($doc, "\n",)+ "\nThe example is a script's.")]
         ///
         /// # Errors
         /// `Forms` for other shapes; `Argument` where there is no result; `UnsupportedType` for masks; `OutOfMemory`;
