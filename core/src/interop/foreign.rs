@@ -138,3 +138,43 @@ impl<O: Send + Sync> Release for Held<O> {
     /// The block goes back when the owner is dropped.
     fn release(&self, _: u64, _: usize) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::interop::view::View;
+
+    /// Lanes of an array, with what else keeps it.
+    struct Kept {
+        lanes: View<f32>,
+        _array: Array,
+    }
+
+    impl AsRef<[f32]> for Kept {
+        fn as_ref(&self) -> &[f32] {
+            &self.lanes
+        }
+    }
+
+    /// An owner calls the session when it is dropped, wherever that is.
+    #[test]
+    fn owners_have_arrays_of_the_session() {
+        let (done, is_done) = channel();
+        thread::spawn(move || {
+            let session = Session::new().unwrap();
+            let array = session.array(&[1.0_f32; 64]).unwrap();
+            let kept = || Kept { lanes: array.view().unwrap(), _array: array.clone() };
+            drop(session.wrap(kept()).unwrap());
+            let sum = session.wrap(kept()).unwrap().hsum().unwrap();
+            let again = session.wrap(Kept { _array: sum.clone(), ..kept() }).unwrap();
+            let sums = (sum.item(0).unwrap(), again.try_add(&sum).unwrap().item(63).unwrap());
+            drop((again, sum, session));
+            done.send((sums.0.to_f64(), sums.1.to_f64())).unwrap();
+        });
+        assert_eq!(is_done.recv_timeout(Duration::from_secs(60)).unwrap(), (64.0, 65.0));
+    }
+}

@@ -20,6 +20,7 @@ mod room;
 mod tracking;
 mod waiting;
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -64,7 +65,12 @@ struct Unused {
     free: FreeSlots,
     /// Those of dead variables, to be freed.
     doomed: Vec<VarId>,
+    /// What dead variables had of others.
+    of_others: OfOthers,
 }
+
+/// What others made: to drop it may call the session, so that waits until the table is unlocked.
+pub(crate) type OfOthers = Vec<Arc<dyn Any + Send + Sync>>;
 
 /// Which accesses are copies.
 #[derive(Debug, Default)]
@@ -345,7 +351,9 @@ impl Table {
         (variable.kind, variable.data) = (Kind::Data, Some(data));
         let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
         let cold = variable.cold.as_mut();
-        let aside = cold.map(|cold| (cold.composite = None, std::mem::take(&mut cold.arguments)).1);
+        let aside = cold.map(|cold| (cold.composite.take(), std::mem::take(&mut cold.arguments)));
+        let (composite, aside) = aside.unzip();
+        self.leave_composite(composite.flatten());
         operands.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
         aside.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
     }
@@ -365,8 +373,9 @@ impl Table {
         (variable.kind, variable.data) = (kind, data);
         let old = std::mem::replace(&mut variable.operands, operands);
         let cold = variable.cold_mut();
-        cold.composite = composite;
+        let old_composite = std::mem::replace(&mut cold.composite, composite);
         let old_aside = std::mem::replace(&mut cold.arguments, arguments);
+        self.leave_composite(old_composite);
         old.iter().flatten().chain(&*old_aside).for_each(|&operand| self.dec_internal(operand));
         if number != 0 {
             self.number(id, number);

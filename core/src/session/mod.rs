@@ -414,10 +414,8 @@ impl Session {
         });
         inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
         drop(compiler);
-        if inner.common.log.enabled(1) {
-            // Writes what waits.
-            self.with_table(|_| ());
-        }
+        // Writes and drops what waits.
+        self.with_table(|_| ());
         result
     }
 
@@ -430,15 +428,14 @@ impl Session {
         Target { device: device.target, lane_order, fast_math, batch, variant, apart }
     }
 
-    /// Runs `work` on the locked table, then writes the log lines it left.
+    /// Runs `work` on the locked table, then writes the log lines and drops what else it left.
     pub(crate) fn with_table<R>(&self, work: impl FnOnce(&mut Table) -> R) -> R {
-        let (result, lines) = {
+        let (result, left) = {
             let mut table = lock(&self.0.table);
             let result = work(&mut table);
-            let lines = if table.log.is_empty() { None } else { Some(table.log.take()) };
-            (result, lines)
+            (result, table.take_left())
         };
-        if let Some(lines) = lines {
+        if let Some((lines, _of_others)) = left {
             lines.into_iter().for_each(|line| self.0.common.log.line(1, || line));
         }
         result

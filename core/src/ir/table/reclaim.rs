@@ -1,8 +1,12 @@
 //! Reclamation: what nothing refers to any more is freed, a bounded number of variables at a time.
 
-use super::Table;
+use std::sync::Arc;
+
+use super::{OfOthers, Table};
 use crate::interrupt;
+use crate::ir::composite::Composite;
 use crate::ir::var::{MAX_OPERANDS, Undone, VarId};
+use crate::memory::buffer::Buffer;
 
 /// Dead variables freed at once when a handle is dropped: a fraction of a millisecond.
 const FREED_BY_DROP: usize = 1 << 12;
@@ -75,9 +79,10 @@ impl Table {
                 self.log.push(format!("var_free({serial})"));
             }
             let variable = &mut self.slots[id.index()];
-            variable.data = None;
+            let data = variable.data.take();
             let operands = std::mem::replace(&mut variable.operands, [None; MAX_OPERANDS]);
             let cold = variable.cold.take();
+            self.leave_data(data);
             operands.into_iter().flatten().for_each(|operand| self.release(operand));
             if let Some(cold) = cold {
                 cold.operands().for_each(|operand| self.release(operand));
@@ -87,9 +92,40 @@ impl Table {
                 derivatives.into_iter().flatten().for_each(|operand| self.release(operand));
                 let undone = cold.region.iter().flat_map(|region| &region.undone);
                 undone.flat_map(Undone::held).for_each(|operand| self.release(operand));
+                self.leave_composite(cold.composite);
+                self.leave_composite(cold.history.and_then(|history| history.composite));
             }
             self.unused.free.put(id);
         }
+    }
+
+    /// Lets a block of memory go.
+    #[inline]
+    fn leave_data(&mut self, data: Option<Arc<Buffer>>) {
+        if let Some(data) = data
+            && !data.may_be_overwritten()
+        {
+            self.unused.of_others.push(data);
+        }
+    }
+
+    /// Lets a function go.
+    #[inline]
+    pub(super) fn leave_composite(&mut self, composite: Option<Arc<Composite>>) {
+        if let Some(composite) = composite
+            && composite.derivative.is_some()
+        {
+            self.unused.of_others.push(composite);
+        }
+    }
+
+    /// What waits until the table is unlocked: lines to be written, and what others made, to be dropped.
+    #[inline]
+    pub(crate) fn take_left(&mut self) -> Option<(Vec<String>, OfOthers)> {
+        if self.log.is_empty() && self.unused.of_others.is_empty() {
+            return None;
+        }
+        Some((self.log.take(), std::mem::take(&mut self.unused.of_others)))
     }
 
     /// Drops an internal reference; what nothing refers to any more waits to be freed.
@@ -105,8 +141,6 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::dtype::DType;
     use crate::ir::op::Op;
