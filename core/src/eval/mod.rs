@@ -316,8 +316,7 @@ impl Evaluator<'_> {
             // An interrupt before it begins leaves what it writes as it is.
             self.backend.sync()?;
         }
-        let launched = executable.launch(params, launch.size);
-        let launched = launched.inspect_err(|_| self.poison(&bound.at_risk))?;
+        let launched = self.launch(executable, params, launch.size, &bound.at_risk)?;
         let alone = if let Launched::Done { alone, .. } = &launched { *alone } else { None };
         let pending = launched.pending();
         self.report_bounds(launched, launch, &bound.addresses)?;
@@ -419,6 +418,7 @@ impl Evaluator<'_> {
         bound.at_risk = bound.results.iter().map(|&(id, _)| (id, Write::of(&table, id))).collect();
         for (id, buffer) in bound.results.drain(..) {
             table.become_data(id, buffer);
+            table.overwritten.push(id);
         }
         Ok(true)
     }

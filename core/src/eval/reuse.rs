@@ -12,7 +12,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::launches::{Binding, Launch};
-use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel};
+use super::{Evaluator, Write, lock};
+use crate::backend::{Executable, Launched};
+use crate::error::Result;
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, ParamBlock};
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
 use crate::ir::table::Table;
@@ -35,6 +38,22 @@ const MAX_INSTS: usize = 1 << 12;
 pub(super) struct Reuse {
     pub(super) output: BufferIndex,
     pub(super) input: BufferIndex,
+}
+
+impl Evaluator<'_> {
+    /// Starts a launch that may write in place; of one that fails, what it has overwritten is lost.
+    pub(super) fn launch(
+        &self,
+        executable: &dyn Executable,
+        params: ParamBlock,
+        n: u64,
+        at_risk: &[(VarId, Write)],
+    ) -> Result<Launched> {
+        let launched = executable.launch(params, n).inspect_err(|_| self.poison(at_risk));
+        // It has run, or who reads what it writes waits for it.
+        lock(self.table).overwritten.clear();
+        launched
+    }
 }
 
 /// Whether any block of a launch is large enough for [`find`].

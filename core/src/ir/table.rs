@@ -114,6 +114,8 @@ pub struct Table {
     owned: Vec<VarId>,
     accesses: Accesses,
     looks: Looks,
+    /// Data that a launch writes over its inputs meanwhile: they are looked at when it has run.
+    pub(crate) overwritten: Vec<VarId>,
     /// Lines waiting to be written once the table is unlocked.
     pub log: LogQueue,
 }
@@ -133,6 +135,7 @@ impl Table {
             owned: Vec::new(),
             accesses: Accesses::default(),
             looks: Looks::default(),
+            overwritten: Vec::new(),
             log,
         }
     }

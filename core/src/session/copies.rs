@@ -8,6 +8,7 @@ use crate::backend::{FileLanes, SharedFile};
 use crate::dtype::{DType, Element};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::table::Table;
 use crate::memory::buffer::Buffer;
 use crate::session::runtime::Device;
 use crate::session::{CONVERTED, PIECE, Session};
@@ -18,6 +19,14 @@ const SHARED: u64 = 4 << 20;
 impl Session {
     /// So many bytes of device memory, and the device.
     fn room(&self, bytes: u64) -> Result<(Buffer, Arc<Device>)> {
+        let device = self.device()?;
+        if self.knows(&device) {
+            self.with_table(Table::sweep);
+            // Where there is no room, the evaluator says who has it.
+            if let Ok(buffer) = device.memory.alloc(bytes) {
+                return Ok((buffer, device));
+            }
+        }
         self.with_device(|| self.with_evaluator(|evaluator| evaluator.alloc(bytes)))
     }
 

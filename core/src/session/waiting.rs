@@ -54,6 +54,24 @@ impl Session {
         self.family().iter().any(|session| session.with_table(in_table))
     }
 
+    /// Whether a device is the one that contents are of, and can be asked for memory while something runs: parts of others do
+    /// one thing after the other.
+    pub(super) fn knows(&self, device: &Arc<Device>) -> bool {
+        let home = lock(&self.0.home);
+        device.backend.parts() == 1 && home.as_ref().is_some_and(|home| Arc::ptr_eq(home, device))
+    }
+
+    /// Whether all are in memory, as the session knows without asking the device: that of a GPU may have been lost, which an
+    /// evaluation finds out.
+    pub(super) fn are_there(&self, device: &Device, ids: &[VarId]) -> bool {
+        let is_there = |table: &Table, id| {
+            // A launch that works in place commits its results before it runs.
+            table.get(id).is_there() && !table.overwritten.contains(&id)
+        };
+        device.backend.memory().is_host()
+            && self.with_table(|table| ids.iter().all(|&id| is_there(table, id)))
+    }
+
     fn wait_for(&self, array: &Array) -> Result<()> {
         match (self.data_there(array.id()), self.working_device()) {
             (Some(data), Some(device)) => device.backend.memory().wait(data.address()),
@@ -150,4 +168,50 @@ impl Session {
 /// Whether a variable is an array that was written to.
 const fn is_write(kind: &Kind) -> bool {
     matches!(kind, Kind::Scatter { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::lock;
+    use crate::backend::DeviceChoice;
+    use crate::session::Session;
+
+    #[test]
+    fn what_is_in_memory_waits_for_no_evaluation() {
+        let session = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
+        let x = session.array(&[1.0_f32, 2.0]).unwrap();
+        let (there, is_there) = channel();
+        // As if another thread evaluated something.
+        let evaluating = lock(&session.0.compiler);
+        let (reader, read) = (session.clone(), x.clone());
+        thread::spawn(move || {
+            let made = reader.array(&[read.item(1).unwrap().to_f64()]).unwrap();
+            let view = made.view::<f64>().unwrap();
+            there.send((view.to_vec(), read.to_vec::<f32>().unwrap())).unwrap();
+        });
+        let lanes = is_there.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert_eq!(lanes, (vec![2.0], vec![1.0, 2.0]));
+        drop(evaluating);
+    }
+
+    /// What a launch writes over its inputs counts as data before it has run.
+    #[test]
+    fn what_is_overwritten_is_waited_for() {
+        let session = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
+        let ones = vec![1.0_f32; 1 << 16];
+        let mut x = session.array(&ones).unwrap();
+        for _ in 0..3 {
+            x = x.try_add(1.0).unwrap();
+            x.eval().unwrap();
+        }
+        let device = session.device().unwrap();
+        assert!(session.are_there(&device, &[x.id()]));
+        session.with_table(|table| table.overwritten.push(x.id()));
+        assert!(!session.are_there(&device, &[x.id()]));
+        assert_eq!(x.item(-1).unwrap().to_f64(), 4.0);
+    }
 }
