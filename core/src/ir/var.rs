@@ -420,6 +420,11 @@ impl Variable {
         self.kind == Kind::Data && self.poisoned().is_none()
     }
 
+    /// Whether it stands for an array in a function that is recorded once. What holds one of those together has operands.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        matches!(self.poisoned(), Some(Error::StandIn { .. })) && self.operand(0).is_none()
+    }
+
     /// The error that destroyed the contents, if any (S16).
     #[inline]
     pub fn poisoned(&self) -> Option<&Error> {

@@ -295,7 +295,7 @@ impl Session {
     fn eval_held(&self, is_wanted: impl Fn(&Kind) -> bool) -> Result<()> {
         let ids = self
             .with_table(|table| table.hold_unevaluated(|table, id| is_wanted(&table.get(id).kind)));
-        let result = self.evaluate_then(&ids, false, |_| Ok(()));
+        let result = self.evaluate_with_lanes(&ids);
         self.with_table(|table| ids.iter().for_each(|&id| table.dec_external(id)));
         result
     }

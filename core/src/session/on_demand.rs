@@ -67,6 +67,18 @@ impl Session {
         self.family().iter().try_for_each(Self::relieve_table)
     }
 
+    /// Evaluates variables, but for those that are made of stand-ins: they have no lanes.
+    pub(super) fn evaluate_with_lanes(&self, ids: &[VarId]) -> Result<()> {
+        match self.evaluate_then(ids, false, |_| Ok(())) {
+            // Planning found one; there are few, and seldom.
+            Err(Error::StandIn { .. }) => {
+                let with_lanes = self.with_table(|table| table.with_lanes(ids));
+                self.evaluate_then(&with_lanes, false, |_| Ok(()))
+            }
+            result => result,
+        }
+    }
+
     fn relieve_table(&self) -> Result<()> {
         let is_crowded = |table: &mut Table| {
             table.is_crowded()
@@ -92,7 +104,7 @@ impl Session {
             let line = || format!("{n_recorded} variables: evaluating {} arrays", ids.len());
             self.common().log.line(1, line);
         }
-        let result = self.evaluate_then(&ids, false, |_| Ok(()));
+        let result = self.evaluate_with_lanes(&ids);
         self.with_table(|table| {
             ids.iter().for_each(|&id| table.dec_external(id));
             table.sweep();
@@ -154,5 +166,22 @@ mod tests {
         session.set_flag("forbid_eval", false).unwrap();
         session.relieve().unwrap();
         assert!(waiting.iter().all(Array::is_evaluated));
+    }
+
+    #[test]
+    fn what_has_no_lanes_waits() {
+        let session = Session::new().unwrap();
+        let x = session.array(&[1.0_f32, 2.0]).unwrap();
+        let stand_in = session.stand_ins(&[&x]).unwrap().remove(0);
+        let made = stand_in.try_mul(3.0).unwrap().hsum().unwrap();
+        let waiting = x.try_add(1.0).unwrap();
+        session.eval_all().unwrap();
+        assert!(waiting.is_evaluated() && !made.is_evaluated());
+        let recorded = session.recorded("tripled", &[&stand_in], &[&made]).unwrap();
+        let called = recorded.call(&[&x]).unwrap().remove(0);
+        session.eval_all().unwrap();
+        assert!(called.is_evaluated() && !made.is_evaluated());
+        assert_eq!(called.to_vec::<f32>().unwrap(), [9.0]);
+        assert!(made.to_vec::<f32>().is_err());
     }
 }

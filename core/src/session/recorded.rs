@@ -78,7 +78,7 @@ impl Session {
     /// What was recorded from stand-ins to outputs; calls of it are shown under `name`.
     ///
     /// # Errors
-    /// `ForeignArray`, `Interrupted`.
+    /// `Argument` for inputs that no [`Session::stand_ins`] gave; `ForeignArray`, `Interrupted`.
     pub fn recorded(
         &self,
         name: &'static str,
@@ -87,6 +87,10 @@ impl Session {
     ) -> Result<Recorded> {
         let (inputs, outputs) = (self.ids(name, stand_ins)?, self.ids(name, outputs)?);
         self.with_recorder(|mut recorder| {
+            if let Some(place) = inputs.iter().position(|&input| !recorder.is_stand_in(input)) {
+                let what = format!("input {place} is none of the arrays that `stand_ins` gave");
+                return Err(Error::Argument { op: name, what });
+            }
             let recording = Arc::new(recorder.recording(name, &inputs, &outputs)?);
             let record = recorder.recorder_of(&recording);
             Ok(Recorded { session: self.downgrade(), recording, record })
@@ -101,11 +105,16 @@ impl Recorded {
     /// memory, the second time nothing is planned.
     ///
     /// # Errors
-    /// `ForeignArray`; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
+    /// `ForeignArray`; `Argument` for another number of inputs; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
     pub fn call(&self, inputs: &[&Array]) -> Result<Vec<Array>> {
         let op = self.recording.name;
         let session = Session::upgrade(&self.session).ok_or(Error::ForeignArray { op })?;
         let ids = session.ids(op, inputs)?;
+        let n = self.recording.inputs.len();
+        if ids.len() != n {
+            let what = format!("got {} inputs, expected {n}", ids.len());
+            return Err(Error::Argument { op, what });
+        }
         session.record_all(|recorder| {
             for (&stand_in, &id) in self.recording.inputs.iter().zip(&ids) {
                 let [own, other] = [stand_in, id].map(|id| (recorder.dtype(id), recorder.size(id)));
@@ -142,6 +151,7 @@ impl Drop for Recorded {
 
 #[cfg(test)]
 mod tests {
+    use crate::array::Array;
     use crate::session::Session;
 
     /// A call within a recording is a part of it, and of each call of that.
@@ -162,5 +172,21 @@ mod tests {
         assert_eq!(second[1].to_vec::<f32>().unwrap(), [11.0, 21.0]);
         assert_eq!(second[0].to_vec::<f32>().unwrap(), [20.0, 40.0]);
         assert_eq!(first[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    }
+
+    /// What a function is recorded from and called with is as it was said to be.
+    #[test]
+    fn inputs_are_counted() {
+        let session = Session::new().unwrap();
+        let a = session.array(&[1.0_f32, 2.0]).unwrap();
+        let x = session.stand_ins(&[&a]).unwrap().remove(0);
+        let double = x.try_mul(2.0).unwrap();
+        assert!(session.recorded("double", &[&double], &[&x]).is_err());
+        assert!(session.recorded("double", &[&a], &[&double]).is_err());
+        let recorded = session.recorded("double", &[&x], &[&double]).unwrap();
+        let error = |inputs: &[&Array]| recorded.call(inputs).unwrap_err().to_string();
+        assert_eq!(error(&[]), "double: got 0 inputs, expected 1");
+        assert_eq!(error(&[&a, &a]), "double: got 2 inputs, expected 1");
+        assert_eq!(recorded.call(&[&a]).unwrap()[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
     }
 }

@@ -244,6 +244,11 @@ impl Recorder<'_> {
         Ok(values)
     }
 
+    /// Whether a variable is a stand-in.
+    pub(crate) fn is_stand_in(&self, id: VarId) -> bool {
+        self.var(self.bare(id)).is_stand_in()
+    }
+
     /// The variable without lanes that a stand-in is the value of.
     fn bare(&self, stand_in: VarId) -> VarId {
         self.var(stand_in).operands[1].unwrap_or(stand_in)

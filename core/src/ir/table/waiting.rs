@@ -1,6 +1,8 @@
 //! What waits to be evaluated: values that are made alike, of which who reads one will read the others; and how much waits
 //! in all.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 
 use smallvec::SmallVec;
@@ -42,6 +44,26 @@ impl Table {
         ids.retain(|&id| is_wanted(self, id));
         ids.iter().for_each(|&id| self.inc_external(id));
         ids
+    }
+
+    /// Those variables that are made of no stand-in.
+    pub(crate) fn with_lanes(&self, ids: &[VarId]) -> Vec<VarId> {
+        let mut known: HashMap<VarId, bool, Mix> = HashMap::default();
+        // Each before and behind what it is made of.
+        let mut path: Vec<(VarId, bool)> = ids.iter().map(|&id| (id, false)).collect();
+        while let Some((id, is_behind)) = path.pop() {
+            let variable = self.get(id);
+            let operands = variable.operands().filter(|_| variable.kind != Kind::Data);
+            if is_behind {
+                let is_made_of_lanes = operands.map(|operand| known[&operand]).all(|known| known);
+                known.insert(id, is_made_of_lanes && !variable.is_stand_in());
+            } else if let Entry::Vacant(new) = known.entry(id) {
+                new.insert(true);
+                path.push((id, true));
+                path.extend(operands.map(|operand| (operand, false)));
+            }
+        }
+        ids.iter().copied().filter(|id| known[id]).collect()
     }
 
     /// The values that wait as this one does, or as one that it is made of and somebody else holds: small, made by the same
