@@ -204,12 +204,12 @@ pub enum Error {
 
     // ---- the session ----
     /// Arrays of two sessions met in one operation: of two devices, or of sessions that know nothing of each other.
-    #[error(
-        "{op}: the arrays are on different devices; bring them together, as with x.to(\"cpu\")"
-    )]
+    #[error("{op}: the arrays are {}", apart(*are_strangers))]
     ForeignArray {
         /// The operation.
         op: &'static str,
+        /// Whether the sessions know nothing of each other.
+        are_strangers: bool,
     },
     /// An evaluation while the flag `forbid_eval` is set.
     #[error("{what} needs an evaluation, which the flag forbid_eval forbids")]
@@ -334,6 +334,13 @@ impl Error {
             Self::SizeMismatch { lhs, rhs, .. } => Self::SizeMismatch { op, lhs, rhs },
             other => other,
         }
+    }
+}
+
+fn apart(are_strangers: bool) -> &'static str {
+    match are_strangers {
+        true => "of different sessions; take a copy, as with session.array(&x.to_vec::<f32>()?)",
+        false => "on different devices; bring them together, as with x.to(\"cpu\")",
     }
 }
 

@@ -548,8 +548,10 @@ pub(crate) fn member<'py>(
             let turned = tensor.matrix_transpose().and_then(|turned| turned.conjugate());
             Value::Tensor(turned.or_raise()?)
         }
-        (Value::Tensor(tensor), "real") => Value::Tensor(tensor.part(0)),
-        (Value::Tensor(tensor), "imag") if tensor.is_complex() => Value::Tensor(tensor.part(1)),
+        (Value::Tensor(tensor), "real") => Value::Tensor(tensor.part(0).or_raise()?),
+        (Value::Tensor(tensor), "imag") if tensor.is_complex() => {
+            Value::Tensor(tensor.part(1).or_raise()?)
+        }
         (Value::Array(_) | Value::Tensor(_), "imag") => {
             return functions::by_name(py, "zeros_like", &[value.as_any()]).map(Some);
         }

@@ -191,7 +191,8 @@ fn tensor(
         }
         [one] => of(one),
         [real, imag] if is_complex && !is_shape(imag) => {
-            of(real)?.part(0).with_imaginary(&of(imag)?.part(0), dtype).or_raise()
+            let [real, imag] = [of(real)?, of(imag)?].map(|parts| parts.part(0));
+            real.and_then(|real| real.with_imaginary(&imag?, dtype)).or_raise()
         }
         [one, shape] => {
             let shape = extents(name, shape)?;

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use porcini_core::device::Isa;
+pub use porcini_core::runtime::MOST_THREADS;
 use porcini_core::{DeviceChoice, Runtime, Session};
 
 use crate::world::bounds::Bounds;
-
-/// Threads that a session may be asked to have.
-pub const MOST_THREADS: u16 = 4096;
 
 /// How an interpreter is set up.
 #[derive(Clone, Default)]

@@ -11,7 +11,7 @@ pub fn call(name: &str, values: &[(Form, &[Array])]) -> Result<Vec<Array>> {
     let value = |(form, entries): &(Form, &[Array])| {
         Value::of_entries(*form, entries.iter().cloned().map(Value::from).collect())
     };
-    let values: Vec<Value> = values.iter().map(value).collect();
+    let values: Vec<Value> = values.iter().map(value).collect::<Result<_>>()?;
     let args: Vec<Argument<'_>> = values.iter().map(Argument::from).collect();
     let results = value::call(name, &args.iter().collect::<Vec<_>>())?;
     Ok(results.iter().flat_map(Value::leaves).cloned().collect())

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use crate::array::operand::counted;
 use crate::array::operators::{methods, operators};
 use crate::backend::{FileLanes, SharedFile};
 use crate::convert::exactly;
@@ -166,9 +167,11 @@ impl Array {
     /// Records an elementwise operation with other operands (S6, S7).
     ///
     /// # Errors
-    /// `SizeMismatch`, `TypeMismatch`, `UnsupportedType`, `NumberRange`, `ForeignArray`.
+    /// `SizeMismatch`, `TypeMismatch`, `UnsupportedType`, `NumberRange`, `ForeignArray`; `Argument` if there are not as many
+    /// operands as it takes.
     pub fn apply(&self, op: Op, others: &[Operand<'_>]) -> Result<Self> {
-        let n = 1 + others.len().min(MAX_OPERANDS - 1);
+        let n = 1 + others.len();
+        counted(|| op.spelling(), n, op.arity())?;
         self.session.apply(op, &self.followed_by(others)[..n])
     }
 
@@ -177,7 +180,8 @@ impl Array {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, others: &[Operand<'_>]) -> Result<Self> {
-        let n = 1 + others.len().min(MAX_OPERANDS - 1);
+        let n = 1 + others.len();
+        counted(|| function.name, n, function.arity)?;
         self.session.call(function, &self.followed_by(others)[..n])
     }
 
@@ -191,7 +195,8 @@ impl Array {
     }
 
     pub(crate) fn check_session(&self, op: &'static str, other: &Self) -> Result<()> {
-        if self.session.is(&other.session) { Ok(()) } else { Err(Error::ForeignArray { op }) }
+        let is_here = self.session.is(&other.session);
+        if is_here { Ok(()) } else { Err(self.session.foreign(op, &other.session)) }
     }
 
     /// Another array where this one is; a number comes here.

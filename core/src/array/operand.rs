@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::ir::var::{MAX_OPERANDS, VarId};
 use crate::session::Session;
@@ -97,12 +97,28 @@ fn record_numbers(
     Ok(())
 }
 
+/// Whether an operation got as many operands as it takes.
+///
+/// # Errors
+/// `Argument`.
+#[inline]
+pub(super) fn counted(op: impl Fn() -> &'static str, n: usize, arity: usize) -> Result<()> {
+    if n == arity { Ok(()) } else { Err(miscounted(op(), n, arity)) }
+}
+
+#[cold]
+fn miscounted(op: &'static str, n: usize, arity: usize) -> Error {
+    let what = format!("got {n} {}, expected {arity}", if n == 1 { "operand" } else { "operands" });
+    Error::Argument { op, what }
+}
+
 impl Session {
     /// Records an elementwise operation; numbers take the arrays' common type (S7).
     ///
     /// # Errors
     /// As [`Array::apply`].
     pub fn apply(&self, op: Op, operands: &[Operand<'_>]) -> Result<Array> {
+        counted(|| op.spelling(), operands.len(), op.arity())?;
         if let (Op::Shl | Op::Shr, [value, Operand::Number(Scalar::Int(count))]) = (op, operands)
             && !(0..64).contains(count)
         {
@@ -130,6 +146,7 @@ impl Session {
     /// # Errors
     /// As [`Array::apply`].
     pub fn call(&self, function: &Function, operands: &[Operand<'_>]) -> Result<Array> {
+        counted(|| function.name, operands.len(), function.arity)?;
         let counted;
         let operands = match *operands {
             // Counts are modulo the width; the type of a narrow value may not hold others.
@@ -219,5 +236,26 @@ impl Session {
             .map(|(&operand, adopted)| adopted.as_ref().map_or(operand, Operand::Array))
             .collect();
         home.with_operands(op, &here, first, record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::functions;
+
+    #[test]
+    fn operands_are_counted() {
+        let session = Session::new().unwrap();
+        let x = session.array(&[1.0_f32]).unwrap();
+        let is_told = |result: Result<Array>, text: &str| {
+            assert_eq!(result.unwrap_err().to_string(), text);
+        };
+        is_told(x.apply(Op::Add, &[]), "+: got 1 operand, expected 2");
+        is_told(x.apply(Op::Add, &[(&x).into(); 9]), "+: got 10 operands, expected 2");
+        is_told(session.apply(Op::Add, &[]), "+: got 0 operands, expected 2");
+        let lerp = functions::find("lerp").unwrap();
+        is_told(x.call(lerp, &[]), "lerp: got 1 operand, expected 3");
+        is_told(session.call(lerp, &[(&x).into(); 9]), "lerp: got 9 operands, expected 3");
     }
 }

@@ -71,7 +71,7 @@ impl<'s> Recording<'s> {
     fn states(&self, values: &[Array]) -> Result<Vec<Array>> {
         let state = |value: &Array| {
             if !self.guard.session.is(value.session()) {
-                return Err(Error::ForeignArray { op: self.op });
+                return Err(self.guard.session.foreign(self.op, value.session()));
             }
             self.guard.session.record(|recorder| Ok(recorder.state(self.guard.scope, value.id())))
         };

@@ -42,9 +42,7 @@ impl Pcg32 {
                     .record(|recorder| recorder.expand(op, &ids, |x| x[0].fma(x[2], x[1] * x[3])))?
             }
             Operand::Array(delta) => {
-                if !delta.session().is(session) {
-                    return Err(Error::ForeignArray { op });
-                }
+                self.state.check_session(op, delta)?;
                 let delta = integers(op, delta, DType::U64)?;
                 let ids = [self.state.id(), self.inc.id(), delta.id()];
                 session
@@ -80,9 +78,7 @@ impl Pcg32 {
     pub fn distance(&self, earlier: &Self) -> Result<Array> {
         let op = "distance";
         let session = self.state.session();
-        if !earlier.state.session().is(session) {
-            return Err(Error::ForeignArray { op });
-        }
+        self.state.check_session(op, &earlier.state)?;
         if let (Some(a), Some(b)) = (self.inc.literal(), earlier.inc.literal())
             && a != b
         {

@@ -321,9 +321,7 @@ impl Pcg32 {
     fn check_mask(&self, active: Option<&Array>) -> Result<()> {
         let op = "PCG32";
         let Some(active) = active else { return Ok(()) };
-        if !active.session().is(self.state.session()) {
-            return Err(Error::ForeignArray { op });
-        }
+        self.state.check_session(op, active)?;
         match active.dtype() {
             DType::Mask => Ok(()),
             dtype => Err(Error::UnsupportedType { op, dtype, expected: "a mask" }),

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::log::{Log, LogSink};
 use crate::memory::caching_allocator::{Limit, LimitSource};
 use crate::session::flags::Flags;
-use crate::session::runtime::Runtime;
+use crate::session::runtime::{MOST_THREADS, Runtime};
 use crate::session::watchers::Watchers;
 use crate::session::{Clock, Common, Family, Session};
 
@@ -54,7 +54,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Threads that run kernels, the caller included; by default one per processor.
+    /// Threads that run kernels, the caller included: 1 to [`MOST_THREADS`]; by default one per processor.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
@@ -145,13 +145,14 @@ impl SessionBuilder {
     /// Starts the session.
     ///
     /// # Errors
-    /// `NoDevice` if the device asked for is not there.
+    /// `NoDevice` if the device asked for is not there; `Argument` for a number of threads that no session has.
     pub fn build(self) -> Result<Session> {
-        let threads = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let runtime = match self.runtime {
             Some(runtime) => runtime,
             None => {
-                let threads = self.threads.unwrap_or_else(threads);
+                let threads = self.threads;
+                let threads = threads.unwrap_or_else(|| processors().min(MOST_THREADS.into()));
                 let waiting = match (&self.progress, &self.warnings) {
                     (Some(sink), _) => Listener::InPlace(sink.clone()),
                     (None, Some(sink)) => Listener::Lines(sink.clone()),

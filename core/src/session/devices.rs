@@ -106,6 +106,16 @@ impl Session {
         })
     }
 
+    fn is_related(&self, other: &Self) -> bool {
+        self.first().is(&other.first())
+    }
+
+    /// The error that an array of another session met one of this.
+    #[cold]
+    pub(crate) fn foreign(&self, op: &'static str, other: &Self) -> Error {
+        Error::ForeignArray { op, are_strangers: !self.is_related(other) }
+    }
+
     /// The sessions of arrays, each once; all must be of this family.
     pub(crate) fn sessions_of(&self, op: &'static str, arrays: &[&Array]) -> Result<Vec<Self>> {
         let mut sessions: Vec<Self> = Vec::with_capacity(1);
@@ -114,8 +124,8 @@ impl Session {
             if sessions.iter().any(|known| known.is(session)) {
                 continue;
             }
-            if !self.is(session) && !self.first().is(&session.first()) {
-                return Err(Error::ForeignArray { op });
+            if !self.is(session) && !self.is_related(session) {
+                return Err(self.foreign(op, session));
             }
             sessions.push(session.clone());
         }
@@ -147,7 +157,7 @@ impl Session {
         match array.literal() {
             _ if self.is(array.session()) => Ok(array.clone()),
             Some(number) => self.full(array.dtype(), number, array.size()),
-            None => Err(Error::ForeignArray { op }),
+            None => Err(self.foreign(op, array.session())),
         }
     }
 }

@@ -25,7 +25,7 @@ use smallvec::SmallVec;
 use crate::array::{Array, Parts};
 use crate::backend::GpuBackend;
 use crate::dtype::{DType, Scalar};
-use crate::error::{Error, Result, ScriptLine};
+use crate::error::{Result, ScriptLine};
 use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::launches::{Keep, Plan};
@@ -332,7 +332,8 @@ impl Session {
     /// The variables of arrays, which must belong to this session.
     pub(crate) fn ids(&self, op: &'static str, arrays: &[&Array]) -> Result<SmallVec<[VarId; 4]>> {
         let id = |array: &&Array| {
-            if self.is(array.session()) { Ok(array.id()) } else { Err(Error::ForeignArray { op }) }
+            let session = array.session();
+            if self.is(session) { Ok(array.id()) } else { Err(self.foreign(op, session)) }
         };
         arrays.iter().map(id).collect()
     }

@@ -105,10 +105,14 @@ impl Recorded {
     /// memory, the second time nothing is planned.
     ///
     /// # Errors
-    /// `ForeignArray`; `Argument` for another number of inputs; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
+    /// `ForeignArray`; `Argument` for another number of inputs, and where its session has ended; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
     pub fn call(&self, inputs: &[&Array]) -> Result<Vec<Array>> {
         let op = self.recording.name;
-        let session = Session::upgrade(&self.session).ok_or(Error::ForeignArray { op })?;
+        let gone = || {
+            let what = "the session that it was recorded in has ended".into();
+            Error::Argument { op, what }
+        };
+        let session = Session::upgrade(&self.session).ok_or_else(gone)?;
         let ids = session.ids(op, inputs)?;
         let n = self.recording.inputs.len();
         if ids.len() != n {

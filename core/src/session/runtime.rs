@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::backend::cuda::Toolkit;
 use crate::backend::{self, Backend, DeviceChoice, GpuBackend, Outside};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::caching_allocator::{Allocator, Limit};
 
 /// A device with its memory and workers, shared by sessions.
@@ -22,6 +22,9 @@ pub struct Runtime {
     outside: Outside,
     device: Mutex<Option<Arc<Device>>>,
 }
+
+/// Threads that a runtime may have.
+pub const MOST_THREADS: u16 = 4096;
 
 /// An open device.
 pub(crate) struct Device {
@@ -56,7 +59,7 @@ impl Runtime {
     /// is available.
     ///
     /// # Errors
-    /// `NoDevice`; that a GPU does not answer may come out later.
+    /// `NoDevice`; that a GPU does not answer may come out later. `Argument` if there are not 1 to [`MOST_THREADS`] threads.
     pub fn new(
         choice: DeviceChoice,
         threads: usize,
@@ -75,6 +78,10 @@ impl Runtime {
         memory_limit: Option<Limit>,
         outside: Outside,
     ) -> Result<Arc<Self>> {
+        if !(1..=MOST_THREADS.into()).contains(&threads) {
+            let what = format!("got {threads}, expected 1 to {MOST_THREADS}");
+            return Err(Error::Argument { op: "threads", what });
+        }
         let runtime = Self { choice, threads, memory_limit, outside, device: Mutex::default() };
         if !backend::opens_late(choice)? {
             runtime.device()?;
@@ -156,5 +163,20 @@ impl Runtime {
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Device>>> {
         self.device.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_bounded() {
+        let with = |threads| Runtime::new(DeviceChoice::Cpu, threads, None).map(drop);
+        assert!(with(1).is_ok());
+        for threads in [0, 100_000] {
+            let message = format!("threads: got {threads}, expected 1 to 4096");
+            assert_eq!(with(threads).unwrap_err().to_string(), message);
+        }
     }
 }

@@ -225,7 +225,7 @@ impl OfMatrices {
             Function::SignAndLog => {
                 let along = a.inverse(self.op)?.matrix_transpose()?.times(t_a)?;
                 let along = along.sum_of_matrices()?;
-                if self.result == 0 { y.times(&along.turn()?)? } else { along.part(0) }
+                if self.result == 0 { y.times(&along.turn()?)? } else { along.part(0)? }
             }
             Function::Cofactors => {
                 let inverse = a.inverse(self.op)?.matrix_transpose()?;
@@ -370,7 +370,7 @@ impl Tensor {
 
     /// The real parts of the diagonals; the other entries are 0.
     pub(super) fn on_diagonal(&self) -> Result<Self> {
-        let real = self.part(0);
+        let real = self.part(0)?;
         real.triangle("tril", Op::Le, 0)?.triangle("triu", Op::Ge, 0)
     }
 
@@ -382,7 +382,7 @@ impl Tensor {
     /// The diagonals.
     pub(super) fn diagonal_of_each(&self) -> Result<Self> {
         let parts = (0..self.parts.len()).map(|part| {
-            let rows = self.part(part).real_diagonal()?.squeeze(-2)?;
+            let rows = self.part(part)?.real_diagonal()?.squeeze(-2)?;
             Ok(rows.entries()?.swap_remove(0))
         });
         let parts = parts.collect::<Result<Vec<_>>>()?;

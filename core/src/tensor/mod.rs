@@ -92,13 +92,15 @@ impl Tensor {
     /// As [`Tensor::new`], of complex entries from real and imaginary parts.
     ///
     /// # Errors
-    /// As [`Tensor::new`]; `TypeMismatch` if they have no common float type.
+    /// As [`Tensor::new`]; `TypeMismatch` if they have no common float type; `ForeignArray`.
     pub fn complex(real: &Array, imag: &Array, extents: &[u64]) -> Result<Self> {
         let (op, lhs, rhs) = ("complex", real.dtype(), imag.dtype());
         let dtype = lhs.promote(rhs).filter(|dtype| dtype.is_float());
         // There are complex numbers of 32 and 64 bits.
         let dtype = dtype.ok_or(Error::TypeMismatch { op, lhs, rhs })?.widened();
-        Self::with_parts(&[real.cast(dtype)?, imag.cast(dtype)?], extents)
+        let home = real.session().home([real, imag]);
+        let [real, imag] = [real, imag].map(|part| home.adopt_number(op, part)?.cast(dtype));
+        Self::with_parts(&[real?, imag?], extents)
     }
 
     fn with_parts(parts: &[Array], extents: &[u64]) -> Result<Self> {
@@ -308,9 +310,17 @@ impl Tensor {
         Err(Error::Forms { what, remedy: Some("take the parts, as z.real and z.imag, or abs(z)") })
     }
 
-    /// One of its parts: real ones, or imaginary ones.
-    pub fn part(&self, i: usize) -> Self {
-        Self { parts: smallvec![self.parts[i].clone()], view: self.view.clone() }
+    /// One of its parts: 0 the real ones, or 1 the imaginary ones.
+    ///
+    /// # Errors
+    /// `Argument` if it has no such part.
+    pub fn part(&self, i: usize) -> Result<Self> {
+        let missing = || {
+            let what = format!("got {i}, expected less than {}", self.parts.len());
+            Error::Argument { op: "part", what }
+        };
+        let part = self.parts.get(i).ok_or_else(missing)?;
+        Ok(Self { parts: smallvec![part.clone()], view: self.view.clone() })
     }
 
     /// The entries in the same order along other axes; one extent may be -1.

@@ -46,7 +46,7 @@ impl Tensor {
                 if x.size() == extent { x.psum() } else { x.block_prefix_sum(extent) }
             })
         };
-        let parts = (0..self.parts().len()).map(|i| sums(&self.part(i)));
+        let parts = (0..self.parts().len()).map(|i| sums(&self.part(i)?));
         Self::zip(&parts.collect::<Result<Vec<_>>>()?)
     }
 

@@ -141,7 +141,7 @@ pub(super) fn call_with(op: &str, forms: &[Form], args: &[&Argument<'_>]) -> Res
 fn assembled(forms: impl Iterator<Item = Form>, entries: Vec<Value>) -> Vec<Value> {
     let mut entries = entries.into_iter();
     let next =
-        |form: Form| Value::of_entries(form, entries.by_ref().take(form.n_entries()).collect());
+        |form: Form| Value::assembled(form, entries.by_ref().take(form.n_entries()).collect());
     forms.map(next).collect()
 }
 

@@ -94,7 +94,7 @@ impl Type {
     /// among the components of a larger one are theirs.
     ///
     /// # Errors
-    /// `Forms` for another number of entries, and for entries that do not fit each other; `NumberRange`.
+    /// `Forms` for another number of entries, and for entries that do not fit each other; `NumberRange`, `ForeignArray`.
     pub fn of_entries(&self, session: &Session, entries: &[&Argument<'_>]) -> Result<Value> {
         if let (Form::Quaternion, [im, re]) = (self.form, entries) {
             let expected = "expected x, y, z, w, or a vector of 3 and w";
@@ -135,7 +135,7 @@ impl Type {
         if let Form::Matrix(side) = self.form {
             entries = (0..n).map(|k| entries[k % side * side + k / side].clone()).collect();
         }
-        self.checked(Value::of_entries(self.form, entries))
+        self.checked(Value::assembled(self.form, entries))
     }
 
     /// A value from its entries lane by lane, those of a matrix row by row; see [`Session::interleave`] for the way back.
@@ -171,6 +171,7 @@ impl Type {
     }
 
     fn checked(&self, value: Value) -> Result<Value> {
+        value.check_sessions(self.form.word())?;
         if value.lanes().is_some() {
             return Ok(value);
         }
@@ -190,7 +191,7 @@ impl Type {
             let is_real = matches!(self.form, Form::Matrix(_)) || self.form.holds_real(i);
             Value::Array(if is_real { array.clone() } else { zeros.clone() })
         };
-        Ok(Value::of_entries(self.form, (0..self.form.n_entries()).map(entry).collect()))
+        Ok(Value::assembled(self.form, (0..self.form.n_entries()).map(entry).collect()))
     }
 }
 

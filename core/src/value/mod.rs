@@ -75,7 +75,8 @@ use crate::tensor::Tensor;
 pub enum Value {
     /// A one-dimensional array.
     Array(Array),
-    /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors.
+    /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors. To be made
+    /// by [`Value::of_entries`], [`Value::vector`] or a [`Type`], which see to that.
     Nested(Form, Vec<Self>),
     /// Entries along axes.
     Tensor(Tensor),
@@ -88,9 +89,27 @@ impl Value {
     }
 
     /// A value from its entries, as [`Form`] orders them, which are of one type.
-    pub fn of_entries(form: Form, entries: Vec<Self>) -> Self {
+    ///
+    /// # Errors
+    /// `Forms` for another number of entries, and of tensors, which have a shape; `ForeignArray`.
+    pub fn of_entries(form: Form, entries: Vec<Self>) -> Result<Self> {
+        let (got, n) = (entries.len(), form.n_entries());
+        if got != n || form == Form::Tensor {
+            let what = match form {
+                Form::Tensor => "a tensor has a shape: Tensor::new".into(),
+                form => format!("{form}: got {got} entries, expected {n}"),
+            };
+            return Err(Error::forms(format!("of_entries: {what}")));
+        }
+        let value = Self::assembled(form, entries);
+        value.check_sessions(form.word())?;
+        Ok(value)
+    }
+
+    /// A value from as many entries as it has.
+    pub(crate) fn assembled(form: Form, mut entries: Vec<Self>) -> Self {
         match form {
-            Form::Scalar => Self::vector(entries).into_components().swap_remove(0),
+            Form::Scalar => entries.swap_remove(0),
             Form::Matrix(n) => {
                 let mut entries = entries.into_iter();
                 let column = |_| Self::vector(entries.by_ref().take(n).collect());
@@ -139,6 +158,17 @@ impl Value {
         Argument::from(self).leaves()
     }
 
+    /// Whether all arrays inside are of one session, numbers apart: these go where the others are.
+    fn check_sessions(&self, op: &'static str) -> Result<()> {
+        let leaves = self.leaves();
+        let Some(first) = leaves.first() else { return Ok(()) };
+        if leaves.iter().all(|leaf| first.session().is(leaf.session())) {
+            return Ok(());
+        }
+        let home = first.session().home(leaves.iter().copied());
+        leaves.iter().try_for_each(|leaf| home.adopt_number(op, leaf).map(drop))
+    }
+
     /// The value as what a body that is recorded may change, by [`Array::own`].
     ///
     /// # Errors
@@ -184,5 +214,28 @@ impl From<&Array> for Value {
 impl From<Array> for Value {
     fn from(array: Array) -> Self {
         Self::Array(array)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+
+    #[test]
+    fn entries_are_counted() {
+        let session = Session::new().unwrap();
+        let entry = Value::from(session.array(&[1.0_f32, 2.0]).unwrap());
+        let made = |form, n| Value::of_entries(form, vec![entry.clone(); n]);
+        let error = |form, n| made(form, n).unwrap_err().to_string();
+        assert_eq!(error(Form::Scalar, 0), "of_entries: array: got 0 entries, expected 1");
+        assert_eq!(error(Form::Complex, 3), "of_entries: complex: got 3 entries, expected 2");
+        let message = "of_entries: matrix of 3: got 1 entries, expected 9";
+        assert_eq!(error(Form::Matrix(3), 1), message);
+        assert!(made(Form::Tensor, 1).is_err() && made(Form::Matrix(usize::MAX), 1).is_err());
+        let matrix = made(Form::Matrix(2), 4).unwrap();
+        assert_eq!(matrix.entry(1, 0).unwrap().lanes(), Some(2));
+        let tensor = Tensor::new(entry.leaves()[0], &[2]).unwrap();
+        assert!(tensor.part(0).is_ok() && tensor.part(1).is_err());
     }
 }

@@ -24,10 +24,10 @@ pub(crate) const MEMBERS: [(&str, &str, Give); 8] = [
     ("ndim", "number of axes", |t| Ok(number(t.shape().rank() as u64))),
     ("size", "number of entries", |t| Ok(number(t.shape().n_entries()))),
     ("dtype", "lane type, as a text", |t| Ok(t.dtype().name().into())),
-    ("real", "real parts", |t| tensor(Ok(t.part(0)))),
+    ("real", "real parts", |t| tensor(t.part(0))),
     ("imag", "imaginary parts", |t| {
         let zeros = || t.each(|part| part.session().zeros(part.dtype(), part.size()));
-        tensor(if t.is_complex() { Ok(t.part(1)) } else { zeros() })
+        tensor(if t.is_complex() { t.part(1) } else { zeros() })
     }),
 ];
 

@@ -6,6 +6,8 @@ use porcini_core::inspect::Rows;
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::log::LogSink;
 use porcini_core::random::Pcg32;
+use porcini_core::tensor::Tensor;
+use porcini_core::value::{Form, Value, Vector2i};
 use porcini_core::{DType, DeviceChoice, Error, Runtime, Scalar, Session};
 
 use super::{lanes, session};
@@ -106,7 +108,18 @@ fn arrays_of_two_sessions_do_not_mix() {
     foreign(one.eval(&[&a, &b]));
     foreign(one.plan(&[&b]).map(drop));
     foreign(Pcg32::new(&one, b.clone(), own.clone()).map(drop));
+    foreign(Vector2i::new([&a, &b]).map(drop));
+    foreign(Value::of_entries(Form::Complex, vec![a.clone().into(), b.clone().into()]).map(drop));
+    let [real, imag] = [&a, &b].map(|array| array.cast(DType::F32).unwrap());
+    foreign(Tensor::complex(&real, &imag, &[2]).map(drop));
     assert_eq!(a.to_vec::<i32>().unwrap(), [1, 2]);
+    let message = "+: the arrays are of different sessions; take a copy, as with \
+                   session.array(&x.to_vec::<f32>()?)";
+    assert_eq!(a.try_add(&b).unwrap_err().to_string(), message);
+    // Numbers of one lane or many come along.
+    let number = two.full(DType::I32, 3, 2).unwrap();
+    let v = Vector2i::new([&a, &number]).unwrap();
+    assert_eq!(v.x().try_add(v.y()).unwrap().to_vec::<i32>().unwrap(), [4, 5]);
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn parts_of(x: &Value) -> Vec<Value> {
     match x {
         Value::Nested(Form::Complex, parts) => parts.clone(),
         Value::Tensor(tensor) => {
-            (0..tensor.parts().len()).map(|i| Value::Tensor(tensor.part(i))).collect()
+            (0..).map_while(|i| tensor.part(i).ok().map(Value::Tensor)).collect()
         }
         _ => vec![x.clone()],
     }

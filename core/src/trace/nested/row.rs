@@ -95,7 +95,7 @@ impl Form {
             Self::Vector(n) => n,
             Self::Complex => 2,
             Self::Quaternion => 4,
-            Self::Matrix(n) => n * n,
+            Self::Matrix(n) => n.saturating_mul(n),
         }
     }
 
