@@ -367,7 +367,8 @@ impl Array {
     /// All lanes; `T` must be the lane type.
     ///
     /// # Errors
-    /// `UnsupportedType` for another type; what evaluation fails with; a pending bounds error.
+    /// `UnsupportedType` for another type; what evaluation fails with; a pending bounds error, see
+    /// [`Session::take_error`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let dtype = self.dtype();
         if dtype != T::DTYPE {

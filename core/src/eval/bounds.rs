@@ -35,6 +35,8 @@ pub struct Reports {
     running: Vec<Checked>,
     /// Accesses of those.
     n_accesses: usize,
+    /// How many look at values and are told nothing.
+    lookers: usize,
 }
 
 /// The words for a place in a text, made when they are asked for.
@@ -164,9 +166,24 @@ impl Reports {
         self.n_accesses = 0;
     }
 
-    /// The first error; it is then forgotten.
+    /// The first error; it is then forgotten. None while somebody looks who is not to be told.
     pub fn take(&mut self) -> Option<Error> {
-        (!self.untold.is_empty()).then(|| self.untold.remove(0).error)
+        let is_told = self.lookers == 0 && !self.untold.is_empty();
+        is_told.then(|| self.untold.remove(0).error)
+    }
+
+    /// The first error, which stays to be told.
+    pub fn first(&self) -> Option<&Error> {
+        self.untold.first().map(|untold| &untold.error)
+    }
+
+    /// Somebody looks who is not to be told; [`Reports::looked`] ends that.
+    pub(crate) fn look(&mut self) {
+        self.lookers += 1;
+    }
+
+    pub(crate) fn looked(&mut self) {
+        self.lookers -= 1;
     }
 
     /// Puts back errors that [`Reports::take`] gave.

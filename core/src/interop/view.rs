@@ -64,7 +64,8 @@ impl Array {
     ///
     /// # Errors
     /// `UnsupportedType` if `T` is not the lane type; `Argument` if the device's memory is not the host's;
-    /// what evaluation fails with; a pending bounds error.
+    /// what evaluation fails with; a pending bounds error, see
+    /// [`Session::take_error`].
     pub fn view<T: Element>(&self) -> Result<View<T>> {
         if self.dtype() != T::DTYPE {
             let expected = T::DTYPE.script_name();

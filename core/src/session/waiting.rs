@@ -17,7 +17,7 @@ impl Session {
     /// Waits for its devices, then reports the first bounds error since the last report.
     ///
     /// # Errors
-    /// A pending bounds error, or a failure of work launched earlier.
+    /// A pending bounds error, see [`Session::take_error`], or a failure of work launched earlier.
     pub fn sync(&self) -> Result<()> {
         let failed = self.find_in_family(|session| session.wait().err());
         failed.map_or_else(|| self.report(), Err)
@@ -114,6 +114,9 @@ impl Session {
 
     /// The first bounds error that was not reported yet, one of each evaluation; it is then forgotten. Waits for the
     /// device if a launch under way may have failed.
+    ///
+    /// Errors are the session's: who reads any array next is told of them, whatever that is and whichever thread had the
+    /// other one evaluated. What is printed tells them of arrays that have such lanes, and forgets none.
     pub fn take_error(&self) -> Option<Error> {
         self.find_in_family(Self::take_error_here)
     }
@@ -125,6 +128,20 @@ impl Session {
             reports.collect_done();
             reports.take()
         })
+    }
+
+    /// Does work that looks at values and tells no bounds errors: they stay to be told to who reads.
+    pub(crate) fn looking<R>(&self, work: impl FnOnce() -> R) -> R {
+        struct Looking(Vec<Session>);
+        impl Drop for Looking {
+            fn drop(&mut self) {
+                self.0.iter().for_each(|session| lock(&session.0.reports).looked());
+            }
+        }
+        let family = self.family();
+        family.iter().for_each(|session| lock(&session.0.reports).look());
+        let _looking = Looking(family);
+        work()
     }
 
     /// All of them, in recording order.

@@ -101,3 +101,22 @@ fn single_lanes_have_their_own_error() {
     assert_eq!(a.item(5), Err(Error::IndexOutOfRange { axis: None, index: 5, size: 3 }));
     assert_eq!(a.item(-4), Err(Error::IndexOutOfRange { axis: None, index: -4, size: 3 }));
 }
+
+/// What is printed tells an error of its own lanes, and leaves it to who reads.
+#[test]
+fn printing_forgets_no_error() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 3);
+    let outside = a.gather(&session.array(&[5_u32]).unwrap(), None).unwrap();
+    outside.eval().unwrap();
+    let message = "gather: index 5 out of bounds for size 3 (lane 0)";
+    assert_eq!(a.to_string(), "[0, 1, 2]");
+    assert_eq!(outside.to_string(), format!("error: {message}"));
+    assert_eq!(outside.to_string(), format!("error: {message}"));
+    assert_eq!(outside.to_vec::<f32>().unwrap_err().to_string(), message);
+    assert_eq!(outside.to_string(), "[0]");
+    // Also of what is evaluated to be printed.
+    let outside = a.gather(&session.array(&[7_u32]).unwrap(), None).unwrap();
+    assert!(outside.to_string().ends_with("index 7 out of bounds for size 3 (lane 0)"));
+    assert!(session.sync().is_err() && session.sync().is_ok());
+}

@@ -97,12 +97,13 @@ macro_rules! texts {
             }
         }
 
-        /// Evaluates; an error is shown in place of the value. A precision is the number of digits: `{:.3}`.
+        /// Evaluates; an error is shown in place of the value, and one of indices out of bounds stays to be told to who
+        /// reads. A precision is the number of digits: `{:.3}`.
         impl fmt::Display for $type {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let options = Options::default();
                 let digits = f.precision().map_or(options.digits, Digits::Significant);
-                match self.to_text(&Options { digits, ..options }) {
+                match looked_at(&self.into(), &Options { digits, ..options }) {
                     Ok(text) => f.write_str(&text),
                     Err(error) => write!(f, "error: {error}"),
                 }
@@ -111,6 +112,18 @@ macro_rules! texts {
     )* };
 }
 texts!(Array, Value, Tensor);
+
+/// The text of a value, or the error of its lanes, which is not forgotten for it.
+fn looked_at(value: &Argument<'_>, options: &Options) -> Result<String> {
+    let mut text = String::new();
+    let leaves = value.leaves();
+    let Some(first) = leaves.first() else { return value.write(&mut text, options).map(|()| text) };
+    let session = first.session();
+    session.looking(|| value.write(&mut text, options))?;
+    let are_faulty = leaves.iter().any(|leaf| leaf.is_faulty());
+    let error = session.with_reports(|reports| reports.first().cloned());
+    error.filter(|_| are_faulty).map_or(Ok(text), Err)
+}
 
 /// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
 /// complex number or quaternion as one item, at whatever level it stands.
