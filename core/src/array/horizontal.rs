@@ -140,8 +140,8 @@ impl Array {
         }
         self.session().record_all(|recorder| {
             recorder.check_reach(op, self.id(), index.id())?;
-            let value = self.element(recorder, value)?;
-            let compare = compare.map(|compare| self.element(recorder, compare)).transpose()?;
+            let value = self.element(recorder, op, value)?;
+            let compare = compare.map(|compare| self.element(recorder, op, compare)).transpose()?;
             recorder.exchange(self.id(), compare, value, index.id(), active.map(Self::id))
         })
     }

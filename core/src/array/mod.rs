@@ -316,7 +316,7 @@ impl Array {
         }
         let written = self.session.record(|recorder| {
             recorder.check_reach(op.function(writer), self.id(), index.id())?;
-            let value = self.element(recorder, value)?;
+            let value = self.element(recorder, op.function(writer), value)?;
             let active = active.map(|active| active.id());
             recorder.write(op, mode, writer, [self.id(), value, index.id()], active)
         })?;
@@ -325,11 +325,19 @@ impl Array {
     }
 
     /// What may be written to the array: a number as its lane type.
-    pub(crate) fn element(&self, recorder: &mut Recorder<'_>, value: Operand<'_>) -> Result<VarId> {
+    pub(crate) fn element(
+        &self,
+        recorder: &mut Recorder<'_>,
+        op: &'static str,
+        value: Operand<'_>,
+    ) -> Result<VarId> {
+        let dtype = recorder.dtype(self.id());
         match value {
             Operand::Array(array) => Ok(array.id()),
+            Operand::Number(Scalar::Bool(_)) if dtype != DType::Mask => {
+                Err(Error::conversion(op, DType::Mask, dtype))
+            }
             Operand::Number(number) => {
-                let dtype = recorder.dtype(self.id());
                 let bits = dtype.encode(number)?;
                 Ok(recorder.literal(dtype, bits, 1))
             }

@@ -242,7 +242,22 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::op::ScatterOp;
     use crate::trace::functions;
+
+    /// A truth value is written as a mask is.
+    #[test]
+    fn truth_is_no_number() {
+        let session = Session::new().unwrap();
+        let index = session.array(&[0_u32]).unwrap();
+        let mut x = session.array(&[1.0_f32]).unwrap();
+        let error = x.scatter(ScatterOp::Add, true, &index, None).unwrap_err();
+        let as_mask = x.scatter(ScatterOp::Add, &session.array(&[true]).unwrap(), &index, None);
+        assert_eq!(as_mask.unwrap_err(), error);
+        let mut mask = session.array(&[false]).unwrap();
+        mask.scatter(ScatterOp::Set, true, &index, None).unwrap();
+        assert_eq!(mask.to_vec::<bool>().unwrap(), [true]);
+    }
 
     #[test]
     fn operands_are_counted() {
