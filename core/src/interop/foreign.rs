@@ -21,7 +21,7 @@ impl Session {
     ///
     /// Without a copy if the device reads the host's memory and the elements start at a multiple of 4 bytes;
     /// `owner` is then dropped with the last array that needs it, or by the last thread that looked whether it could
-    /// still help with a kernel of it.
+    /// still help with a kernel of it. It may hold arrays of the session; when it is dropped it may evaluate none.
     ///
     /// # Errors
     /// `OutOfMemory` where a copy is made.

@@ -351,14 +351,14 @@ impl Session {
     ) -> Result<()> {
         let device = self.device()?;
         // What is in memory waits for nobody's evaluation.
-        if self.knows(&device) && self.are_there(&device, ids) {
+        if self.knows(&device) && self.are_there(&device, ids, waits) {
             return Ok(());
         }
         let mut compiler = lock(&self.0.compiler);
         // What was on a device that failed is no memory of the one in its place.
         self.adopt_device(&mut compiler, &device);
         // Somebody else may have evaluated them meanwhile.
-        if self.are_there(&device, ids) {
+        if self.are_there(&device, ids, false) {
             return Ok(());
         }
         self.work_on(&device, compiler, |evaluator| {

@@ -61,12 +61,14 @@ impl Session {
         device.backend.parts() == 1 && home.as_ref().is_some_and(|home| Arc::ptr_eq(home, device))
     }
 
-    /// Whether all are in memory, as the session knows without asking the device: that of a GPU may have been lost, which an
-    /// evaluation finds out.
-    pub(super) fn are_there(&self, device: &Device, ids: &[VarId]) -> bool {
+    /// Whether all are in memory, or `numbers` if those will do, as the session knows without asking the device: that of a
+    /// GPU may have been lost, which an evaluation finds out.
+    pub(super) fn are_there(&self, device: &Device, ids: &[VarId], numbers: bool) -> bool {
         let is_there = |table: &Table, id| {
+            let variable = table.get(id);
             // A launch that works in place commits its results before it runs.
-            table.get(id).is_there() && !table.overwritten.contains(&id)
+            let is_data = variable.is_there() && !table.overwritten.contains(&id);
+            is_data || numbers && variable.kind.number().is_some()
         };
         device.backend.memory().is_host()
             && self.with_table(|table| ids.iter().all(|&id| is_there(table, id)))
@@ -195,6 +197,7 @@ mod tests {
 
     use super::lock;
     use crate::backend::DeviceChoice;
+    use crate::dtype::DType;
     use crate::session::Session;
 
     #[test]
@@ -206,7 +209,8 @@ mod tests {
         let evaluating = lock(&session.0.compiler);
         let (reader, read) = (session.clone(), x.clone());
         thread::spawn(move || {
-            let made = reader.array(&[read.item(1).unwrap().to_f64()]).unwrap();
+            let number = reader.full(DType::F64, 2, 5).unwrap();
+            let made = reader.array(&number.to_vec::<f64>().unwrap()[4..]).unwrap();
             let view = made.view::<f64>().unwrap();
             there.send((view.to_vec(), read.to_vec::<f32>().unwrap())).unwrap();
         });
@@ -226,9 +230,9 @@ mod tests {
             x.eval().unwrap();
         }
         let device = session.device().unwrap();
-        assert!(session.are_there(&device, &[x.id()]));
+        assert!(session.are_there(&device, &[x.id()], true));
         session.with_table(|table| table.overwritten.push(x.id()));
-        assert!(!session.are_there(&device, &[x.id()]));
+        assert!(!session.are_there(&device, &[x.id()], true));
         assert_eq!(x.item(-1).unwrap().to_f64(), 4.0);
     }
 }
