@@ -105,7 +105,8 @@ impl Recorded {
     /// memory, the second time nothing is planned.
     ///
     /// # Errors
-    /// `ForeignArray`; `Argument` for another number of inputs, and where its session has ended; `SizeMismatch` or `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
+    /// `ForeignArray`; `Argument` for another number of inputs, and where its session has ended; `SizeMismatch` or
+    /// `TypeMismatch` if an input is not like its stand-in; `Interrupted`.
     pub fn call(&self, inputs: &[&Array]) -> Result<Vec<Array>> {
         let op = self.recording.name;
         let gone = || {

@@ -53,10 +53,10 @@ impl Table {
         let mut path: Vec<(VarId, bool)> = ids.iter().map(|&id| (id, false)).collect();
         while let Some((id, is_behind)) = path.pop() {
             let variable = self.get(id);
-            let operands = variable.operands().filter(|_| variable.kind != Kind::Data);
+            let mut operands = variable.operands().filter(|_| variable.kind != Kind::Data);
             if is_behind {
-                let is_made_of_lanes = operands.map(|operand| known[&operand]).all(|known| known);
-                known.insert(id, is_made_of_lanes && !variable.is_stand_in());
+                let has_lanes = !variable.is_stand_in() && operands.all(|operand| known[&operand]);
+                known.insert(id, has_lanes);
             } else if let Entry::Vacant(new) = known.entry(id) {
                 new.insert(true);
                 path.push((id, true));
