@@ -415,6 +415,21 @@ fn conversion(number: Scalar, dtype: DType) -> String {
     }
 }
 
+/// Whether an operation got as many operands as it takes.
+///
+/// # Errors
+/// `Argument`.
+#[inline]
+pub(crate) fn counted(op: impl Fn() -> &'static str, n: usize, arity: usize) -> Result<()> {
+    if n == arity { Ok(()) } else { Err(miscounted(op(), n, arity)) }
+}
+
+#[cold]
+fn miscounted(op: &'static str, n: usize, arity: usize) -> Error {
+    let what = format!("got {n} {}, expected {arity}", if n == 1 { "operand" } else { "operands" });
+    Error::Argument { op, what }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

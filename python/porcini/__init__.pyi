@@ -30,7 +30,7 @@ PCG32_DEFAULT_STREAM: int
 
 
 class Array(Buffer):
-    def __init__(self, *args: Any) -> None: ...
+    def __init__(self, *args: Any, shape: Any = ...) -> None: ...
     def __add__(self, other: _Operand) -> Array: ...
     def __radd__(self, other: _Operand) -> Array: ...
     def __sub__(self, other: _Operand) -> Array: ...
@@ -92,7 +92,7 @@ class Array(Buffer):
     @property
     def grad(self) -> Any: ...
     def copy(self) -> Any: ...
-    def item(self) -> Any: ...
+    def item(self, index: Any = ...) -> Any: ...
     def tolist(self) -> list[Any]: ...
     def numpy(self, dtype: Any = ...) -> Any: ...
     def to(self, device: str) -> Any: ...
@@ -173,6 +173,7 @@ class PCG32:
     def advance(self, *args: Any, **kwargs: Any) -> Any: ...
     def copy(self, *args: Any, **kwargs: Any) -> Any: ...
     inc: Any
+    def next_float(self, *args: Any, **kwargs: Any) -> Any: ...
     def next_float16(self, *args: Any, **kwargs: Any) -> Any: ...
     def next_float32(self, *args: Any, **kwargs: Any) -> Any: ...
     def next_float32_normal(self, *args: Any, **kwargs: Any) -> Any: ...
@@ -459,11 +460,11 @@ def allclose(a: Any, b: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = 
     """Whether all lanes are near: |a - b| <= atol + rtol * |b|, or equal, or with equal_nan both NaN. rtol is 1e-5, atol"""
     ...
 
-def amax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def amax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Largest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
-def amin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def amin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Smallest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
@@ -531,7 +532,7 @@ def argmin(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
     """The number of the first lane that holds the smallest value (an array of size 1, lazy). NaN is ignored, -0 is"""
     ...
 
-def argsort(t: Any, axis: Any = ...) -> Any:
+def argsort(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lane numbers that sort an array: gather(x, argsort(x)) is sort(x). Lanes that are equal keep their order."""
     ...
 
@@ -591,6 +592,18 @@ def atanh(x: Any) -> Any:
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp."""
     ...
 
+def atleast_1d(*arrays: Any) -> Any:
+    """x, a number as an array of one lane; of several a list."""
+    ...
+
+def atleast_2d(*arrays: Any) -> Any:
+    """x as a matrix of one row if it has fewer than two axes; of several a list."""
+    ...
+
+def atleast_3d(*arrays: Any) -> Any:
+    """x with three axes if it has fewer, new ones in front of a row and behind, or behind a matrix; of several a list."""
+    ...
+
 def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that"""
     ...
@@ -623,12 +636,28 @@ def bitwise_and(a: Any, b: Any) -> Any:
     """a & b, under NumPy's name."""
     ...
 
+def bitwise_count(x: Any) -> Any:
+    """Number of one bits."""
+    ...
+
+def bitwise_invert(x: Any) -> Any:
+    """Bitwise complement of integers, logical not of masks."""
+    ...
+
+def bitwise_left_shift(a: Any, b: Any) -> Any:
+    """a << b, under NumPy's name."""
+    ...
+
 def bitwise_not(x: Any) -> Any:
     """Bitwise complement of integers, logical not of masks."""
     ...
 
 def bitwise_or(a: Any, b: Any) -> Any:
     """a | b, under NumPy's name."""
+    ...
+
+def bitwise_right_shift(a: Any, b: Any) -> Any:
+    """a >> b, under NumPy's name."""
     ...
 
 def bitwise_xor(a: Any, b: Any) -> Any:
@@ -639,7 +668,7 @@ def blackman(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Blackman's window of n numbers, of two cosines; 0 at both ends."""
     ...
 
-def block_prefix_sum(x: Any, n: Any) -> Any:
+def block_prefix_sum(x: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Prefix sums in each block of n lanes; the last block may be short. Floats are added by doubling: over 1 lane before,"""
     ...
 
@@ -671,7 +700,7 @@ def checkpoint(f: _F) -> _F:
     """The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are"""
     ...
 
-def cholesky(a: Any) -> Any:
+def cholesky(a: Any, *args: Any, **kwargs: Any) -> Any:
     """l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;"""
     ...
 
@@ -683,11 +712,15 @@ def clamp(a: Any, b: Any, c: Any) -> Any:
     """`min(max(x, low), high)`; a NaN x gives low."""
     ...
 
+def clear_grad(x: Any) -> Any:
+    """Forgets the gradient of a marked array, and the direction that forward gave it."""
+    ...
+
 def clear_gradient(x: Any) -> Any:
     """Forgets the gradient of a marked array, and the direction that forward gave it."""
     ...
 
-def clip(a: Any, b: Any, c: Any) -> Any:
+def clip(a: Any, b: Any = ..., c: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """`clamp`, but a NaN stays, and a bound that is NaN bounds nothing."""
     ...
 
@@ -715,19 +748,19 @@ def comp_ellint_3(a: Any, b: Any) -> Any:
     """Complete elliptic integral of the third kind: `comp_ellint_3(k, nu)` is `ellint_3(pi / 2, k, nu)`;"""
     ...
 
-def compress(t: Any, mask: Any, axis: Any = ...) -> Any:
+def compress(t: Any, mask: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of x where the mask is true, in order. Their number depends on the mask, which is evaluated. Vectors"""
     ...
 
-def concat(list: Any, axis: Any = ...) -> Any:
+def concat(list: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of all arrays of a list one after the other, in their common type. Recorded, not run; vectors component"""
     ...
 
-def concatenate(list: Any, axis: Any = ...) -> Any:
+def concatenate(list: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of all arrays of a list one after the other, in their common type. Recorded, not run; vectors component"""
     ...
 
-def cond(a: Any) -> Any:
+def cond(a: Any, *args: Any, **kwargs: Any) -> Any:
     """The condition number of a matrix: the largest singular value by the smallest; inf of one without full rank. Evaluates."""
     ...
 
@@ -799,11 +832,11 @@ def count_nonzero(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...)
     """Number of the entries that are not 0, or true, along an axis, or of a list of axes, a tensor; of all an integer"""
     ...
 
-def cov(rows: Any, other: Any = ...) -> Any:
+def cov(rows: Any, other: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The covariance matrix of the rows of a matrix, each the values of one variable; of one row the variance. Divided by"""
     ...
 
-def cross(a: Any, b: Any) -> Any:
+def cross(a: Any, b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The cross products of vectors whose 3 components are the last axis. As of Vector3f, which lies component by component."""
     ...
 
@@ -823,15 +856,23 @@ def cummin(t: Any, axis: Any = ...) -> Any:
     """The smallest entry up to each along an axis, as cummax."""
     ...
 
-def cumprod(t: Any, axis: Any = ...) -> Any:
+def cumprod(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not"""
     ...
 
-def cumsum(t: Any, axis: Any = ...) -> Any:
+def cumsum(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Another name of psum. Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum."""
     ...
 
-def cumulative_trapezoid(y: Any, x: Any = ..., axis: Any = ...) -> Any:
+def cumulative_prod(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not"""
+    ...
+
+def cumulative_sum(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Another name of psum. Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum."""
+    ...
+
+def cumulative_trapezoid(y: Any, x: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The integrals from the first entry along an axis to each of the others, as trapezoid: one entry less."""
     ...
 
@@ -879,15 +920,19 @@ def diag(t: Any, k: Any = ...) -> Any:
     """The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there."""
     ...
 
+def diag_indices(n: Any, ndim: Any = ...) -> Any:
+    """The numbers of the entries on the diagonal of a matrix of n rows, or of more axes: a tuple, as t[..] takes."""
+    ...
+
 def diagflat(x: Any, k: Any = ...) -> Any:
     """The matrix with all entries of x on its diagonal, or k above it."""
     ...
 
-def diagonal(x: Any, k: Any = ...) -> Any:
-    """The diagonal of a matrix, or k above it."""
+def diagonal(x: Any, offset: Any = ..., axis1: Any = ..., axis2: Any = ...) -> Any:
+    """The diagonal of a matrix, or that so many above it; of more axes those of the matrices in two of them, as the last axis."""
     ...
 
-def diff(t: Any, axis: Any = ...) -> Any:
+def diff(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Differences of neighbours along an axis (the last unless given): one entry less."""
     ...
 
@@ -907,15 +952,23 @@ def divide(a: Any, b: Any) -> Any:
     """a / b, under NumPy's name."""
     ...
 
+def divmod(a: Any, b: Any) -> Any:
+    """a // b and a % b: a tuple."""
+    ...
+
 def dot(a: Any, b: Any) -> Any:
     """The product of two tensors as matmul has it, or of two arrays the sum of the products of their lanes."""
+    ...
+
+def dsplit(x: Any, parts: Any) -> Any:
+    """Parts of the third axis: so many, or those between places."""
     ...
 
 def eig(a: Any) -> Any:
     """[w, v] of any square matrix: its complex eigenvalues, and the eigenvectors of length 1 as columns. Evaluates, as"""
     ...
 
-def eigh(a: Any) -> Any:
+def eigh(a: Any, *args: Any, **kwargs: Any) -> Any:
     """[w, v] of a symmetric or Hermitian matrix: its eigenvalues, smallest first, and the eigenvectors as columns. The lower"""
     ...
 
@@ -923,11 +976,11 @@ def eigvals(a: Any) -> Any:
     """The complex eigenvalues of any square matrix. Evaluates, as solve."""
     ...
 
-def eigvalsh(a: Any) -> Any:
+def eigvalsh(a: Any, *args: Any, **kwargs: Any) -> Any:
     """The eigenvalues of a symmetric or Hermitian matrix, smallest first. Evaluates, as solve."""
     ...
 
-def einsum(spec: Any, *tensors: Any) -> Any: ...
+def einsum(spec: Any, *tensors: Any, optimize: Any = ...) -> Any: ...
 
 def ellint_1(a: Any, b: Any) -> Any:
     """Elliptic integral of the first kind: `ellint_1(phi, k)` is that of 1 / sqrt(1 - k^2 sin^2) from 0 to"""
@@ -949,7 +1002,11 @@ def empty(shape: Any, dtype: Any = ...) -> Any:
     """Zeros: memory is made when lanes are computed, so nothing is saved by leaving them open."""
     ...
 
-def enable_grad(x: Any) -> Any:
+def empty_like(x: Any, dtype: Any = ...) -> Any:
+    """Zeros of the form of x, as empty."""
+    ...
+
+def enable_grad(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Marks arrays of floats: what is computed from them keeps how, so that its derivatives may be asked for. The type of a"""
     ...
 
@@ -1005,8 +1062,12 @@ def expand(t: Any, axis: Any) -> Any:
     """With an axis of one entry in front of another; -1 is behind all."""
     ...
 
-def expand_dims(t: Any, axis: Any) -> Any:
+def expand_dims(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """With an axis of one entry in front of another, -1 is behind all; another name of expand."""
+    ...
+
+def expit(x: Any) -> Any:
+    """Logistic function `1 / (1 + exp(-x))`, accurate in both tails. At most 2.5 ulp."""
     ...
 
 def explain(*x: Any) -> str:
@@ -1029,11 +1090,15 @@ def eye(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A matrix of n rows (and m columns) with ones on a diagonal, and zeros beside: where row and column are the same, or k"""
     ...
 
-def fft(x: Any, n: Any = ..., axis: Any = ...) -> Any:
+def fabs(x: Any) -> Any:
+    """Absolute value; `abs(MIN)` is `MIN`."""
+    ...
+
+def fft(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The Fourier transform along an axis (the last unless given): of entry k the sum of entry j times exp(-2 pi i j k / n)."""
     ...
 
-def fft2(x: Any) -> Any:
+def fft2(x: Any, *args: Any, **kwargs: Any) -> Any:
     """fft along the last two axes."""
     ...
 
@@ -1041,12 +1106,16 @@ def fftfreq(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones."""
     ...
 
-def fftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
+def fftn(x: Any, axes: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """fft along axes, or all."""
     ...
 
 def fftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries with that of number 0 in the middle, along axes, or all."""
+    ...
+
+def fix(x: Any) -> Any:
+    """Integer part, towards zero."""
     ...
 
 def flag(name: Any) -> Any:
@@ -1061,7 +1130,7 @@ def flatnonzero(t: Any) -> Any:
     """The numbers of the entries that are not 0, or true, in the order in which entries lie. Evaluates."""
     ...
 
-def flatten(t: Any) -> Any:
+def flatten(t: Any, *args: Any, **kwargs: Any) -> Any:
     """The entries of a tensor as an array; another name of ravel."""
     ...
 
@@ -1145,12 +1214,16 @@ def full(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of a shape, a list of extents, with a number in every entry; for an integer an array."""
     ...
 
-def full_like(t: Any, x: Any) -> Any:
+def full_like(t: Any, x: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A number as often as a tensor or array has entries, with its shape and type."""
     ...
 
 def function(f: _F) -> _F:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
+    ...
+
+def gamma(x: Any) -> Any:
+    """Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp."""
     ...
 
 def gammainc(a: Any, b: Any) -> Any:
@@ -1159,6 +1232,10 @@ def gammainc(a: Any, b: Any) -> Any:
 
 def gammaincc(a: Any, b: Any) -> Any:
     """Regularised upper incomplete gamma function: `gammaincc(a, x)` is `1 - gammainc(a, x)`, accurate where that"""
+    ...
+
+def gammaln(x: Any) -> Any:
+    """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the"""
     ...
 
 def gather(source: Any, index: Any, active: Any = ...) -> Any:
@@ -1171,6 +1248,10 @@ def gcd(a: Any, b: Any) -> Any:
 
 def ge(a: Any, b: Any) -> Any:
     """True where `a[i] >= b[i]`; false if either is NaN."""
+    ...
+
+def gelu(x: Any) -> Any:
+    """Gaussian error linear unit `x * norm_cdf(x)`; 0 at -inf. At most 3.5 ulp."""
     ...
 
 def gelu_erf(x: Any) -> Any:
@@ -1241,15 +1322,15 @@ def hessian(f: Any, *args: Any, argnums: Any = ...) -> Any:
     """The function that gives the second derivatives of f(x), of one lane, by the entries of x."""
     ...
 
-def histogram(t: Any, bins: Any = ..., low: Any = ..., high: Any = ..., axis: Any = ...) -> Any:
+def histogram(t: Any, bins: Any = ..., low: Any = ..., high: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How many lanes fall into each of the bins (10 unless given): intervals of equal width from low to high, both included;"""
     ...
 
-def histogram2d(x: Any, y: Any, bins: Any, x_low: Any, x_high: Any, y_low: Any, y_high: Any) -> Any:
+def histogram2d(x: Any, y: Any = ..., bins: Any = ..., x_low: Any = ..., x_high: Any = ..., y_low: Any = ..., y_high: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How many pairs of entries fall into each rectangle: bins of x are rows, bins of y columns, as histogram has them."""
     ...
 
-def hmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def hmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Largest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
@@ -1257,7 +1338,7 @@ def hmax_nested(v: Any) -> Any:
     """As hmax over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def hmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
 
@@ -1265,7 +1346,7 @@ def hmean_nested(v: Any) -> Any:
     """The mean of all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def hmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Smallest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
 
@@ -1273,7 +1354,7 @@ def hmin_nested(v: Any) -> Any:
     """As hmin over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
-def hprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def hprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
 
@@ -1281,11 +1362,15 @@ def hprod_nested(v: Any) -> Any:
     """As hprod over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
+def hsplit(x: Any, parts: Any) -> Any:
+    """Parts of the columns, or of an array with one axis: so many, or those between places."""
+    ...
+
 def hstack(list: Any) -> Any:
     """The tensors of a list beside each other: along the second axis, those of one axis, and arrays, behind each other."""
     ...
 
-def hsum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def hsum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
 
@@ -1314,7 +1399,7 @@ def i1e(x: Any) -> Any:
     ...
 
 def identity(n: Any, dtype: Any = ...) -> Any:
-    """A matrix of n rows with ones on its diagonal, as eye."""
+    """A matrix of n rows with ones on its diagonal, as eye; of a class, Matrix3f, one of it."""
     ...
 
 def idiv(a: Any, b: Any) -> Any:
@@ -1329,15 +1414,15 @@ def if_then(mask: Any, args: Any, then: Any, otherwise: Any) -> Any:
     """[4, 3]"""
     ...
 
-def ifft(x: Any, n: Any = ..., axis: Any = ...) -> Any:
+def ifft(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The inverse of fft, divided by n."""
     ...
 
-def ifft2(x: Any) -> Any:
+def ifft2(x: Any, *args: Any, **kwargs: Any) -> Any:
     """The inverse of fft2."""
     ...
 
-def ifftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
+def ifftn(x: Any, axes: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The inverse of fftn."""
     ...
 
@@ -1347,6 +1432,14 @@ def ifftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
 
 def imag(*args: Any, **kwargs: Any) -> Any:
     """Imaginary part of a complex number; `z.imag` names the part itself."""
+    ...
+
+def in1d(t: Any, values: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run."""
+    ...
+
+def indices(dimensions: Any) -> Any:
+    """For each entry of a shape its numbers along the axes: a tensor with the axes in front."""
     ...
 
 def init(device: Any = ..., threads: Any = ..., memory_limit: Any = ..., log_level: Any = ...) -> Any:
@@ -1362,10 +1455,10 @@ def inp(a: Any, b: Any) -> Any:
     ...
 
 def insert(x: Any, place: Any, values: Any, axis: Any = ...) -> Any:
-    """x with others in front of the entry with a number: along an axis, or in the row of all entries."""
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers a"""
     ...
 
-def interp(x: Any, xp: Any, fp: Any) -> Any:
+def interp(x: Any, xp: Any = ..., fp: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The line through points at x: xp are their places, ascending, and fp the values there. Beyond the ends the first and"""
     ...
 
@@ -1393,15 +1486,15 @@ def ir(*x: Any) -> str:
     """The kernels that would compute x, in the backends' common form."""
     ...
 
-def irfft(x: Any, n: Any = ..., axis: Any = ...) -> Any:
+def irfft(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The n real entries whose rfft this is, an even number unless n is given."""
     ...
 
-def irfft2(x: Any, n: Any = ...) -> Any:
+def irfft2(x: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The real entries whose rfft2 this is, an even number along the last axis unless n is given."""
     ...
 
-def irfftn(x: Any, axes: Any = ..., n: Any = ..., axis: Any = ...) -> Any:
+def irfftn(x: Any, axes: Any = ..., n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The real entries whose rfftn this is, an even number along the last of the axes unless n is given."""
     ...
 
@@ -1417,7 +1510,7 @@ def isfinite(x: Any) -> Any:
     """Whether the value is neither infinite nor NaN."""
     ...
 
-def isin(t: Any, values: Any) -> Any:
+def isin(t: Any, values: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run."""
     ...
 
@@ -1439,6 +1532,10 @@ def isolate_grad() -> AbstractContextManager[None]:
 
 def isposinf(x: Any) -> Any:
     """Whether the value is positive infinity."""
+    ...
+
+def ix_(*numbers_of_axes: Any) -> Any:
+    """Rows of numbers as what t[..] takes for all their combinations: each with an axis of its own."""
     ...
 
 def j0(x: Any) -> Any:
@@ -1509,6 +1606,10 @@ def left(a: Any, b: Any) -> Any:
     """The first of two arguments, in their common type and size."""
     ...
 
+def left_shift(a: Any, b: Any) -> Any:
+    """a << b, under NumPy's name."""
+    ...
+
 def len(t: Any) -> Any:
     """Number of lanes of an array, of components of a vector."""
     ...
@@ -1530,7 +1631,7 @@ def lexsort(keys: Any, axis: Any = ...) -> Any:
     ...
 
 def lgamma(x: Any) -> Any:
-    """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of"""
+    """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the"""
     ...
 
 def linear_to_srgb(x: Any) -> Any:
@@ -1609,7 +1710,7 @@ def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> 
     """Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way; -inf of nothing."""
     ...
 
-def lstsq(a: Any, b: Any) -> Any:
+def lstsq(a: Any, b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """x of the least sum of squares of a @ x - b, of several the shortest, by singular values: those up to the longer side"""
     ...
 
@@ -1641,12 +1742,16 @@ def matrix_power(m: Any, n: Any) -> Any:
     """The product of a square matrix with itself, n times; of n = 0 the identity, below 0 the product of its inverse, which"""
     ...
 
-def matrix_rank(a: Any) -> Any:
+def matrix_rank(a: Any, *args: Any, **kwargs: Any) -> Any:
     """How many singular values of a matrix are not 0, as lstsq counts. Evaluates."""
     ...
 
 def matrix_to_quat(*args: Any, **kwargs: Any) -> Any:
     """The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion: four times"""
+    ...
+
+def matrix_transpose(x: Any) -> Any:
+    """The matrices in the last two axes turned: rows are columns."""
     ...
 
 def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any:
@@ -1657,7 +1762,7 @@ def maximum(a: Any, b: Any) -> Any:
     """Larger value, NaN if either is NaN; +0 is above -0."""
     ...
 
-def mean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def mean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
 
@@ -1669,7 +1774,7 @@ def mem_get_info() -> Any:
     """Bytes of the device's memory: used, kept for later, most, limit."""
     ...
 
-def meshgrid(x: Any, y: Any, z: Any = ...) -> Any:
+def meshgrid(x: Any, y: Any = ..., z: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """All pairs of a lane of x and a lane of y, as a list of two arrays; x runs fastest. Recorded, not run."""
     ...
 
@@ -1687,6 +1792,10 @@ def mish(x: Any) -> Any:
 
 def mod(a: Any, b: Any) -> Any:
     """Remainder of `a / b` with the sign of `b`, as Python's and NumPy's `%`; by zero 0 of integers, NaN of floats."""
+    ...
+
+def modf(x: Any) -> Any:
+    """The parts of x behind and in front of the point: a tuple, both with the sign of x."""
     ...
 
 def morton_decode(code: Any, n: Any) -> Any:
@@ -1725,6 +1834,18 @@ def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> 
     """x with numbers in the place of NaN (0 unless given) and of the infinities (the largest and the lowest value of the"""
     ...
 
+def nanargmax(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
+    """The number of the first lane that holds the largest value (an array of size 1, lazy). NaN is ignored, +0 is above"""
+    ...
+
+def nanargmin(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
+    """The number of the first lane that holds the smallest value (an array of size 1, lazy). NaN is ignored, -0 is"""
+    ...
+
+def nancumprod(x: Any, axis: Any = ...) -> Any:
+    """Products of the entries up to each, NaN as 1: along an axis, or of all in one row."""
+    ...
+
 def nancumsum(x: Any, axis: Any = ...) -> Any:
     """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row."""
     ...
@@ -1733,7 +1854,7 @@ def nanmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any
     """Largest lane that is not NaN: another name of hmax."""
     ...
 
-def nanmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of the lanes that are not NaN, as hmean; NaN of nothing."""
     ...
 
@@ -1745,32 +1866,40 @@ def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any
     """Smallest lane that is not NaN: another name of hmin."""
     ...
 
-def nanpercentile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanpercentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The value below which p of a hundred entries that are not NaN lie, as nanquantile(t, p / 100)."""
     ...
 
-def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Product of the lanes that are not NaN, as hprod; 1 of nothing."""
     ...
 
-def nanquantile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanquantile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The value below which a part p of the entries that are not NaN lies, along an axis, a list of axes, or of all, as"""
     ...
 
-def nanstd(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+def nanstd(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Square root of the variance of the entries that are not NaN along axes, as nanvar."""
     ...
 
-def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Sum of the lanes that are not NaN, as hsum; 0 of nothing."""
     ...
 
-def nanvar(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+def nanvar(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Variance of the entries that are not NaN along axes, as var; NaN of no more of them than ddof."""
     ...
 
 def ndim(x: Any) -> Any:
     """The number of axes."""
+    ...
+
+def ndtr(x: Any) -> Any:
+    """Normal distribution: the probability of a standard normal number below x. At most 3 ulp."""
+    ...
+
+def ndtri(x: Any) -> Any:
+    """Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond."""
     ...
 
 def neg(x: Any) -> Any:
@@ -1813,7 +1942,7 @@ def nonzero(t: Any) -> Any:
     """The numbers of the entries that are not 0, or true, along each axis: a list of arrays, one an axis. Evaluates."""
     ...
 
-def norm(t: Any, axes: Any = ..., keepdims: Any = ..., order: Any = ..., axis: Any = ...) -> Any:
+def norm(t: Any, axes: Any = ..., keepdims: Any = ..., order: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The square root of the sum of the squares of entries along an axis, a list of axes, or of all; of complex entries of"""
     ...
 
@@ -1845,7 +1974,7 @@ def ones(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of ones, its shape a list of extents; for an integer an array."""
     ...
 
-def ones_like(t: Any) -> Any:
+def ones_like(t: Any, *args: Any, **kwargs: Any) -> Any:
     """As many ones as a tensor or array has entries, with its shape and type."""
     ...
 
@@ -1855,7 +1984,7 @@ def outer(a: Any, b: Any) -> Any:
     """Each entry of the first times each of the second: the axes of both, one behind the other."""
     ...
 
-def pad(t: Any, widths: Any, value: Any = ...) -> Any:
+def pad(t: Any, widths: Any = ..., value: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A tensor with entries of a number (0 unless given) around: a list of as many before and behind, for each axis two"""
     ...
 
@@ -1863,11 +1992,15 @@ def partition(x: Any) -> Any:
     """Each value that occurs in an array of integers, ascending, with the numbers of the lanes that hold it: a list of"""
     ...
 
-def percentile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def percentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100)."""
     ...
 
 def permute(t: Any, axes: Any, axis: Any = ...) -> Any:
+    """The axes of a tensor in another order."""
+    ...
+
+def permute_dims(t: Any, axes: Any, axis: Any = ...) -> Any:
     """The axes of a tensor in another order."""
     ...
 
@@ -1879,7 +2012,7 @@ def piecewise(x: Any, conditions: Any, values: Any) -> Any:
     """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more"""
     ...
 
-def pinv(a: Any) -> Any:
+def pinv(a: Any, *args: Any, **kwargs: Any) -> Any:
     """The inverse of what is not 0 in a matrix of any shape (Moore's and Penrose's), by singular values, as lstsq."""
     ...
 
@@ -1891,8 +2024,28 @@ def polar_decomp(*args: Any, **kwargs: Any) -> Any:
     """`[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, of complex entries a unitary and"""
     ...
 
+def polyadd(a: Any, b: Any) -> Any:
+    """The sum of two polynomials."""
+    ...
+
+def polyder(p: Any, m: Any = ...) -> Any:
+    """The derivative of a polynomial, or the one of order m."""
+    ...
+
 def polyfit(x: Any, y: Any, degree: Any) -> Any:
     """The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power"""
+    ...
+
+def polyint(p: Any, m: Any = ..., k: Any = ...) -> Any:
+    """The integral of a polynomial, or the one of order m, with k as the constant of each."""
+    ...
+
+def polymul(a: Any, b: Any) -> Any:
+    """The product of two polynomials."""
+    ...
+
+def polysub(a: Any, b: Any) -> Any:
+    """The difference of two polynomials."""
     ...
 
 def polyval(p: Any, x: Any) -> Any:
@@ -1903,6 +2056,10 @@ def popcnt(x: Any) -> Any:
     """Number of one bits."""
     ...
 
+def positive(x: Any) -> Any:
+    """+x: x as it is."""
+    ...
+
 def pow(a: Any, b: Any) -> Any:
     """Power `a ** b`. With a script integer b of an array a by repeated squaring, exact for integers; negative b"""
     ...
@@ -1911,7 +2068,7 @@ def power(a: Any, b: Any) -> Any:
     """Power `a ** b`. With a script integer b of an array a by repeated squaring, exact for integers; negative b"""
     ...
 
-def prefix_sum(x: Any) -> Any:
+def prefix_sum(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not run."""
     ...
 
@@ -1919,11 +2076,15 @@ def prev_float(x: Any) -> Any:
     """The next float below."""
     ...
 
-def prod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def prod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
 
-def psum(x: Any) -> Any:
+def psi(x: Any) -> Any:
+    """Digamma function, the derivative of `lgamma`; -inf at 0 (inf at -0), NaN at negative integers and -inf."""
+    ...
+
+def psum(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Prefix sums: lane i is the sum of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not run."""
     ...
 
@@ -1947,11 +2108,11 @@ def put(t: Any, index: Any, value: Any, axis: Any = ...) -> Any:
     """The tensor with other entries at these numbers along an axis (0 unless given); negative numbers count from the end."""
     ...
 
-def qr(a: Any) -> Any:
+def qr(a: Any, *args: Any, **kwargs: Any) -> Any:
     """[q, r] of a = q @ r: orthonormal columns and an upper triangle, with as many rows as the shorter side of a."""
     ...
 
-def quantile(t: Any, p: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def quantile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The value below which a part p of the lanes lies, 0 to 1 (size 1, lazy), between two lanes on the line through them,"""
     ...
 
@@ -1987,8 +2148,12 @@ def randn(n: Any, rng: Any = ...) -> Any:
     """n standard normal floats; n and rng as in rand."""
     ...
 
-def ravel(t: Any) -> Any:
+def ravel(t: Any, *args: Any, **kwargs: Any) -> Any:
     """All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those"""
+    ...
+
+def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
+    """The numbers of entries in the order in which they lie, from those along the axes of a shape: the other way than"""
     ...
 
 def rcbrt(x: Any) -> Any:
@@ -2035,7 +2200,7 @@ def requires_grad(x: Any) -> Any:
     """Whether derivatives of a value may be asked for: it is marked, or computed from what is."""
     ...
 
-def reshape(t: Any, shape: Any) -> Any:
+def reshape(t: Any, shape: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The entries of a tensor or array in their order with another shape, a list; one extent may be -1."""
     ...
 
@@ -2051,11 +2216,11 @@ def reverse(x: Any) -> Any:
     """The lanes from the last to the first, recorded, not run; of complex numbers too; of a vector: its components."""
     ...
 
-def rfft(x: Any, n: Any = ..., axis: Any = ...) -> Any:
+def rfft(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The first n / 2 + 1 entries of fft of real entries; the others are their conjugates."""
     ...
 
-def rfft2(x: Any) -> Any:
+def rfft2(x: Any, *args: Any, **kwargs: Any) -> Any:
     """The first half of fft2 of real entries: rfft along the last axis, then fft along the one before."""
     ...
 
@@ -2063,12 +2228,16 @@ def rfftfreq(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """The frequencies of the entries of rfft of n samples."""
     ...
 
-def rfftn(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
+def rfftn(x: Any, axes: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The first half of fftn of real entries along axes, or all: rfft along the last of them, then fft along the others."""
     ...
 
 def right(a: Any, b: Any) -> Any:
     """The second of two arguments, in their common type and size."""
+    ...
+
+def right_shift(a: Any, b: Any) -> Any:
+    """a >> b, under NumPy's name."""
     ...
 
 def rint(x: Any, decimals: Any = ...) -> Any:
@@ -2091,7 +2260,7 @@ def ror(a: Any, b: Any) -> Any:
     """Bits of `a` rotated right by `b[i]`, modulo the width; the result has `a`'s type."""
     ...
 
-def rot90(t: Any, n: Any = ...) -> Any:
+def rot90(t: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A matrix turned by n quarters (1 unless given) to the left, as it is printed: the first two axes."""
     ...
 
@@ -2109,6 +2278,10 @@ def round_away(x: Any) -> Any:
 
 def row(m: Any, i: Any) -> Any:
     """Row i of a matrix, a vector of its entries."""
+    ...
+
+def row_stack(list: Any) -> Any:
+    """The tensors or arrays of a list below each other: along the first axis, an array being a row."""
     ...
 
 def rsqrt(x: Any) -> Any:
@@ -2227,7 +2400,7 @@ def segment_sum(x: Any, keys: Any, n: Any = ...) -> Any:
     """Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and"""
     ...
 
-def select(mask: Any, a: Any, b: Any) -> Any:
+def select(mask: Any, a: Any = ..., b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """`mask[i] ? a[i] : b[i]`."""
     ...
 
@@ -2251,7 +2424,7 @@ def set_log_level(level: Any) -> Any:
     """What is logged: 0 nothing, 1 launches, 2 + compilation and cache, 3 + generated source, 4 + every recorded operation,"""
     ...
 
-def set_requires_gradient(x: Any) -> Any:
+def set_requires_gradient(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Marks arrays of floats: what is computed from them keeps how, so that its derivatives may be asked for. The type of a"""
     ...
 
@@ -2343,6 +2516,10 @@ def softmax(t: Any, axis: Any = ...) -> Any:
     """The exponentials along an axis (the last unless given), each over their sum: shares of 1."""
     ...
 
+def softplus(x: Any) -> Any:
+    """Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp."""
+    ...
+
 def softrelu(x: Any) -> Any:
     """Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp."""
     ...
@@ -2355,7 +2532,7 @@ def solve(a: Any, b: Any) -> Any:
     """X of a @ X = b, by partial pivoting; b is a vector, or a matrix of columns. The axes before the last two are many"""
     ...
 
-def sort(t: Any, axis: Any = ...) -> Any:
+def sort(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, and NaN comes"""
     ...
 
@@ -2363,7 +2540,7 @@ def sort_desc(t: Any, axis: Any = ...) -> Any:
     """The lanes of numbers or a mask, largest first; recorded, not run. NaN comes last here, too."""
     ...
 
-def split(t: Any, n: Any, axis: Any = ...) -> Any:
+def split(t: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A list of n equal parts of an axis (0 unless given)."""
     ...
 
@@ -2383,7 +2560,7 @@ def squared_norm(*args: Any, **kwargs: Any) -> Any:
     """Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and"""
     ...
 
-def squeeze(t: Any, axis: Any = ...) -> Any:
+def squeeze(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Without an axis of one entry, or without all of them."""
     ...
 
@@ -2395,7 +2572,7 @@ def stack(list: Any, axis: Any = ...) -> Any:
     """The tensors or arrays of a list along a new axis (0 unless given)."""
     ...
 
-def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The square root of the variance (size 1, lazy)."""
     ...
 
@@ -2403,20 +2580,32 @@ def subtract(a: Any, b: Any) -> Any:
     """a - b, under NumPy's name."""
     ...
 
-def sum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def sum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
 
 def suspend_grad() -> AbstractContextManager[None]:
-    """with no_grad(): what is computed inside is not tracked, whatever it is computed from."""
+    """with suspend_grad(): nothing inside is tracked; another name of no_grad."""
     ...
 
-def svd(a: Any) -> Any:
+def svd(a: Any, *args: Any, **kwargs: Any) -> Any:
     """[u, s, vh] of a = u @ diag(s) @ vh: orthonormal columns, the singular values, largest first, orthonormal rows; as many"""
+    ...
+
+def svdvals(a: Any) -> Any:
+    """The singular values of a matrix, largest first. Evaluates, as solve."""
     ...
 
 def swapaxes(t: Any, a: Any, b: Any) -> Any:
     """Two axes changed for each other, the others in their places."""
+    ...
+
+def swish(x: Any) -> Any:
+    """`x * sigmoid(x)`, also called swish; 0 at -inf. At most 3 ulp."""
+    ...
+
+def switch(index: Any, targets: Any, *args: Any) -> Any:
+    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it."""
     ...
 
 def sync() -> Any:
@@ -2427,7 +2616,7 @@ def tail(v: Any, n: Any) -> Any:
     """The last n components of a vector, as v[-n..]."""
     ...
 
-def take(t: Any, index: Any, axis: Any = ...) -> Any:
+def take(t: Any, index: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """x[index[i]] for each lane of an integer index, or for one number; negative ones count from the end. An index out"""
     ...
 
@@ -2447,7 +2636,7 @@ def tanh(x: Any) -> Any:
     """Hyperbolic tangent. At most 2.5 ulp."""
     ...
 
-def tensordot(a: Any, b: Any, axes: Any, others: Any = ..., axis: Any = ...) -> Any:
+def tensordot(a: Any, b: Any = ..., axes: Any = ..., others: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists."""
     ...
 
@@ -2475,7 +2664,7 @@ def toeplitz(column: Any, row: Any = ...) -> Any:
     """The matrix (Toeplitz's) that is the same along each diagonal: its first column, and its first row but for the corner,"""
     ...
 
-def trace(t: Any) -> Any:
+def trace(t: Any, *args: Any, **kwargs: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     ...
 
@@ -2491,7 +2680,11 @@ def transpose(t: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The axes of a tensor in opposite order, as t.T, or in the order of a list."""
     ...
 
-def trapezoid(y: Any, x: Any = ..., axis: Any = ...) -> Any:
+def trapezoid(y: Any, x: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The integral along an axis (the last unless given) of entries at places x, an array or a tensor, or a distance apart (1"""
+    ...
+
+def trapz(y: Any, x: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The integral along an axis (the last unless given) of entries at places x, an array or a tensor, or a distance apart (1"""
     ...
 
@@ -2519,6 +2712,10 @@ def triu_indices(n: Any, k: Any = ..., m: Any = ...) -> Any:
     """The rows and the columns of the entries on and above a diagonal of a matrix: a tuple, as t[..] takes."""
     ...
 
+def true_divide(a: Any, b: Any) -> Any:
+    """a / b, under NumPy's name."""
+    ...
+
 def trunc(x: Any) -> Any:
     """Integer part, towards zero."""
     ...
@@ -2531,7 +2728,7 @@ def union1d(a: Any, b: Any) -> Any:
     """The values that occur in either, each once, ascending, in their common type. Evaluates."""
     ...
 
-def unique(x: Any) -> Any:
+def unique(x: Any, *args: Any, **kwargs: Any) -> Any:
     """The values that occur, each once, ascending; NaN comes last. Evaluates."""
     ...
 
@@ -2543,6 +2740,10 @@ def unique_inverse(x: Any) -> Any:
     """The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:"""
     ...
 
+def unique_values(x: Any, *args: Any, **kwargs: Any) -> Any:
+    """The values that occur, each once, ascending; NaN comes last. Evaluates."""
+    ...
+
 def unravel_index(index: Any, shape: Any) -> Any:
     """The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they"""
     ...
@@ -2551,7 +2752,7 @@ def unstack(t: Any, axis: Any = ...) -> Any:
     """The list of the entries along an axis (0 unless given), each without it."""
     ...
 
-def unwrap(x: Any, axis: Any = ...) -> Any:
+def unwrap(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Angles along an axis (the last unless given) without jumps: whole turns are added or taken away, so that neighbours"""
     ...
 
@@ -2559,11 +2760,11 @@ def value_and_grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -
     """The function that gives f's result and its gradient, as grad(f) does: both of one recording."""
     ...
 
-def vander(x: Any, n: Any = ..., increasing: Any = ...) -> Any:
+def vander(x: Any, n: Any = ..., increasing: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The matrix (Vandermonde's) whose rows are the powers of each lane, n of them (as many as lanes unless given), the"""
     ...
 
-def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ...) -> Any:
+def var(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The mean squared distance from the mean, in two passes (size 1, lazy); NaN of nothing."""
     ...
 
@@ -2579,11 +2780,15 @@ def vjp(f: Any, primals: Any, cotangents: Any) -> Any:
     """f(*primals) and the gradients by these of the sum over all lanes of f times cotangents."""
     ...
 
+def vsplit(x: Any, parts: Any) -> Any:
+    """Parts of the rows: so many, or those between places."""
+    ...
+
 def vstack(list: Any) -> Any:
     """The tensors or arrays of a list below each other: along the first axis, an array being a row."""
     ...
 
-def where(mask: Any, a: Any, b: Any) -> Any:
+def where(mask: Any, a: Any = ..., b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Entries of the first where the mask is true, else of the second; another name of select."""
     ...
 
@@ -2597,6 +2802,10 @@ def whos(all: Any = ..., names: Any = ...) -> Any:
 
 def whos_ad() -> Any:
     """The values that derivatives may be asked of: what made them, and what of them is kept."""
+    ...
+
+def width(x: Any) -> Any:
+    """The number of lanes, of a tensor that of entries."""
     ...
 
 def xlogy(a: Any, b: Any) -> Any:
@@ -2615,6 +2824,6 @@ def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of zeros, its shape a list of extents; for an integer an array."""
     ...
 
-def zeros_like(t: Any) -> Any:
+def zeros_like(t: Any, *args: Any, **kwargs: Any) -> Any:
     """As many zeros as a tensor or array has entries, with its shape and type."""
     ...

@@ -145,8 +145,8 @@ def size(x):
 
 def _of_type(x, dtype):
     """x as lanes of a type; numbers of Python's are rounded to it alone."""
-    is_float = "float" in dtype or "complex" in dtype
-    return pc.asarray(x, dtype=dtype) if is_float and not isinstance(x, pc.Array) else _operand(x).astype(dtype)
+    is_of_numbers = isinstance(x, (int, float, complex, list, tuple)) and ("float" in dtype or "complex" in dtype)
+    return pc.asarray(x, dtype=dtype) if is_of_numbers else _operand(x).astype(dtype)
 
 
 def _flat_or(op, x, axis):
@@ -203,7 +203,7 @@ def _inserted(x, places, values, axis):
     for place in places:
         if not -n <= place <= n:
             raise IndexError(f"insert: got {place} as a place, expected an integer from {-n} to {n}")
-    values = _operand(values).astype(x.dtype)
+    values = _of_type(values, x.dtype)
     values = pc.broadcast_to(values, [m if i == axis else extent for i, extent in enumerate(x.shape)])
     # Which entry of both in a row stands where: values of one place keep their order.
     order = sorted([(place % n if place < 0 else place, 0, n + i) for i, place in enumerate(places)] + [(i, 1, i) for i in range(n)])

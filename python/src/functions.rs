@@ -507,7 +507,8 @@ fn of_nested<'py>(
     args: &[Object<'py>],
 ) -> PyResult<Object<'py>> {
     let py = args[0].py();
-    let given = args.iter().map(|arg| Given::expected(session, name, arg));
+    let dtype = || args.iter().find_map(dtype_of);
+    let given = args.iter().map(|arg| Given::expected_beside(session, name, arg, dtype));
     let given = given.collect::<PyResult<Vec<_>>>()?;
     let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
     let results = value::call(name, &args.iter().collect::<Vec<_>>()).or_raise()?;

@@ -10,6 +10,7 @@ pub(crate) mod isolation;
 pub(crate) mod operand;
 pub(crate) mod operators;
 mod rearrange;
+mod right_side;
 pub(crate) mod rules;
 mod slice;
 
@@ -20,12 +21,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::array::operand::counted;
 use crate::array::operators::{methods, operators};
 use crate::backend::{FileLanes, SharedFile};
 use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, counted};
 use crate::interrupt;
 use crate::ir::bytes::quieten;
 use crate::ir::display;
@@ -42,7 +42,7 @@ pub use description::Description;
 pub use groups::Groups;
 pub(crate) use groups::combining;
 pub use operand::Operand;
-pub use operators::RightSide;
+pub use right_side::RightSide;
 pub use slice::Slice;
 
 /// Lanes of an array of which one is computed alone, if it is made of lane numbers: to store them takes longer.

@@ -2,7 +2,7 @@
 
 use crate::array::Array;
 use crate::dtype::{DType, Scalar};
-use crate::error::{Error, Result};
+use crate::error::{Result, counted};
 use crate::ir::op::Op;
 use crate::ir::var::{MAX_OPERANDS, VarId};
 use crate::session::Session;
@@ -95,21 +95,6 @@ fn record_numbers(
         }
     }
     Ok(())
-}
-
-/// Whether an operation got as many operands as it takes.
-///
-/// # Errors
-/// `Argument`.
-#[inline]
-pub(super) fn counted(op: impl Fn() -> &'static str, n: usize, arity: usize) -> Result<()> {
-    if n == arity { Ok(()) } else { Err(miscounted(op(), n, arity)) }
-}
-
-#[cold]
-fn miscounted(op: &'static str, n: usize, arity: usize) -> Error {
-    let what = format!("got {n} {}, expected {arity}", if n == 1 { "operand" } else { "operands" });
-    Error::Argument { op, what }
 }
 
 impl Session {

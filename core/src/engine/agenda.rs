@@ -3,6 +3,7 @@
 
 mod alike;
 mod held;
+mod letting_go;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;

@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "apropos",
         "(\"words\")",
         "Names whose name or text contains every one of the words.\n\n\
-         >> apropos(\"natural base\")\n  e                            Base of the natural logarithm, 2.71828",
+         >> apropos(\"base natural 2.7\")\n  e                            Base of the natural logarithm, 2.71828",
     );
 }
 

@@ -1,6 +1,6 @@
 //! Shapes, axes and matrices as NumPy, Julia and MATLAB write them, and how they are written here.
 
-use porcini_core::catalogue::{Kind, Row, TENSOR_MAKERS, find, tensor_rows};
+use porcini_core::catalogue::{Kind, Row, TENSOR_MAKERS, rows, tensor_rows};
 
 use crate::diagnose::python;
 use crate::language::words::{first_word, is_name, last_word};
@@ -39,7 +39,7 @@ pub(crate) fn of_list(function: &str, line: &str) -> &'static str {
     if has_lists_in_lists(line) {
         return OF_LISTS_IN_LISTS;
     }
-    if find(function).is_none() && rows_of(function).next().is_some() {
+    if rows().all(|row| row.name != function) && rows_of(function).next().is_some() {
         return "make an array or a tensor of a list first: FloatC([1, 2, 3]), TensorXfC([[1, 2], [3, 4]])";
     }
     "make an array of a list first: FloatC([1, 2, 3])"
