@@ -289,6 +289,8 @@ trait Entry:
     fn real(self) -> f64;
     fn imag(self) -> Option<f64>;
     fn length(self) -> f64;
+    /// The quotient, also where squares of the divisor have no room.
+    fn over(self, by: Self) -> Self;
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError>;
 }
 
@@ -304,6 +306,9 @@ impl Entry for f64 {
     }
     fn length(self) -> f64 {
         self.abs()
+    }
+    fn over(self, by: Self) -> Self {
+        self / by
     }
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
         Eigen::new_from_real(matrix)
@@ -322,6 +327,11 @@ impl Entry for c64 {
     }
     fn length(self) -> f64 {
         self.re.hypot(self.im)
+    }
+    fn over(self, by: Self) -> Self {
+        let length = by.length();
+        let unit = Self::new(by.re / length, -by.im / length);
+        Self::new(self.re / length, self.im / length) * unit
     }
     fn eigen(matrix: MatRef<'_, Self>) -> Result<Eigen<f64>, EvdError> {
         Eigen::new(matrix)

@@ -26,7 +26,7 @@ pub(super) fn solve<T: Entry>(a: &Matrix, b: Option<&Matrix>) -> Result<Matrix, 
     for k in (0..n).rev() {
         let pivot = rows.entries[k * rows.length + k];
         let (above, row) = rows.entries.split_at_mut(k * rows.length);
-        row[n..rows.length].iter_mut().for_each(|x| *x = *x / pivot);
+        row[n..rows.length].iter_mut().for_each(|x| *x = x.over(pivot));
         for upper in above.chunks_exact_mut(rows.length) {
             let factor = upper[k];
             for (x, &known) in upper[n..].iter_mut().zip(&row[n..rows.length]) {
@@ -69,8 +69,8 @@ impl<T: Entry> Rows<T> {
     /// Brings the longest entry of a column at or below the diagonal to it, and subtracts its row from those below. The
     /// pivot, and whether rows were swapped; `None` if it is 0.
     fn eliminate(&mut self, k: usize) -> Option<(T, bool)> {
-        let length = |i: usize| self.entries[i * self.length + k].length();
-        // NaN is the longest: it shows in what it meets.
+        // NaN, of any sign, is the longest: it shows in what it meets.
+        let length = |i: usize| self.entries[i * self.length + k].length().abs();
         let (mut pivot, mut longest) = (k, length(k));
         for (i, length) in (k + 1..self.n).map(|i| (i, length(i))) {
             if length.total_cmp(&longest).is_gt() {
@@ -86,7 +86,7 @@ impl<T: Entry> Rows<T> {
             row.swap_with_slice(&mut below[(pivot - k - 1) * self.length..][..self.length]);
         }
         for other in below.chunks_exact_mut(self.length) {
-            let factor = other[k] / row[k];
+            let factor = other[k].over(row[k]);
             for (x, &known) in other[k + 1..].iter_mut().zip(&row[k + 1..]) {
                 *x = *x - factor * known;
             }

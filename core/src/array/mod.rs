@@ -116,6 +116,12 @@ impl Array {
         self.session.with_reports(|reports| reports.is_faulty(serial))
     }
 
+    /// The error of its lanes, which stays to be told.
+    pub(crate) fn untold_error(&self) -> Option<Error> {
+        let Serial(serial) = self.serial();
+        self.session.with_reports(|reports| reports.of(serial).cloned())
+    }
+
     /// Whether this stands for a value in the body of a loop or branch: it has no lanes that can be read.
     pub fn is_recorded(&self) -> bool {
         self.session.with_table(|table| table.get(self.id()).scope != 0)

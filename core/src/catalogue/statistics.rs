@@ -581,6 +581,9 @@ fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
 /// Sums of products of an array and another, which is moved along it from behind its first lane; an even one, for as many
 /// as the longer one has, begins one lane further in if `starts_late`.
 fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool) -> Result<Value> {
+    // One complex lane is a tensor of no axis.
+    let line = |x: &Tensor| if x.shape().rank() == 0 { x.reshape(&[1]) } else { Ok(x.clone()) };
+    let (a, b) = (&line(a)?, &line(b)?);
     let (&[n], &[m]) = (a.shape().extents(), b.shape().extents()) else {
         let what = format!("got {} and {}, expected two arrays", a.shape(), b.shape());
         return Err(Error::Argument { op: c.op, what });

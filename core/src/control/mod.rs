@@ -114,7 +114,8 @@ impl Session {
     /// where condition or values have more. An array that the body uses by index only, writing or reading, keeps
     /// its own size and does not count. **Dtypes**: states keep theirs. **Evaluation**: recorded; the loop becomes
     /// part of the kernel that needs it. Lanes that are done keep their values. A loop that never ends can be
-    /// interrupted; one whose body leaves all states as they are is refused. **Order**: what is written, and what `scatter_inc` finds, is as if one lane ran after the other.
+    /// interrupted; one whose body leaves all states as they are is refused. **Order**: what is written, and what
+    /// `scatter_inc` finds, is as if one lane ran after the other.
     ///
     /// # Errors
     /// What the closures return; `Argument` if the body returns another number or type of values, or the states as they
@@ -156,11 +157,12 @@ impl Session {
             return home.repeated(&states, condition, body, inverse);
         }
         let way = self.way();
-        match self.record_loop(op, states, condition, body, inverse) {
+        let mut stands_still = false;
+        match self.record_loop(op, states, condition, body, inverse, &mut stands_still) {
             Ok((results, form)) if way == Way::Recorded || way == Way::Steps && form.in_order => {
                 Ok(results)
             }
-            Err(error) if way == Way::Recorded => Err(error),
+            Err(error) if way == Way::Recorded || stands_still => Err(error),
             // What cannot be recorded can be run.
             recorded => {
                 self.show_steps(way);
@@ -209,6 +211,7 @@ impl Session {
         condition: &mut Condition<'_, E>,
         body: &mut Body<'_, E>,
         inverse: Option<&mut Body<'_, E>>,
+        stands_still: &mut bool,
     ) -> Result<(Vec<Array>, Form), E> {
         let mut recording = Recording::open(self, op)?;
         let inside = recording.states(states)?;
@@ -216,8 +219,10 @@ impl Session {
         recording.run(&goes_on)?;
         let next = self.brought(op, body(&inside)?)?;
         check_count(op, states.len(), next.len())?;
-        if !goes_on.is_empty() {
-            check_progress(op, &inside, &next)?;
+        let is_same = |(state, next): (&Array, &Array)| state.id() == next.id();
+        *stands_still = !goes_on.is_empty() && inside.iter().zip(&next).all(is_same);
+        if *stands_still {
+            return Err(standing_still(op).into());
         }
         let change = |(state, next): (&Array, &Array)| Change {
             state: Some(state.id()),
@@ -353,14 +358,11 @@ fn is_arg(args: &[Array], value: &Array) -> bool {
     args.iter().any(|arg| arg.id() == value.id())
 }
 
-/// Where a turn changes nothing the condition stays what it is: the loop would not end.
-fn check_progress(op: &'static str, states: &[Array], next: &[Array]) -> Result<()> {
-    if states.iter().zip(next).any(|(state, next)| state.id() != next.id()) {
-        return Ok(());
-    }
+/// Where a turn changes nothing the condition stays what it is.
+fn standing_still(op: &'static str) -> Error {
     let what =
         "a turn leaves all values as they are, so the loop never ends where its condition holds";
-    Err(Error::Argument { op, what: what.into() })
+    Error::Argument { op, what: what.into() }
 }
 
 fn check_count(op: &'static str, expected: usize, got: usize) -> Result<()> {

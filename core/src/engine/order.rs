@@ -160,12 +160,13 @@ impl<P: Clone + Eq + Hash> Order<P> {
     /// The group whose turn it is, or its first operations. What was taken before is done.
     pub(super) fn take(&mut self, most: usize) -> Option<(Key<P>, Vec<Number>)> {
         self.begin();
-        let (turn, key) = self.turns.pop_first()?;
+        let (_, key) = self.turns.pop_first()?;
         let group = self.groups.get_mut(&key)?;
+        let n = group.numbers.len() as u64;
         let taken: Vec<Number> =
             std::iter::from_fn(|| group.numbers.pop_first()).take(most.max(1)).collect();
         // Those that are left are as deep, about: the depths are of use for an order only.
-        group.depths = group.depths / turn.n * group.numbers.len() as u64;
+        group.depths = group.depths * group.numbers.len() as u64 / n;
         match group.turn() {
             Some(turn) => drop(self.turns.insert(turn, key.clone())),
             None => drop(self.groups.remove(&key)),
@@ -194,5 +195,20 @@ mod tests {
         assert_eq!(order.take(2), Some((key("one"), vec![4])));
         assert_eq!(order.take(2), Some((key("two"), vec![0])));
         assert_eq!(order.take(2), None);
+    }
+
+    #[test]
+    fn what_is_left_of_a_group_is_as_deep_as_it_was() {
+        let mut order = Order::default();
+        let key = |name: &str| ((), name.to_string());
+        for (number, name, depth) in
+            [(0, "one", 1), (1, "one", 1), (2, "one", 1), (3, "one", 1), (4, "two", 2)]
+        {
+            order.add(number, false, std::iter::empty());
+            order.enter(number, key(name), depth);
+        }
+        assert_eq!(order.take(2), Some((key("one"), vec![0, 1])));
+        assert_eq!(order.take(2), Some((key("one"), vec![2, 3])));
+        assert_eq!(order.take(2), Some((key("two"), vec![4])));
     }
 }

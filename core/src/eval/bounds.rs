@@ -1,6 +1,7 @@
 //! Indices out of bounds (S13): found by launches, told at the next look at a value.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::thread::{self, ThreadId};
 
 use super::launches::{Check, Launch};
 use crate::backend::{Failures, Launched, Running};
@@ -35,8 +36,8 @@ pub struct Reports {
     running: Vec<Checked>,
     /// Accesses of those.
     n_accesses: usize,
-    /// How many look at values and are told nothing.
-    lookers: usize,
+    /// Threads that look at values and are told nothing.
+    lookers: Vec<ThreadId>,
 }
 
 /// The words for a place in a text, made when they are asked for.
@@ -47,6 +48,8 @@ struct Untold {
     /// Of who recorded the access.
     serial: u64,
     evaluation: u64,
+    /// Serials of what the launches that failed in that evaluation wrote, so far.
+    results: Vec<u64>,
     error: Error,
 }
 
@@ -166,30 +169,35 @@ impl Reports {
         self.n_accesses = 0;
     }
 
-    /// The first error; it is then forgotten. None while somebody looks who is not to be told.
+    /// The first error; it is then forgotten. None for a thread that looks and is not to be told.
     pub fn take(&mut self) -> Option<Error> {
-        let is_told = self.lookers == 0 && !self.untold.is_empty();
+        let looks = self.lookers.contains(&thread::current().id());
+        let is_told = !looks && !self.untold.is_empty();
         is_told.then(|| self.untold.remove(0).error)
     }
 
-    /// The first error, which stays to be told.
-    pub fn first(&self) -> Option<&Error> {
-        self.untold.first().map(|untold| &untold.error)
+    /// The error of a result, which stays to be told.
+    pub fn of(&self, serial: u64) -> Option<&Error> {
+        self.untold.iter().find(|it| it.results.contains(&serial)).map(|untold| &untold.error)
     }
 
-    /// Somebody looks who is not to be told; [`Reports::looked`] ends that.
+    /// This thread looks and is not to be told; [`Reports::looked`] ends that.
     pub(crate) fn look(&mut self) {
-        self.lookers += 1;
+        self.lookers.push(thread::current().id());
     }
 
     pub(crate) fn looked(&mut self) {
-        self.lookers -= 1;
+        let own = thread::current().id();
+        if let Some(place) = self.lookers.iter().rposition(|&looker| looker == own) {
+            self.lookers.remove(place);
+        }
     }
 
     /// Puts back errors that [`Reports::take`] gave.
     pub fn put(&mut self, errors: Vec<Error>) {
         let errors = errors.into_iter();
-        self.untold.splice(0..0, errors.map(|error| Untold { serial: 0, evaluation: 0, error }));
+        let untold = |error| Untold { serial: 0, evaluation: 0, results: Vec::new(), error };
+        self.untold.splice(0..0, errors.map(untold));
     }
 
     fn tell(&mut self, failures: &Failures, members: &Members) {
@@ -202,9 +210,9 @@ impl Reports {
             failed.iter().map(|(number, ..)| number / n_accesses).collect();
         members.dedup();
         let n = results.len() / n_members;
-        for member in members {
-            self.faulty.extend(&results[member * n..][..n]);
-        }
+        let mut written: Vec<u64> =
+            members.iter().flat_map(|member| &results[member * n..][..n]).copied().collect();
+        self.faulty.extend(&written);
         while self.faulty.len() > MOST_FAULTY {
             self.faulty.pop_first();
         }
@@ -213,8 +221,11 @@ impl Reports {
             // Launches run in another order than they were recorded in, and may compute the same again.
             let known = |it: &Untold| it.serial == check.serial || it.evaluation == evaluation;
             match self.untold.iter().position(known) {
-                Some(place) if self.untold[place].serial <= check.serial => return,
-                Some(place) => drop(self.untold.remove(place)),
+                Some(place) if self.untold[place].serial <= check.serial => {
+                    self.untold[place].results.append(&mut written);
+                    return;
+                }
+                Some(place) => written.append(&mut self.untold.remove(place).results),
                 None => {}
             }
             let error = Error::Bounds {
@@ -229,7 +240,8 @@ impl Reports {
                 line: check.line,
             };
             let place = self.untold.partition_point(|it| it.serial <= check.serial);
-            self.untold.insert(place, Untold { serial: check.serial, evaluation, error });
+            let untold = Untold { serial: check.serial, evaluation, results: written, error };
+            self.untold.insert(place, untold);
             self.untold.truncate(MOST_UNTOLD);
         }
     }

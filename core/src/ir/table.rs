@@ -65,8 +65,9 @@ struct Unused {
     free: FreeSlots,
     /// Those of dead variables, to be freed.
     doomed: Vec<VarId>,
-    /// What dead variables had of others.
+    /// What dead variables had of others, and whether somebody drops such.
     of_others: OfOthers,
+    are_dropped: bool,
 }
 
 /// What others made: to drop it may call the session, so that waits until the table is unlocked.

@@ -5,6 +5,7 @@ mod anew;
 pub mod builder;
 mod copies;
 pub mod devices;
+mod dropping;
 pub mod flags;
 mod host_room;
 pub mod inspect;
@@ -437,8 +438,9 @@ impl Session {
             let result = work(&mut table);
             (result, table.take_left())
         };
-        if let Some((lines, _of_others)) = left {
+        if let Some(lines) = left {
             lines.into_iter().for_each(|line| self.0.common.log.line(1, || line));
+            self.drop_of_others();
         }
         result
     }

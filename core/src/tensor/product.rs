@@ -12,9 +12,11 @@ use crate::ir::primitive::{Factor, Part, Product};
 /// What to do with factors that do not fit.
 const TURN: &str =
     "columns of the left one are as many as rows of the right one; a.T turns a matrix";
-/// The same where the right one would fit if it were turned.
-const TURN_RIGHT: &str =
-    "columns of the left one are as many as rows of the right one: write a @ b.T or a @ b.H";
+/// The same where the right one would fit if it were turned, and where it is many matrices.
+const TURN_RIGHT: [&str; 2] = [
+    "columns of the left one are as many as rows of the right one: write a @ b.T or a @ b.H",
+    "columns of the left one are as many as rows of the right one: write a @ b.H, which turns each",
+];
 
 impl Tensor {
     /// The product of matrices, which are the last two axes; the axes before them broadcast. A tensor of one axis is a row
@@ -50,7 +52,8 @@ impl Tensor {
                 shapes[0], shapes[1], depths[0], depths[1]
             );
             let fits_turned = ranks[1] > 1 && other.shape().extents()[ranks[1] - 1] == depths[0];
-            let remedy = Some(if fits_turned { TURN_RIGHT } else { TURN });
+            let remedy =
+                Some(if fits_turned { TURN_RIGHT[usize::from(ranks[1] > 2)] } else { TURN });
             return Err(Error::Forms { what, remedy });
         }
         let factors = alike(op, &[self, other])?;

@@ -12,14 +12,14 @@ const TOGETHER: u64 = 8;
 /// Products of a kernel, which reads the sums of those before from memory: as many have room in the first cache with
 /// what they read, and compile soon.
 const OF_A_KERNEL: u64 = 128;
-/// Lanes that are sums over all taps where there are more taps.
-const FEW_LANES: u64 = 256;
+/// Lanes that are sums over all taps where there are more taps: fewer sums are recorded than taps would be.
+const FEW_LANES: u64 = 1 << 12;
 /// Taps between two looks at the interrupt flag.
 const POLL: u64 = 1 << 12;
 
 impl Recorder<'_> {
-    /// Lane i is the sum of `long[i + j] short[j]`, in the same order wherever it lies; as many lanes as `short` has places
-    /// in `long`. Many lanes are chains of fma, tap by tap; each of a few lanes is a sum over all taps.
+    /// Lane i is the sum of `long[i + j] short[j]`; as many lanes as `short` has places in `long`. Many lanes are chains of
+    /// fma, tap by tap; each of a few lanes is a sum over all taps, in the order of [`Recorder::reduce`].
     ///
     /// **Dtypes**: of one type; integers' products wrap in their own, sums in that of sums.
     ///

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::cell::{self, RefCell};
 use std::rc::Rc;
 
+use porcini_core::interrupt;
 use porcini_script::{Completeness, Interpreter};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hinter, HistoryHinter};
@@ -150,6 +151,8 @@ impl Assistant {
 
     /// Whether a typed text is not complete, and nobody gave it up.
     fn goes_on(&self, text: &str) -> bool {
+        // A Ctrl-C that came when the last cell had been answered asks nothing of this one.
+        interrupt::clear();
         let state = self.interpreter.borrow().is_complete(&self.cell_cache.of(&plain(text)));
         matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text)
     }

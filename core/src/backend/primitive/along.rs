@@ -335,11 +335,11 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
                 }
             }
         } else {
-            // Of the least and the largest the order is all one, and a comparison takes longer than an addition: some rows
-            // meet each other before they meet the accumulators.
-            let is_ordered = const { !matches!(Op::from_number(OP), Op::Min | Op::Max) };
+            // Any order gives the same least and largest, and a comparison takes longer than an addition: some rows meet
+            // each other before they meet the accumulators.
+            let order_matters = const { !matches!(Op::from_number(OP), Op::Min | Op::Max) };
             let (groups, single) = rows.as_chunks::<AT_ONCE>();
-            let (groups, single) = if is_ordered { (&[][..], rows) } else { (groups, single) };
+            let (groups, single) = if order_matters { (&[][..], rows) } else { (groups, single) };
             for [first, others @ ..] in groups {
                 let mut row = *first;
                 for other in others {

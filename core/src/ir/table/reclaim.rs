@@ -119,13 +119,26 @@ impl Table {
         }
     }
 
-    /// What waits until the table is unlocked: lines to be written, and what others made, to be dropped.
+    /// The lines that wait until the table is unlocked; `None` if neither lines do nor what others made.
     #[inline]
-    pub(crate) fn take_left(&mut self) -> Option<(Vec<String>, OfOthers)> {
-        if self.log.is_empty() && self.unused.of_others.is_empty() {
+    pub(crate) fn take_left(&mut self) -> Option<Vec<String>> {
+        let has_others = !self.unused.of_others.is_empty() && !self.unused.are_dropped;
+        (has_others || !self.log.is_empty()).then(|| self.log.take())
+    }
+
+    /// What others made, to be dropped by the caller, who asks again until there is none: to drop it may leave more. None
+    /// while somebody else does so.
+    pub(crate) fn take_of_others(&mut self) -> Option<OfOthers> {
+        if self.unused.are_dropped || self.unused.of_others.is_empty() {
             return None;
         }
-        Some((self.log.take(), std::mem::take(&mut self.unused.of_others)))
+        self.unused.are_dropped = true;
+        Some(std::mem::take(&mut self.unused.of_others))
+    }
+
+    /// Others may take what others made.
+    pub(crate) fn others_are_dropped(&mut self) {
+        self.unused.are_dropped = false;
     }
 
     /// Drops an internal reference; what nothing refers to any more waits to be freed.

@@ -95,8 +95,10 @@ impl Table {
             let variable = self.get_mut(id);
             variable.tracked = false;
             let history = variable.cold.as_mut().and_then(|cold| cold.history.take());
-            let operands = history.map(|history| history.operands).unwrap_or_default();
-            operands.into_iter().for_each(|operand| self.dec_internal(operand));
+            let history = history.map(|history| (history.composite, history.operands));
+            let (composite, operands) = history.unzip();
+            self.leave_composite(composite.flatten());
+            operands.into_iter().flatten().for_each(|operand| self.dec_internal(operand));
             self.forget_derivatives(id);
         }
     }

@@ -120,9 +120,7 @@ fn looked_at(value: &Argument<'_>, options: &Options) -> Result<String> {
     let Some(first) = leaves.first() else { return value.write(&mut text, options).map(|()| text) };
     let session = first.session();
     session.looking(|| value.write(&mut text, options))?;
-    let are_faulty = leaves.iter().any(|leaf| leaf.is_faulty());
-    let error = session.with_reports(|reports| reports.first().cloned());
-    error.filter(|_| are_faulty).map_or(Ok(text), Err)
+    leaves.iter().find_map(|leaf| leaf.untold_error()).map_or(Ok(text), Err)
 }
 
 /// How a lane of a nested value is laid out: lists in lists, the outermost component number innermost, and a
