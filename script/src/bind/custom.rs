@@ -50,8 +50,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "custom",
         "(functions)",
         "A function with a derivative that you write, of arrays or numbers: eval: |x, ..| gives its value, an array; \
-         backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, of a list or map one of its \
-         form, a list where there are several; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
+         backward: |v, x, ..| from v, as long as the value, the gradient by each argument times v, a list where there are \
+         several; of a list or map one of its form, without the keys that have none; forward: |t, x, ..|, which may be left out, from a direction of the arguments, a list where there are \
          several, that of the value; numbers have the direction 0.\n\n\
          >> safe = custom(#{eval: |x| log(x), backward: |v, x| v / max(x, 0.1)}); grad(safe, FloatC([1, 0]))\n[1, 10]",
     );
@@ -255,15 +255,14 @@ impl Closures<'_, '_> {
             if custom.op == "checkpoint" {
                 return self.pulled_again(&custom, told, args, cotangent);
             }
-            return Err(fault(
-                "custom: the function has no backward, which grad and backward need",
-            ));
+            let whose = custom.subject();
+            return Err(fault(format!("{whose} has no backward, which grad and backward need")));
         };
         let v = called.value.with_one(told.place, cotangent).or_fault()?;
         let mut values = called.arguments(&custom, args)?;
         values.insert(0, Dynamic::from(ArrayRef::from(v)));
         let found = backward.call_within_context::<Dynamic>(self.call, values)?;
-        let parts = called.parts(custom.op, found)?;
+        let parts = called.parts(&custom.whose("backward"), found)?;
         match &custom.name {
             Some(name) => check_lanes(name, args, &parts).map(|()| parts),
             None => Ok(parts),
@@ -289,11 +288,16 @@ impl Closures<'_, '_> {
             None if custom.op == "checkpoint" => {
                 self.pushed_again(&custom, called, args, &moves)?
             }
-            None => return Err(fault("custom: the function has no forward, which jvp needs")),
+            None => {
+                let whose = custom.subject();
+                return Err(fault(format!("{whose} has no forward, which jvp needs")));
+            }
         };
-        let arrays = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
+        let arrays = value.read_lock::<ArrayRef>().map(|value| value.to_value().arrays());
+        let arrays = arrays.transpose().or_fault()?.unwrap_or_default();
         let array = arrays.into_iter().nth(told.place);
-        array.ok_or_else(|| fault(format!("custom: forward gave {}", type_name(&value))))
+        array
+            .ok_or_else(|| fault(format!("{} gave {}", custom.whose("forward"), type_name(&value))))
     }
 
     /// The arguments behind marks of their own, and the function of them.
@@ -408,27 +412,44 @@ impl Called {
         self.args.iter().map(|given| given.with(arrays, rest)).collect()
     }
 
-    /// The arrays of what a closure says of each argument.
-    fn parts(&self, op: &str, found: Dynamic) -> Result<Vec<Option<Array>>> {
+    /// The arrays of what a closure says of each argument; of a list that is the only one, it may give just the list.
+    fn parts(&self, whose: &str, found: Dynamic) -> Result<Vec<Option<Array>>> {
+        if let [Given::List(_)] = &self.args[..]
+            && let Ok(parts) = of_each(whose, &self.args, std::slice::from_ref(&found))
+        {
+            return Ok(parts);
+        }
         let list = found.read_lock::<rhai::Array>().map(|list| list.clone());
-        let each = match list {
-            Some(list) => list,
-            None => vec![found],
-        };
-        if each.len() != self.args.len() {
-            let (got, expected) = (each.len(), self.args.len());
-            let message = format!("{op}: backward gave {got} gradients for {expected} arguments");
-            return Err(fault_with_hint(
-                message,
-                "one for each, () where there is none: [v * y, ()]",
-            ));
+        let each = list.unwrap_or_else(|| vec![found]);
+        if each.len() == self.args.len() {
+            return of_each(whose, &self.args, &each);
         }
-        let mut parts = Vec::new();
-        for (given, found) in self.args.iter().zip(&each) {
-            given.parts(op, found, &mut parts)?;
-        }
-        Ok(parts)
+        let (got, expected) =
+            (several(each.len(), "gradient"), several(self.args.len(), "argument"));
+        let hint =
+            "one for each, () where there is none: [v * y, ()]; of a list as many as it has items";
+        Err(fault_with_hint(format!("{whose} gave {got} for {expected}"), hint))
     }
+}
+
+/// A gradient by what a map has not would be lost.
+fn check_keys(whose: &str, items: &[(String, Given)], found: &Map) -> Result<()> {
+    let is_known = |key: &str| items.iter().any(|(known, _)| known == key);
+    let Some(other) = found.keys().find(|key| !is_known(key)) else { return Ok(()) };
+    let known: Vec<&str> = items.iter().map(|(key, _)| key.as_str()).collect();
+    let hint = format!("the argument has {}", known.join(", "));
+    Err(fault_with_hint(format!("{whose} gave a gradient by \"{other}\""), hint))
+}
+
+fn several(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// The arrays of what a closure says of each argument.
+fn of_each(whose: &str, args: &[Given], found: &[Dynamic]) -> Result<Vec<Option<Array>>> {
+    let mut parts = Vec::new();
+    args.iter().zip(found).try_for_each(|(given, found)| given.parts(whose, found, &mut parts))?;
+    Ok(parts)
 }
 
 impl Given {
@@ -455,15 +476,16 @@ impl Given {
     }
 
     /// Adds the arrays of what a closure says of it, a value of its kind; `()` is none, as is a key that is not there.
-    fn parts(&self, op: &str, found: &Dynamic, to: &mut Vec<Option<Array>>) -> Result<()> {
+    fn parts(&self, whose: &str, found: &Dynamic, to: &mut Vec<Option<Array>>) -> Result<()> {
         if found.is_unit() {
             to.extend((0..self.n_arrays()).map(|_| None));
             return Ok(());
         }
-        let got = || fault(format!("{op}: backward gave {} for an argument", type_name(found)));
+        let got = || fault(format!("{whose} gave {} for an argument", type_name(found)));
         match self {
             Self::Value(form) => {
-                let arrays = of_array(op, found)?.to_value().arrays().or_fault()?;
+                let value = found.read_lock::<ArrayRef>().ok_or_else(got)?.to_value();
+                let arrays = value.arrays().or_fault()?;
                 if arrays.len() != form.n_arrays() {
                     return Err(got());
                 }
@@ -473,12 +495,13 @@ impl Given {
             Self::List(items) => {
                 let list = found.read_lock::<rhai::Array>();
                 let list = list.filter(|list| list.len() == items.len()).ok_or_else(got)?;
-                items.iter().zip(&*list).try_for_each(|(item, found)| item.parts(op, found, to))
+                items.iter().zip(&*list).try_for_each(|(item, found)| item.parts(whose, found, to))
             }
             Self::Map(items) => {
                 let map = found.read_lock::<Map>().ok_or_else(got)?;
+                check_keys(whose, items, &map)?;
                 items.iter().try_for_each(|(key, item)| {
-                    item.parts(op, map.get(key.as_str()).unwrap_or(&Dynamic::UNIT), to)
+                    item.parts(whose, map.get(key.as_str()).unwrap_or(&Dynamic::UNIT), to)
                 })
             }
             Self::Rest(_) => Ok(()),

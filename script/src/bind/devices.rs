@@ -53,10 +53,10 @@ fn moved(device: DeviceChoice, value: &Dynamic) -> Result<Option<Dynamic>> {
         return Ok(None);
     }
     let (mut value, mut all) = (value.clone().flatten(), Ok(()));
-    for_each_item(&mut value, &mut |item| match moved(device, item) {
-        Ok(Some(there)) => *item = there,
-        Ok(None) => {}
-        Err(error) => all = Err(error),
+    for_each_item(&mut value, &mut |item| {
+        if all.is_ok() {
+            all = moved(device, item).map(|there| *item = there.unwrap_or_else(|| item.clone()));
+        }
     });
     all.map(|()| Some(value))
 }

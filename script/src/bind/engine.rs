@@ -132,7 +132,7 @@ fn evaluated(
 ) -> Result<Vec<Array>> {
     let args = args.iter().map(|arg| with_arrays(context, call, arg));
     let mut args = args.collect::<Result<Vec<_>>>()?;
-    let values = values(op, &args.iter_mut().collect::<Vec<_>>())?;
+    let values = values(op, "arrays or handles", &args.iter_mut().collect::<Vec<_>>())?;
     context.eval(&values)?;
     Ok(values.iter().flat_map(ArrayRef::leaves).collect())
 }

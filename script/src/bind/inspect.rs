@@ -394,7 +394,7 @@ fn program(
     show: fn(&Session, &Plan, &[Array]) -> Result<String>,
 ) {
     registry.any(name, 1, move |context, _, args| {
-        let values = values(name, args)?;
+        let values = values(name, "arrays", args)?;
         let leaves = values.iter().map(ArrayRef::evaluated).collect::<Result<Vec<_>>>()?.concat();
         let session = leaves.first().map_or(&context.session, Array::session);
         let plan = session.plan(&leaves.iter().collect::<Vec<_>>()).or_fault()?;

@@ -104,7 +104,7 @@ pub(super) fn evaluate_values(context: &Context, args: &[&mut Dynamic]) -> Resul
     {
         return begin(context, std::slice::from_ref(&*array));
     }
-    begin(context, &values("eval", args)?)
+    begin(context, &values("eval", "arrays", args)?)
 }
 
 fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
@@ -115,10 +115,10 @@ fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
 
 /// The array values among `args`, which are nothing else; lists and maps are looked through, and may hold names and numbers
 /// beside.
-pub(super) fn values(op: &str, args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
+pub(super) fn values(op: &str, expected: &str, args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
     let mut values = Vec::new();
     match args.iter().find(|arg| !add_arrays(arg, &mut values)) {
-        Some(other) => Err(fault(format!("{op}: got {}, expected arrays", type_name(other)))),
+        Some(other) => Err(fault(format!("{op}: got {}, expected {expected}", type_name(other)))),
         None => Ok(values),
     }
 }

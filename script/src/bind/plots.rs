@@ -42,7 +42,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "hist",
         "(x, bins, options)",
-        "A histogram of the finite lanes, or of a tensor's entries, as a picture, of 20 bars unless bins says otherwise; options as of plot, but points. \
+        "A histogram of the finite lanes, or of a tensor's entries, as a picture, of 20 bars unless bins says otherwise; options as of plot, except points. \
          Evaluates.\n\n>> str(hist(FloatC([1, 2, 2, 3]), 3)).contains(\"2\")\ntrue",
     );
     for arity in 1..=3 {
@@ -144,7 +144,7 @@ fn charts(registry: &mut Registry<'_>) {
     registry.doc(
         "errorbar",
         "(x, y, error, options)",
-        "Points with bars from y - error to y + error, no error below 0; options as of plot, but points. Evaluates.\n\n\
+        "Points with bars from y - error to y + error, no error below 0; options as of plot, except points. Evaluates.\n\n\
          >> type_of(errorbar(FloatC([0, 1]), FloatC([1, 3]), FloatC(0.5)))\nPicture",
     );
     for arity in [3, 4] {

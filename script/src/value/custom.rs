@@ -21,6 +21,20 @@ pub(crate) struct Custom {
     pub(crate) others: Vec<Dynamic>,
 }
 
+impl Custom {
+    /// How errors name it.
+    pub(crate) fn subject(&self) -> String {
+        self.name
+            .as_ref()
+            .map_or("custom: the function".into(), |name| format!("the operator {name}"))
+    }
+
+    /// How errors name the closure that is `role` of it.
+    pub(crate) fn whose(&self, role: &str) -> String {
+        format!("the {role} of {}", self.name.as_deref().unwrap_or(self.op))
+    }
+}
+
 /// What keeps such a function: scripts that may call it, and traces that may ask for its derivative. Traces may be dropped
 /// by any thread, closures by their own alone.
 #[derive(Clone, Debug)]
