@@ -13,7 +13,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) fn report(error: &Error) -> u8 {
     if error.kind == ErrorKind::Interrupted && signals::is_asked() {
         print::error(&Error { message: "terminated".into(), ..error.clone() });
-    } else if !matches!(error.kind, ErrorKind::Exit(_)) {
+    } else if !error.is_exit_alone() {
         print::error(error);
     }
     exit_code(error)

@@ -108,6 +108,8 @@ pub(crate) struct Context {
     kept: Rc<RefCell<Vec<Rc<dyn Ending>>>>,
     /// What failed besides when something ended, to be told with the first.
     pub(crate) further: RefCell<Vec<String>>,
+    /// Operations that engines were given.
+    pub(crate) pushes: Cell<u64>,
 }
 
 /// What has something to do before the session ends, unless it is gone.
@@ -115,20 +117,23 @@ pub(crate) trait Ending {
     /// Whether others see what it has to do.
     fn is_due(&self) -> bool;
 
+    /// Whether nobody can give it more to do.
+    fn is_ended(&self) -> bool;
+
+    /// Whether it may begin without being asked (S1).
+    fn starts(&self, context: &Context) -> bool;
+
+    /// Whether something has failed and was not told.
+    fn has_failures(&self) -> bool;
+
     /// Does what is held of it, unless it is at work.
     ///
     /// # Errors
     /// What stops it; of what fails those hear who read it.
     fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()>;
 
-    /// Whether nobody can give it more to do.
-    fn is_ended(&self) -> bool;
-
-    /// Does it; what has failed of it and was not told, in order.
-    ///
-    /// # Errors
-    /// What it ends with.
-    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<Vec<Fault>>;
+    /// What has failed of it and was not told, by the numbers of the pushes.
+    fn take_failures(&self, context: &Context) -> Vec<(u64, Fault)>;
 }
 
 impl Context {
@@ -159,6 +164,7 @@ impl Context {
             endings: RefCell::default(),
             kept: Rc::default(),
             further: RefCell::default(),
+            pushes: Cell::default(),
         })
     }
 
@@ -278,29 +284,26 @@ impl Context {
         Rc::downgrade(&self.kept)
     }
 
-    /// Whether there is such a thing that has ended.
+    /// Whether there is such a thing that has ended, with something to do or to tell now.
     pub(crate) fn has_forgotten(&self) -> bool {
-        self.kept.borrow().iter().any(|kept| kept.is_ended())
+        self.kept.borrow().iter().any(|kept| self.is_forgotten(&**kept))
     }
 
-    /// Has the things that have ended do what they have to do; what failed of it is told when they are taken.
-    pub(crate) fn flush_ended(&self, call: &NativeCallContext<'_>) -> Result<()> {
-        let mut flushed = Ok(());
-        for ended in self.take_forgotten() {
-            flushed = flushed.and_then(|()| ended.clone().flush(self, call));
-            if ended.is_due() {
-                self.kept.borrow_mut().push(ended);
-            }
-        }
-        flushed
+    fn is_forgotten(&self, kept: &dyn Ending) -> bool {
+        kept.is_ended() && (kept.starts(self) || kept.has_failures())
     }
 
     /// The things that have ended, to do now what they have to do.
     pub(crate) fn take_forgotten(&self) -> Vec<Rc<dyn Ending>> {
         let kept = self.kept.take().into_iter().filter(|kept| kept.is_due());
-        let (forgotten, kept): (Vec<_>, Vec<_>) = kept.partition(|kept| kept.is_ended());
+        let (forgotten, kept): (Vec<_>, Vec<_>) = kept.partition(|kept| self.is_forgotten(&**kept));
         self.kept.borrow_mut().extend(kept);
         forgotten
+    }
+
+    /// Keeps those of what was taken that have still something to do, as after Ctrl-C.
+    pub(crate) fn keep_due(&self, taken: Vec<Rc<dyn Ending>>) {
+        taken.into_iter().filter(|taken| taken.is_due()).for_each(|taken| self.keep(taken));
     }
 
     /// Whether something has something to do before the session ends.

@@ -42,6 +42,8 @@ pub struct Member<O> {
     pub inputs: Vec<O>,
     /// The line that pushed it, 0 for none.
     pub line: u32,
+    /// Grows from push to push.
+    pub number: u64,
 }
 
 /// Operations of operators of one name and of one signature together.
@@ -149,6 +151,11 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
     /// Whether a handle is of this agenda.
     pub fn owns(&self, handle: &Handle) -> bool {
         handle.is_of(&self.home)
+    }
+
+    /// Numbers the operations to come from `number` on, or from the last one: those of several agendas may have an order.
+    pub fn number_from(&mut self, number: u64) {
+        self.next = self.next.max(number);
     }
 
     /// Adds an operation. Handles must be of this agenda.
@@ -369,7 +376,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             },
         };
         let inputs = operation.inputs.iter().map(object).collect::<Result<_, E>>()?;
-        Ok(Member { inputs, line: operation.line })
+        Ok(Member { inputs, line: operation.line, number })
     }
 
     /// Why operations failed, as they were pushed: those whose failure was not told yet.

@@ -55,6 +55,35 @@ fn an_operation_may_end_the_script() {
     assert_eq!((code, out.as_str(), err.as_str()), (5, "1\n", ""));
 }
 
+/// One that ends the script at the end keeps no failure from being told, and says the exit code.
+#[test]
+fn an_operation_that_ends_the_script_hides_no_failure() {
+    let script = "let bad = operator(#{name: \"bad\", exec: |x| throw `no ${x}`, effects: true});\n\
+                  let leave = operator(#{name: \"leave\", exec: |x| exit(x), effects: true});\n\
+                  let f = engine(); let e = engine(); f.push(bad, 1);\n\
+                  let t = FloatC([1, 2]); scatter(t, FloatC(1), UInt32C(9));\n\
+                  e.push(leave, 3); e.push(bad, 2);";
+    let (code, out, err) = run(&["-e", script]);
+    assert_eq!((code, out.as_str()), (3, ""), "{err}");
+    assert!(err.starts_with("error: at the end: bad: no 1 (pushed in line 3)\n"), "{err}");
+    assert!(err.contains("then: scatter: index 9 out of bounds"), "{err}");
+    let leaves = "let leave = operator(#{name: \"leave\", exec: |x| exit(x), effects: true}); \
+                  let e = engine(); e.push(leave, 3);";
+    assert_eq!(run(&["-e", leaves]), (3, String::new(), String::new()));
+}
+
+/// S28: of several engines too, where a line pushes to both.
+#[test]
+fn failures_of_several_engines_have_the_order_of_the_pushes() {
+    let script = "let bad = operator(#{name: \"bad\", exec: |x| throw `no ${x}`, effects: true});\n\
+                  let e = engine(); let f = engine();\n\
+                  for i in 0..2 { e.push(bad, i);\n\
+                  f.push(bad, 100 + i); }";
+    let (code, _, err) = run(&["-e", script]);
+    let places = ["no 0", "no 100", "no 1 ", "no 101"].map(|told| err.find(told));
+    assert!(code == 1 && places.is_sorted() && places[0].is_some(), "{err}");
+}
+
 /// What fails at the end is told, and leaves the exit code that the script has said.
 #[test]
 fn exit_wins_over_failures_at_the_end() {

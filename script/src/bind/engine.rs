@@ -12,6 +12,7 @@ use rhai::{Dynamic, ImmutableString, Map, NativeCallContext};
 
 use super::engine_functions::{MOST_PUSHED, call_function, function_of};
 use super::engine_handles::{HandleRef, with_arrays};
+use super::engine_inputs::add_all;
 use super::memory::values;
 use super::registry::Registry;
 use crate::context::Context;
@@ -69,11 +70,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "is_ready",
         "(x)",
         "Whether a value, or all in a list or map, is computed already, so that reading it neither evaluates nor waits. Numbers \
-         and texts in them are.\n\n\
+         and texts in them are. Handles of an engine that has no name any more have it do what waits.\n\n\
          >> a = FloatC([1, 2]) + 1; print(is_ready(a)); flush(a); is_ready(a)\nfalse\ntrue",
     );
     registry.any("is_ready", 1, |context, call, args| {
-        context.flush_ended(call)?;
+        let mut handles = Vec::<HandleRef>::new();
+        add_all(args[0], &mut handles);
+        handles.iter().try_for_each(|handle| handle.flush_ended(context, call))?;
         is_ready(args[0])?.ok_or_else(|| {
             let got = type_name(args[0]);
             fault(format!("is_ready: got {got}, expected an array or a handle"))

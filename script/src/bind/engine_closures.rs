@@ -223,7 +223,7 @@ impl<'c> Closures<'c> {
     fn failure(&self, op: &Op, member: &Member<Dynamic>, raised: Rc<Raised>) -> Failure {
         let n = assembled(&member.inputs).len();
         let names_itself = matches!(op, Op::Named(name) if !is_scripted(self.call, name, n));
-        Failure::new(op.name(), names_itself, member.line, raised)
+        Failure::new(op.name(), names_itself, (member.line, member.number), raised)
     }
 }
 

@@ -10,7 +10,7 @@ use rhai::{EvalAltResult, NativeCallContext};
 use super::engine_handles::{Engine, EngineRef};
 use super::registry::Registry;
 use crate::context::{Context, Ending};
-use crate::fault::{Fault, IntoFault, Result, late_fault};
+use crate::fault::{Fault, IntoFault, Result, Stop, late_fault};
 
 /// The function that does what is to be done before the session ends.
 pub(crate) const END: &str = "end_session";
@@ -54,43 +54,102 @@ impl Drop for Name {
 pub(super) fn register(registry: &mut Registry<'_>) {
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END_FORGOTTEN, [] as [TypeId; 0], move |call, _| {
-        raised(&context, all_ended(&context, &call, context.take_forgotten())?)
+        let forgotten = context.take_forgotten();
+        let starting: Vec<_> = forgotten.iter().filter(|ending| ending.starts(&context)).collect();
+        let ended = flushed(&context, &call, starting).with_failures(&context, &forgotten);
+        context.keep_due(forgotten);
+        ended.raised(&context)
     });
     let context = registry.context.clone();
     registry.engine.register_raw_fn(END, [] as [TypeId; 0], move |call, _| {
-        let failed = all_ended(&context, &call, context.take_endings())?;
-        // What they have written, too.
-        let session = &context.session;
-        let written = session.eval_writes().and_then(|()| session.sync());
-        if written == Err(Error::Interrupted) {
-            return written.or_fault();
+        let endings = context.take_endings();
+        let mut ended = flushed(&context, &call, endings.iter().collect());
+        if !ended.is_interrupted() {
+            // What they have written, too.
+            let session = &context.session;
+            match session.eval_writes().and_then(|()| session.sync()) {
+                Err(Error::Interrupted) => ended.stopped = Err(Error::Interrupted).or_fault(),
+                written => ended.late.extend(written.err().map(|error| told(&error))),
+            }
         }
-        let late = written.err().into_iter().chain(session.take_errors());
-        let late = late.map(|error| Fault::of(&late_fault(&error))).collect();
-        raised(&context, in_order(failed, late))
+        if !ended.is_interrupted() {
+            ended.late.extend(context.session.take_errors().iter().map(told));
+        }
+        ended.with_failures(&context, &endings).raised(&context)
     });
 }
 
-/// Ends what has something to do; one that fails keeps no other from its end. What failed, as it was pushed.
-fn all_ended(
-    context: &Context,
-    call: &NativeCallContext<'_>,
-    endings: Vec<Rc<dyn Ending>>,
-) -> Result<Vec<Fault>> {
-    let (mut failed, mut stopped) = (Vec::new(), Ok(()));
-    for ending in endings {
-        match ending.end(context, call) {
-            Ok(more) => failed = in_order(failed, more),
-            Err(stop) if matches!(*stop, EvalAltResult::ErrorTerminated(..)) => {
-                stopped = stopped.and(Err(stop));
-            }
-            Err(error) => failed.push(Fault::of(&error)),
-        }
-    }
-    stopped.map(|()| failed)
+fn told(error: &Error) -> Fault {
+    Fault::of(&late_fault(error))
 }
 
-/// Failures by their lines, where each list has an order of its own.
+/// What became of what has ended.
+struct Ended {
+    /// As it was pushed.
+    failed: Vec<Fault>,
+    /// What shows where nothing is pushed.
+    late: Vec<Fault>,
+    /// What ends the script.
+    stopped: Result<()>,
+}
+
+/// Does what has something to do; one that fails, or ends the script, keeps no other from its end.
+fn flushed(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    endings: Vec<&Rc<dyn Ending>>,
+) -> Ended {
+    let mut ended = Ended { failed: Vec::new(), late: Vec::new(), stopped: Ok(()) };
+    for ending in endings {
+        match ending.clone().flush(context, call) {
+            Err(stop) if matches!(*stop, EvalAltResult::ErrorTerminated(..)) => {
+                ended.stopped = ended.stopped.and(Err(stop));
+                if ended.is_interrupted() {
+                    break;
+                }
+            }
+            done => ended.late.extend(done.err().map(|error| Fault::of(&error))),
+        }
+    }
+    ended
+}
+
+impl Ended {
+    /// Whether somebody else stopped it: the rest waits.
+    fn is_interrupted(&self) -> bool {
+        let Err(stop) = &self.stopped else { return false };
+        match &**stop {
+            EvalAltResult::ErrorTerminated(why, _) => {
+                why.read_lock::<Stop>().is_some_and(|why| why.is_of_others())
+            }
+            _ => true,
+        }
+    }
+
+    /// With what has failed of all, in the order of the pushes; what was interrupted tells it with the rest.
+    fn with_failures(mut self, context: &Context, endings: &[Rc<dyn Ending>]) -> Self {
+        if !self.is_interrupted() {
+            let failed = endings.iter().flat_map(|ending| ending.take_failures(context));
+            let mut failed: Vec<_> = failed.collect();
+            failed.sort_by_key(|(number, _)| *number);
+            self.failed = failed.into_iter().map(|(_, fault)| fault).collect();
+        }
+        self
+    }
+
+    /// What ends the script, or else the first of what failed; the others are told with it.
+    fn raised(self, context: &Context) -> Result<()> {
+        let mut failed = in_order(self.failed, self.late).into_iter();
+        let first = match self.stopped {
+            Err(stop) => Some(stop),
+            Ok(()) => failed.next().map(Fault::raised),
+        };
+        context.further.replace(failed.map(|fault| fault.message).collect());
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// Failures as they were pushed, and others, which have lines alone; each list has an order of its own.
 fn in_order(failed: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
     let mut others = others.into_iter().peekable();
     let mut all = Vec::new();
@@ -102,14 +161,6 @@ fn in_order(failed: Vec<Fault>, others: Vec<Fault>) -> Vec<Fault> {
     }
     all.extend(others);
     all
-}
-
-/// The first of what failed; the others are told with it.
-fn raised(context: &Context, failed: Vec<Fault>) -> Result<()> {
-    let mut failed = failed.into_iter();
-    let Some(first) = failed.next() else { return Ok(()) };
-    context.further.replace(failed.map(|fault| fault.message).collect());
-    Err(first.raised())
 }
 
 impl Ending for Engine {
@@ -125,6 +176,15 @@ impl Ending for Engine {
         self.is_ended.get()
     }
 
+    fn starts(&self, context: &Context) -> bool {
+        let has_effects = || self.borrow("flush").is_ok_and(|agenda| agenda.has_effects());
+        !context.session.flag("forbid_eval").unwrap_or(false) || has_effects()
+    }
+
+    fn has_failures(&self) -> bool {
+        self.borrow("flush").is_ok_and(|agenda| agenda.has_failures())
+    }
+
     fn flush(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<()> {
         if self.borrow("flush").is_err() {
             return Ok(());
@@ -132,12 +192,10 @@ impl Ending for Engine {
         EngineRef(self).run(context, call, None)
     }
 
-    /// Does what waits, for those who hold handles of it or for what it does besides; what has failed and was not told.
-    fn end(self: Rc<Self>, context: &Context, call: &NativeCallContext<'_>) -> Result<Vec<Fault>> {
-        let engine = EngineRef(self);
-        engine.run(context, call, None)?;
-        let failures = engine.0.borrow_mut("flush")?.take_failures();
-        Ok(failures.into_iter().map(|failure| failure.told(context)).collect())
+    fn take_failures(&self, context: &Context) -> Vec<(u64, Fault)> {
+        let failures = self.borrow_mut("flush").map(|mut agenda| agenda.take_failures());
+        let failures = failures.unwrap_or_default().into_iter();
+        failures.map(|failure| (failure.number, failure.told(context))).collect()
     }
 }
 

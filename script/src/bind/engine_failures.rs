@@ -17,6 +17,8 @@ pub(super) struct Failure {
     names_itself: bool,
     /// The line that pushed it, 0 for none.
     line: u32,
+    /// The number of the push, of all engines.
+    pub(super) number: u64,
     raised: Rc<Raised>,
 }
 
@@ -54,13 +56,18 @@ impl Raised {
 
 impl Failure {
     /// Why an operation failed that a line pushed. Functions of ours begin their errors with their names.
-    pub(super) fn new(name: &str, names_itself: bool, line: u32, raised: Rc<Raised>) -> Self {
-        Self { name: name.into(), names_itself, line, raised }
+    pub(super) fn new(
+        name: &str,
+        names_itself: bool,
+        (line, number): (u32, u64),
+        raised: Rc<Raised>,
+    ) -> Self {
+        Self { name: name.into(), names_itself, line, number, raised }
     }
 
     /// What stops an engine.
     pub(super) fn interrupted() -> Self {
-        Self::new("", true, 0, Raised::new(*Fault::interrupted().raised()))
+        Self::new("", true, (0, 0), Raised::new(*Fault::interrupted().raised()))
     }
 
     /// What it says, with the line that pushed the operation.

@@ -231,6 +231,19 @@ impl Drop for EngineRef {
 }
 
 impl HandleRef {
+    /// Has its engine do what it has to do, if that has ended: nobody else will ask.
+    pub(super) fn flush_ended(
+        &self,
+        context: &Context,
+        call: &NativeCallContext<'_>,
+    ) -> Result<()> {
+        let engine = &self.engine.0;
+        match engine.is_ended() && engine.starts(context) {
+            true => engine.clone().flush(context, call),
+            false => Ok(()),
+        }
+    }
+
     /// Whether it was done, or has failed.
     pub(super) fn is_ready(&self) -> Result<bool> {
         Ok(!matches!(self.engine.state("is_ready", &self.handle)?, State::Pending))

@@ -50,6 +50,17 @@ pub(super) fn holds<T: Clone + 'static>(value: &Dynamic) -> bool {
     value.read_lock::<T>().is_some()
 }
 
+/// Adds the `T`s that a value is, or that its lists and maps hold.
+pub(super) fn add_all<T: Clone + 'static>(value: &Dynamic, to: &mut Vec<T>) {
+    if let Some(list) = value.read_lock::<rhai::Array>() {
+        return list.iter().for_each(|item| add_all(item, to));
+    }
+    if let Some(map) = value.read_lock::<Map>() {
+        return map.values().for_each(|item| add_all(item, to));
+    }
+    to.extend(value.read_lock::<T>().map(|thing| thing.clone()));
+}
+
 /// Takes each `T` out of a value of its own and leaves a place there.
 pub(super) fn take_out<T: Clone + 'static>(value: &mut Dynamic, found: &mut Vec<T>) {
     let thing = value.read_lock::<T>().map(|thing| thing.clone());

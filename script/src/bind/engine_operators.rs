@@ -121,8 +121,8 @@ fn documented(registry: &mut Registry<'_>) {
          engine_stats(e) tells how many in how many batches. Options: #{mode: \"online\", cap: 100}: \"online\" (65 536 operations that wait are done without being asked, not while \
          forbid_eval is set) or \"biphasic\" (only at flush and get); the most operations of a batch; threads are those of the \
          shell (--threads), whatever engine(#{threads: 4}) or engine(4) asks for. When no name of an engine is left, it does at \
-         the end of the statement at the prompt, of the cell or the script what has a handle in use; what has none is let go at \
-         once, with its inputs. set_flag(\"batch\", false) has each done by exec alone, no_grad holds for what is pushed in it, \
+         the end of the statement at the prompt, of the cell or the script what has a handle in use (where forbid_eval is set only \
+         if it has effects to do); what has none is let go at once, with its inputs. set_flag(\"batch\", false) has each done by exec alone, no_grad holds for what is pushed in it, \
          and what Ctrl-C interrupts waits again.\n\n\
          >> e = engine(#{mode: \"biphasic\"}); a = FloatC([1, 2])\n\
          >> h = e.push(\"rscalar_add\", a, a); e.get(h)\n[2, 4]",
@@ -246,6 +246,7 @@ fn push(
     }
     let pushed = Pushed { op, detaches: context.session.detaches() };
     let mut agenda = engine.0.borrow_mut("push")?;
+    agenda.number_from(context.pushes.replace(context.pushes.get() + 1));
     let handle = agenda.push(pushed, taken, line, &Closures::new(context, call));
     let n = agenda.n_waiting();
     drop(agenda);

@@ -77,6 +77,11 @@ impl Error {
         }
     }
 
+    /// Whether it says no more than that the script wants to end.
+    pub fn is_exit_alone(&self) -> bool {
+        matches!(self.kind, ErrorKind::Exit(code) if self.message == Stop::Exit(code).to_string())
+    }
+
     /// An error without a place.
     pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }

@@ -575,8 +575,17 @@ impl Interpreter {
         self.evaluate(&format!("{function}()"), "<end>").map(drop).map_err(|mut error| {
             // Nobody wrote that.
             error.location = None;
+            let mut further = self.context.further.take();
+            let mut when = "then";
+            match error.kind {
+                // An operation ends the script whatever else has failed.
+                ErrorKind::Exit(_) if further.is_empty() => return error,
+                ErrorKind::Exit(_) => error.message = further.remove(0),
+                ErrorKind::Interrupted => when = "before that",
+                ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => {}
+            }
             error.message = format!("at the end: {}", error.message);
-            error.add_others("then", &self.context.further.take());
+            error.add_others(when, &further);
             error
         })
     }
