@@ -139,6 +139,12 @@ impl Kernel {
             Err(error) if matches!(error.kind, ErrorKind::Exit(_)) => {
                 let end =
                     "exit: this kernel ends with all its variables; the next cell needs another\n";
+                if !error.is_exit_alone() {
+                    self.notebook.publisher.print(
+                        Stream::Stderr,
+                        &format!("{}\n", error.report("error", None, false)),
+                    );
+                }
                 self.notebook.publisher.print(Stream::Stderr, end);
                 return Ok(vec![json!({"source": "ask_exit", "keepkernel": false})]);
             }

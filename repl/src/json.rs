@@ -76,7 +76,10 @@ fn object(
                 ErrorKind::Interrupted => "interrupted",
                 ErrorKind::Exit(code) => {
                     object["exit"] = json!(code);
-                    return object;
+                    if error.is_exit_alone() {
+                        return object;
+                    }
+                    "runtime"
                 }
                 ErrorKind::Internal => "internal",
             };
