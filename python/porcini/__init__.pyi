@@ -1455,7 +1455,7 @@ def inp(a: Any, b: Any) -> Any:
     ...
 
 def insert(x: Any, place: Any, values: Any, axis: Any = ...) -> Any:
-    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers a"""
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers, or"""
     ...
 
 def interp(x: Any, xp: Any = ..., fp: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -2037,7 +2037,7 @@ def polyfit(x: Any, y: Any, degree: Any) -> Any:
     ...
 
 def polyint(p: Any, m: Any = ..., k: Any = ...) -> Any:
-    """The integral of a polynomial, or the one of order m, with k as the constant of each."""
+    """The integral of a polynomial, or the one of order m, with k as the constant of each, or a list of them."""
     ...
 
 def polymul(a: Any, b: Any) -> Any:

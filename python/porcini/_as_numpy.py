@@ -5,7 +5,13 @@ import numbers
 import porcini as pc
 
 
+def _is_number(x):
+    return isinstance(x, numbers.Number) or not isinstance(x, pc.Array) and getattr(x, "ndim", 1) == 0
+
+
 def dot(a, b):
+    if _is_number(a) or _is_number(b) or pc.ndim(a) == 0 or pc.ndim(b) == 0:
+        return pc.multiply(a, b)
     if pc.ndim(b) > 2 and pc.ndim(a) > 1:
         return pc.tensordot(a, b, axes=([-1], [-2]))
     return pc.matmul(a, b)

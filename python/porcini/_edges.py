@@ -17,17 +17,23 @@ _MODES = {
 
 def _widths(widths, n_axes):
     """What stands before and behind each axis: NumPy's pairs, one pair for all, one number for all, or those in a row."""
-    if not hasattr(widths, "__len__"):
-        widths = [widths]
-    flat = [integer("pad", "a width", width) for pair in widths for width in (pair if hasattr(pair, "__len__") else [pair])]
-    flat = flat * 2 if len(flat) == 1 else flat
-    flat = flat * n_axes if len(flat) == 2 else flat
-    if len(flat) != 2 * n_axes or min(flat, default=0) < 0:
-        raise ValueError(f"pad: got the widths {flat} of {n_axes} axes, expected two for each, 0 or more")
-    return list(zip(flat[::2], flat[1::2]))
+    rows = list(widths) if hasattr(widths, "__len__") else [widths]
+    if not any(hasattr(row, "__len__") for row in rows):
+        rows = [rows] if len(rows) % 2 == 1 else list(zip(rows[::2], rows[1::2]))
+    pairs = [_pair(row) for row in rows]
+    pairs = pairs * n_axes if len(pairs) == 1 else pairs
+    if len(pairs) != n_axes or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        raise ValueError(f"pad: got the widths {widths} of {n_axes} axes, expected two for each, 0 or more")
+    return pairs
 
 
-@form("pad")
+def _pair(widths):
+    """Both sides of an axis; one width is that of both."""
+    pair = [integer("pad", "a width", width) for width in (widths if hasattr(widths, "__len__") else [widths])]
+    return pair * 2 if len(pair) == 1 else pair
+
+
+@form("pad", gives_rows=True)
 def _pad(pad, x, pad_width, mode="constant", constant_values=0):
     x = _operand(x)
     widths = _widths(pad_width, x.ndim)

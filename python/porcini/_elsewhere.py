@@ -2,7 +2,6 @@
 
 _NUMPY = {
     "linalg": "its functions are those of the package: pc.solve, pc.inv, pc.svd ..",
-    "fft": "a function here, the others beside it: pc.ifft, pc.rfft ..",
     "random": "write pc.rand, pc.randn, pc.randint, pc.seed, or pc.PCG32",
     "ndarray": "the class of all values is pc.Array, of those with axes pc.Tensor",
     "vectorize": "operations go lane by lane; @pc.kernel compiles a function of numbers",
@@ -168,7 +167,6 @@ MEMBERS = {
     "fill": "write x[:] = value",
     "flat": "write x.ravel()",
     "itemsize": "write np.dtype(x.dtype).itemsize",
-    "mT": "write pc.matrix_transpose(x)",
     "requires_grad_": "write pc.enable_grad(x)",
     "strides": "write np.asarray(x).strides",
     "tobytes": "write bytes(x)",

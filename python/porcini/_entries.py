@@ -16,7 +16,9 @@ def entries(x):
 
 
 def as_given(x, found):
-    """What was made of the entries of x: lanes again, if x has such."""
-    if not has_complex_lanes(x):
+    """What was made of the entries of x: lanes again, if x has such and it is a row of complex numbers."""
+    if isinstance(found, (list, tuple)):
+        return type(found)(as_given(x, part) for part in found)
+    if not has_complex_lanes(x) or not isinstance(found, pc.Tensor) or "complex" not in found.dtype or found.ndim > 1:
         return found
     return (pc.Complex2d if found.dtype == "complex128" else pc.Complex2f)(found)

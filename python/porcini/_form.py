@@ -6,6 +6,8 @@ import threading
 
 import porcini as pc
 
+from ._entries import as_given, entries, has_complex_lanes
+
 FORMS = {}
 
 # Names of the forms that a thread is in: within one of them the tables have the last word.
@@ -24,6 +26,11 @@ def called(name, args, named):
     inside.add(name)
     try:
         return made(*args, **named)
+    except TypeError as error:
+        if not str(error).startswith("asarray: "):
+            raise
+        # What is no array is told of by the tables, whose words name the function.
+        return NotImplemented
     finally:
         inside.discard(name)
 
@@ -33,12 +40,32 @@ def parameters(name):
     return str(inspect.signature(FORMS[name])) if name in FORMS else None
 
 
-def form(*names):
-    """Registers a form of functions of the tables: a function without the first parameter, which gets the table's."""
+def _of_entries(made, gives_rows):
+    """A form of what has entries along axes: complex lanes are a row of them, and lanes again in what it gives."""
+
+    @functools.wraps(made)
+    def of_entries(table, *args, **named):
+        lanes = next((x for x in (*args, *named.values()) if has_complex_lanes(x)), None)
+        if lanes is None:
+            return made(table, *args, **named)
+        found = made(table, *map(_as_row, args), **{key: _as_row(x) for key, x in named.items()})
+        return found if found is NotImplemented or gives_rows else as_given(lanes, found)
+
+    return of_entries
+
+
+def _as_row(x):
+    return entries(x) if has_complex_lanes(x) else x
+
+
+def form(*names, takes_lanes=False, gives_rows=False):
+    """Registers a form of functions of the tables: a function without the first parameter, which gets the table's. Complex lanes
+    are rows of entries to it, and rows in what it gives are lanes again, unless it is said otherwise."""
 
     def register(made):
+        of = made if takes_lanes else _of_entries(made, gives_rows)
         for name in names:
-            FORMS[name] = functools.partial(made, getattr(pc, name))
+            FORMS[name] = functools.partial(of, getattr(pc, name))
         return made
 
     return register

@@ -8,7 +8,6 @@ import numbers
 import porcini as pc
 
 from ._axes import axes_of, axis_of, integer
-from ._entries import as_given, entries
 from ._form import called, form as _form, parameters  # noqa: F401
 from ._porcini import _operand
 
@@ -74,7 +73,7 @@ def _in_every_line(x, axis, entry):
     return pc.broadcast_to(entry, [1 if place == axis else extent for place, extent in enumerate(x.shape)])
 
 
-@_form("diff")
+@_form("diff", gives_rows=True)
 def _diff(diff, x, n=1, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: got {n} times, expected 0 or more")
@@ -152,6 +151,8 @@ def _where(where, mask):
 
 @_form("select")
 def _select(select, condlist, choicelist, default=0):
+    if not isinstance(condlist, (list, tuple)) or not isinstance(choicelist, (list, tuple)):
+        return NotImplemented
     if len(condlist) != len(choicelist):
         raise ValueError(f"select: got {len(condlist)} conditions and {len(choicelist)} choices, expected as many")
     found = default
@@ -173,11 +174,13 @@ def _compress(compress, condition, x=None, axis=None):
 
 @_form("take")
 def _take(take, x, index, axis=0, mode="raise"):
-    n = _operand(x).shape[axis]
-    of = {"raise": lambda i: i, "wrap": lambda i: i % n, "clip": lambda i: pc.clip(i, 0, n - 1)}
+    of = {"wrap": lambda i, n: i % n, "clip": lambda i, n: pc.clip(i, 0, n - 1)}
+    if mode == "raise":
+        return take(x, index, axis)
     if mode not in of:
         raise TypeError(f"take: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
-    return take(x, of[mode](_operand(index)), axis)
+    x, axis = (pc.ravel(x), 0) if axis is None else (_operand(x), axis)
+    return take(x, of[mode](_operand(index), x.shape[axis_of("take", axis, x.ndim)]), axis)
 
 
 @_form("isin")
@@ -188,6 +191,8 @@ def _isin(isin, x, values, *, assume_unique=False, invert=False):
 
 @_form("concat")
 def _concat(concat, arrays, axis=0, *, dtype=None):
+    if dtype is None:
+        return NotImplemented
     return concat([_operand(x).astype(dtype) for x in arrays], axis)
 
 
@@ -206,7 +211,9 @@ def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None):
     rows = [_operand(x) for x in (m, y) if x is not None]
     rows = [x if rowvar or x.ndim < 2 else pc.swapaxes(x, 0, 1) for x in rows]
     n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
-    return cov(*rows) * ((n - 1) / (n - ddof))
+    # Of one entry, as of the same one twice, the deviations are 0 whatever they are divided by.
+    rows = [pc.concat([x, x], -1) for x in rows] if n == 1 else rows
+    return cov(*rows) * ((n - 1) / (n - ddof) if n > ddof else math.inf)
 
 
 @_form("psum")
@@ -226,7 +233,7 @@ def _block_psum(block_prefix_sum, x, n, exclusive=False, reverse=False):
     return pc.select(pc.arange(found.size) % n == 0, 0, pc.roll(found, 1)) if exclusive else found
 
 
-@_form("enable_grad")
+@_form("enable_grad", takes_lanes=True)
 def _enable_grad(enable_grad, *values):
     for x in values:
         enable_grad(x)
@@ -234,8 +241,8 @@ def _enable_grad(enable_grad, *values):
 
 @_form("interp")
 def _interp(interp, x, xp, fp, left=None, right=None):
-    x, xp = _operand(x), _operand(xp)
     found = interp(x, xp, fp)
+    x, xp = _operand(x), _operand(xp)
     found = found if left is None else pc.where(x < xp[:1], left, found)
     return found if right is None else pc.where(x > xp[-1:], right, found)
 
@@ -265,6 +272,7 @@ def _histogram(histogram, x, bins=10, range=None, density=False):
         widths = bins[1:] - bins[:-1]
     else:
         low, high = (pc.hmin(x).item(), pc.hmax(x).item()) if range is None else range
+        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         counts, widths = histogram(x, bins, low, high), (high - low) / bins
     return counts / (pc.hsum(counts) * widths) if density else counts
 
@@ -301,6 +309,8 @@ def _turned(x):
 
 @_form("unique")
 def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False):
+    if not (return_index or return_inverse or return_counts):
+        return unique(x)
     values, inverse = pc.unique_inverse(x)
     found = [values]
     if return_index:
@@ -310,7 +320,7 @@ def _unique(unique, x, return_index=False, return_inverse=False, return_counts=F
         found.append(inverse)
     if return_counts:
         found.append(pc.unique_counts(x)[1])
-    return tuple(found) if found[1:] else values
+    return tuple(found)
 
 
 @_form("meshgrid")
@@ -331,14 +341,14 @@ def _meshgrid(meshgrid, *arrays, indexing="xy"):
 
 
 @_form("split")
-def _split(split, given, places, axis=0):
-    x = entries(given)
+def _split(split, x, places, axis=0):
     if not hasattr(places, "__len__"):
-        return NotImplemented if x is given else [as_given(given, part) for part in split(x, places, axis)]
+        return split(x, places, axis)
+    x = _operand(x)
     axis = axis_of("split", axis, x.ndim)
     before = (slice(None),) * axis
     ends = [0, *(integer("split", "a place", place) for place in places), x.shape[axis]]
-    return [as_given(given, x[(*before, slice(start, end))]) for start, end in zip(ends, ends[1:])]
+    return [x[(*before, slice(start, end))] for start, end in zip(ends, ends[1:])]
 
 
 @_form("tensordot")
@@ -385,25 +395,28 @@ def _moveaxis(moveaxis, x, source, destination):
 
 @_form("norm")
 def _norm(norm, x, ord=None, axis=None, keepdims=False):
-    x = _operand(x)
-    n_axes = x.ndim if axis is None else len(axis) if hasattr(axis, "__len__") else 1
-    if ord is None or ord == "fro" and n_axes == 2:
+    if ord is None:
         return norm(x, axis, keepdims)
-    if isinstance(ord, str) and n_axes != 2:
-        raise TypeError(f"norm: got ord={ord!r} of {n_axes} axes, expected a number of one axis, 'fro' or 'nuc' of a matrix")
-    if x.ndim == 2 and axis is None:
-        found = _norm_of_matrix(x, ord)
-        return pc.reshape(found, [1, 1]) if keepdims else found
-    return norm(x, axis, keepdims, ord) if n_axes == 1 else NotImplemented
+    x = _operand(x)
+    axes = range(x.ndim) if axis is None else axes_of("norm", axis if hasattr(axis, "__len__") else [axis], x.ndim)
+    if ord == "fro" and len(axes) == 2:
+        return norm(x, axis, keepdims)
+    if isinstance(ord, str) and len(axes) != 2:
+        raise TypeError(f"norm: got ord={ord!r} of {len(axes)} axes, expected a number of one axis, 'fro' or 'nuc' of a matrix")
+    if len(axes) != 2:
+        return norm(x, axis, keepdims, ord) if len(axes) == 1 else NotImplemented
+    found = _norm_of_matrices(pc.moveaxis(x, list(axes), [-2, -1]), ord)
+    return pc.reshape(found, [1 if i in axes else n for i, n in enumerate(x.shape)]) if keepdims else found
 
 
-def _norm_of_matrix(x, ord):
+def _norm_of_matrices(x, ord):
+    """The norms of the matrices in the last two axes."""
     if ord == "nuc":
-        return pc.hsum(pc.singular_values(x))
+        return pc.hsum(pc.singular_values(x), -1)
     if abs(ord) not in (1, 2, math.inf):
         raise TypeError(f"norm: got ord={ord!r} of a matrix, expected 1, 2, inf, their negatives, 'fro' or 'nuc'")
-    of = {1: lambda: pc.hsum(abs(x), 0), 2: lambda: pc.singular_values(x), math.inf: lambda: pc.hsum(abs(x), 1)}
-    return (pc.hmin if ord < 0 else pc.hmax)(of[abs(ord)]())
+    of = {1: lambda: pc.hsum(abs(x), -2), 2: lambda: pc.singular_values(x), math.inf: lambda: pc.hsum(abs(x), -1)}
+    return (pc.hmin if ord < 0 else pc.hmax)(of[abs(ord)](), -1)
 
 
 @_form("hanning", "hamming", "blackman", "bartlett", "kaiser")

@@ -9,7 +9,7 @@ from ._form import form
 from ._porcini import _operand
 
 
-@form("fft", "rfft", "ifft", "irfft")
+@form("fft", "rfft", "ifft", "irfft", gives_rows=True)
 def _transform(transform, x, n=None, axis=-1, norm="backward"):
     if norm not in (None, "backward", "ortho", "forward"):
         raise TypeError(f"{transform.__name__}: got norm={norm!r}, expected 'backward', 'ortho' or 'forward'")
@@ -28,7 +28,7 @@ def _frequencies(made, n, d=1.0):
     return made(n, d)
 
 
-@form("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+@form("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", gives_rows=True)
 def _along_several(transform, x, s=None, axes=None, norm="backward"):
     name, x = transform.__name__, _operand(x)
     if axes is None and name.endswith("2"):
@@ -40,7 +40,7 @@ def _along_several(transform, x, s=None, axes=None, norm="backward"):
     if len(sizes) != len(axes):
         raise ValueError(f"{name}: got {len(sizes)} extents and {len(axes)} axes, expected as many")
     # Half of a spectrum is that of the last axis.
-    own, others = getattr(pc, name[:-1].removesuffix("n")), pc.ifft if name.startswith("i") else pc.fft
+    own, others = getattr(pc, name[:-1]), pc.ifft if name.startswith("i") else pc.fft
     along = list(zip([others] * (len(axes) - 1) + [own], sizes, axes))
     for of, n, axis in along if name.startswith("ir") else along[::-1]:
         x = of(x, n, axis, norm)

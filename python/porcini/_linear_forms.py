@@ -56,9 +56,9 @@ def _pinv(pinv, a, rcond=None, hermitian=False, *, rtol=None):
 
 @form("matrix_rank")
 def _matrix_rank(matrix_rank, a, tol=None, hermitian=False, *, rtol=None):
-    values = pc.singular_values(a)
     if tol is None and rtol is None:
         return matrix_rank(a)
+    values = pc.singular_values(a)
     return pc.hsum(values > (rtol * values[..., :1] if tol is None else tol), -1)
 
 
@@ -69,7 +69,7 @@ def _cond(cond, a, p=None):
     if p == -2:
         values = pc.singular_values(a)
         return values[..., -1:] / values[..., :1]
-    return pc.norm(a, ord=p) * pc.norm(pc.inv(a), ord=p)
+    return pc.norm(a, ord=p, axis=(-2, -1)) * pc.norm(pc.inv(a), ord=p, axis=(-2, -1))
 
 
 @form("lstsq")

@@ -172,8 +172,8 @@ def _cut(x, places, axis):
 
 
 def insert(x, place, values, axis=None):
-    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers a
-    value in front of each, or the same one.
+    """x with others in front of the entry with a number: along an axis, or in the row of all entries. With several numbers, or
+    where a mask is true, a value in front of each, or the same one.
 
     >>> pc.insert(pc.Float([1, 2, 3]), 1, [8, 9])
     [1, 8, 9, 2, 3]
@@ -182,18 +182,27 @@ def insert(x, place, values, axis=None):
     n = x.shape[axis]
     if isinstance(place, slice):
         place = range(n)[place]
-    if hasattr(place, "__len__"):
-        return as_given(given, _inserted(x, _operand(place).tolist(), values, axis))
-    place = integer("insert", "the place", place)
+    is_number = not hasattr(place, "__len__")
+    places = [place] if is_number else _places(place)
+    if len(places) != 1:
+        return as_given(given, _inserted(x, places, values, axis))
+    place = integer("insert", "the place", places[0])
     if not -n <= place <= n:
         raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
     values = _of_type(entries(values) if isinstance(values, pc.Array) else values, x.dtype)
     if x.ndim > 1:
-        # As NumPy has it, the first axis of the values is the one along which they are inserted.
-        values = pc.moveaxis(pc.reshape(values, [1] * (x.ndim - values.ndim) + list(values.shape)), 0, axis)
+        values = pc.reshape(values, [1] * (x.ndim - values.ndim) + list(values.shape))
+        # As NumPy has it, with a number the first axis of the values is the one along which they are inserted.
+        values = pc.moveaxis(values, 0, axis) if is_number else values
         values = pc.broadcast_to(values, [values.shape[i] if i == axis else m for i, m in enumerate(x.shape)])
     return as_given(given, pc.concat([before, values, behind], axis))
+
+
+def _places(places):
+    """The numbers of entries in a list; of a mask those where it is true."""
+    places = _operand(places)
+    return (pc.flatnonzero(places) if places.dtype == "bool" else places).tolist()
 
 
 def _inserted(x, places, values, axis):
@@ -264,8 +273,7 @@ def hsplit(x, parts):
     >>> pc.hsplit(pc.Float([1, 2, 3, 4]), 2)
     [[1, 2], [3, 4]]
     """
-    x = _operand(x)
-    return pc.split(x, parts, min(1, x.ndim - 1))
+    return pc.split(x, parts, min(1, entries(x).ndim - 1))
 
 
 def vsplit(x, parts):
@@ -274,7 +282,7 @@ def vsplit(x, parts):
     >>> pc.vsplit(pc.TensorXf([[1, 2], [3, 4]]), 2)
     [[[1, 2]], [[3, 4]]]
     """
-    return pc.split(_operand(x), parts, 0)
+    return pc.split(x, parts, 0)
 
 
 def dsplit(x, parts):
@@ -315,7 +323,7 @@ def atleast_3d(*arrays):
 
 
 def _with_axes(arrays, of):
-    found = [of(_operand(x)) for x in arrays]
+    found = [as_given(x, of(entries(x))) for x in arrays]
     return found[0] if len(found) == 1 else found
 
 
@@ -484,7 +492,8 @@ def _conditions(x, conditions):
 
 def piecewise(x, conditions, values):
     """For each lane the value, or what a function gives of x, whose condition is true, of several the last one; one value more
-    than conditions stands where none is. One condition needs no list.
+    than conditions stands where none is. One condition needs no list. Of integers with fractions among the values it is floats;
+    NumPy cuts them off.
 
     >>> pc.piecewise(pc.Float([-1, 2]), [pc.Mask([True, False])], [0, lambda x: x * 10])
     [0, 20]

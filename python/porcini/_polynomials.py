@@ -1,13 +1,16 @@
 """Polynomials as polyval, polyfit and roots have them: rows of coefficients, the highest power first."""
 
+import operator
+
 import porcini as pc
 
 from ._axes import integer
+from ._entries import as_given, entries, has_complex_lanes
 from ._porcini import _operand
 
 
 def _row(op, p):
-    p = _operand(p)
+    p = entries(p)
     if p.ndim > 1:
         raise TypeError(f"{op}: got {p.ndim} axes, expected a row of coefficients")
     return pc.reshape(p, [-1])
@@ -20,10 +23,19 @@ def _times(op, m):
     return range(m)
 
 
-def _added(op, a, b, sign):
-    a, b = _row(op, a), _row(op, b)
-    n = max(a.size, b.size)
-    return pc.pad(a, [n - a.size, 0]) + sign * pc.pad(b, [n - b.size, 0])
+def _of_rows(op, of, a, b):
+    """What is made of two rows of coefficients: complex lanes again where one of them is such."""
+    return as_given(a if has_complex_lanes(a) else b, of(_row(op, a), _row(op, b)))
+
+
+def _as_long(of):
+    """An operation of both with zeros in front of the shorter one."""
+
+    def of_both(a, b):
+        n = max(a.size, b.size)
+        return of(pc.pad(a, [n - a.size, 0]), pc.pad(b, [n - b.size, 0]))
+
+    return of_both
 
 
 def polyadd(a, b):
@@ -32,7 +44,7 @@ def polyadd(a, b):
     >>> pc.polyadd(pc.Float([1, 1]), pc.Float([1, 0, 2]))
     [1, 1, 3]
     """
-    return _added("polyadd", a, b, 1)
+    return _of_rows("polyadd", _as_long(operator.add), a, b)
 
 
 def polysub(a, b):
@@ -41,7 +53,7 @@ def polysub(a, b):
     >>> pc.polysub(pc.Float([1, 1]), pc.Float([1, 0, 2]))
     [-1,  1, -1]
     """
-    return _added("polysub", a, b, -1)
+    return _of_rows("polysub", _as_long(operator.sub), a, b)
 
 
 def polymul(a, b):
@@ -50,7 +62,7 @@ def polymul(a, b):
     >>> pc.polymul(pc.Float([1, 1]), pc.Float([1, -1]))
     [1, 0, -1]
     """
-    return pc.convolve(_row("polymul", a), _row("polymul", b))
+    return _of_rows("polymul", pc.convolve, a, b)
 
 
 def polyder(p, m=1):
@@ -59,21 +71,25 @@ def polyder(p, m=1):
     >>> pc.polyder(pc.Float([1, 2, 3]))
     [2, 2]
     """
-    p = _row("polyder", p)
+    given, p = p, _row("polyder", p)
     for _ in _times("polyder", m):
         n = p.size
         p = p[: n - 1] * pc.arange(n - 1, 0, -1).astype(p.dtype) if n > 1 else pc.zeros_like(p)
-    return p
+    return as_given(given, p)
 
 
 def polyint(p, m=1, k=0):
-    """The integral of a polynomial, or the one of order m, with k as the constant of each.
+    """The integral of a polynomial, or the one of order m, with k as the constant of each, or a list of them.
 
     >>> pc.polyint(pc.Float([2, 2]))
     [1, 2, 0]
     """
-    p = _row("polyint", p)
-    for _ in _times("polyint", m):
+    given, p, times = p, _row("polyint", p), _times("polyint", m)
+    constants = list(k) if hasattr(k, "__len__") else [k]
+    constants = constants * m if len(constants) == 1 else constants
+    if len(constants) < m:
+        raise ValueError(f"polyint: got {len(constants)} constants for {m} times, expected one for each")
+    for _, constant in zip(times, constants):
         parts = p / pc.arange(p.size, 0, -1).astype(p.dtype)
-        p = pc.concat([parts, _operand([k]).astype(parts.dtype)])
-    return p
+        p = pc.concat([parts, _operand([constant]).astype(parts.dtype)])
+    return as_given(given, p)

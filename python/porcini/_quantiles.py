@@ -48,10 +48,13 @@ def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
     x, scale = _operand(x), 100 if name == "percentile" else 1
     axes = range(x.ndim) if axis is None else axes_of(name, axis if hasattr(axis, "__len__") else [axis], x.ndim)
     entries, shape = _last(x, list(axes)), [1 if i in axes else n for i, n in enumerate(x.shape)]
-    parts = q if isinstance(q, (int, float)) else _operand(q).tolist()
+    parts = q.tolist() if hasattr(q, "tolist") else q
     found = [_of_part(entries, part / scale, method, name) for part in (parts if hasattr(parts, "__len__") else [parts])]
     found = [pc.reshape(part, shape) if keepdims else part for part in found]
-    return pc.stack(found) if hasattr(parts, "__len__") else found[0]
+    if not hasattr(parts, "__len__"):
+        return found[0]
+    # Of one row each is a lane.
+    return pc.concat(found) if entries.ndim == 1 and not keepdims else pc.stack(found)
 
 
 def _last(x, axes):

@@ -1,7 +1,5 @@
 """Scripts in Rhai, run from Python. They share the session, so arrays go in and out without a copy."""
 
-from pathlib import Path
-
 from . import _porcini
 
 _scripts = None
@@ -17,6 +15,9 @@ def run(path, *args, **given):
     >>> pc.run(script, "a", x=pc.Float([1, 2]))["y"]
     [2, 4]
     """
+    # Slow to import, and needed here alone.
+    from pathlib import Path
+
     text = Path(path).read_text()
     found, _ = _porcini.Scripts([str(arg) for arg in args]).run(text, str(path), given)
     return {name: value for name, value in found.items() if value is not given.get(name, found)}

@@ -1,5 +1,6 @@
 """Complex entries stay entries, complex lanes stay lanes: whatever puts them in a row, joins them or takes them apart."""
 
+import cmath
 import math
 
 import pytest
@@ -102,3 +103,10 @@ def test_logarithms_of_large_numbers():
     assert math.isclose(complex(xp.log1p(xp.asarray([1e200 + 1e200j]))[0]).real, 460.8635921890891)
     assert math.isclose(complex(xp.log1p(xp.asarray([3e16 + 1.85e19j], dtype=xp.complex64))[0]).real, 44.36430, rel_tol=1e-6)
     assert math.isclose(complex(xp.log1p(xp.asarray([1e-9 + 0j]))[0]).real, 1e-9)
+
+
+def test_logarithms_near_minus_one_keep_their_digits():
+    xp = pytest.importorskip("porcini.array_api")
+    for z in (-1 + 1e-9j, -1.001 + 1e-5j, 0.4 - 1e-12j, 1e-12 + 0.3j):
+        got = complex(xp.log1p(xp.asarray([z]))[0])
+        assert cmath.isclose(got, complex(np.log1p(z)), rel_tol=1e-12), z

@@ -645,8 +645,8 @@ def _log1p(x):
     if not x.dtype.startswith("complex"):
         return pc.log1p(x)
     a, b = x.real, x.imag
-    # Squares of large numbers are none; small ones are added exactly.
-    is_small = (pc.abs(a) < 3) & (pc.abs(b) < 3)
+    # 1 + a would lose the digits of a small a; further away squares overflow, or nearly cancel each other at -1.
+    is_small = (pc.abs(a) < 0.5) & (pc.abs(b) < 0.5)
     size = pc.select(is_small, pc.log1p(a * (a + 2) + b * b) / 2, pc.log(pc.hypot(a + 1, b)))
     return type(x)(size, pc.atan2(b, a + 1))
 
