@@ -2,6 +2,7 @@
 
 import porcini as pc
 
+from ._axes import integer
 from ._porcini import _operand
 
 
@@ -22,3 +23,13 @@ def as_given(x, found):
     if not has_complex_lanes(x) or not isinstance(found, pc.Tensor) or "complex" not in found.dtype or found.ndim > 1:
         return found
     return (pc.Complex2d if found.dtype == "complex128" else pc.Complex2f)(found)
+
+
+def item(x, index):
+    """The entry with a number among all, or with one for each axis, as a Python number."""
+    x = entries(x)
+    index = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    places = tuple(integer("item", "an index", place) for place in index)
+    if len(places) not in (1, x.ndim):
+        raise ValueError(f"item: got {len(places)} indices of {x.ndim} axes, expected one, or one for each axis")
+    return pc.ravel(x)[places[0]] if len(places) == 1 else x[places]

@@ -22,6 +22,14 @@ pyo3::create_exception!(
     "An argument that a form of a function does not take."
 );
 
+/// An error of arguments as users see it: that a form does not take something is between forms.
+pub(crate) fn told(py: Python<'_>, error: PyErr) -> PyErr {
+    match error.is_instance_of::<Unfit>(py) {
+        true => PyTypeError::new_err(error.value(py).to_string()),
+        false => error,
+    }
+}
+
 /// Whether a row has parameters with these names that are not given by place.
 pub(crate) fn takes_names(row: &Row, n_placed: usize, named: Option<&Bound<'_, PyDict>>) -> bool {
     let Some(named) = named else { return true };

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use crate::aliases::{ALIASES, alias};
-use crate::arguments::{Unfit, arguments, is_called, takes_names};
+use crate::arguments::{Unfit, arguments, is_called, takes_names, told};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::forms::{self, Call, FIRST, First};
@@ -164,9 +164,7 @@ impl Overloads {
         if let Some(done) = forms::by_python(py, self.name, args, named)? {
             return Ok(done);
         }
-        // That a form does not take something is between forms.
-        let is_unfit = error.is_instance_of::<Unfit>(py);
-        Err(if is_unfit { PyTypeError::new_err(error.value(py).to_string()) } else { error })
+        Err(told(py, error))
     }
 
     fn first_or_called<'py>(

@@ -8,6 +8,7 @@ mod arguments;
 mod arrow;
 mod buffers;
 mod callable;
+mod components;
 mod control;
 mod convert;
 mod custom;

@@ -45,6 +45,11 @@ pub(crate) fn with_shape<'py>(
         let what = format!("{name}: got shape=.., expected none; tensors have one, as TensorXf");
         return Err(PyTypeError::new_err(what));
     }
+    if args.is_empty() {
+        let name = class.name()?;
+        let what = format!("{name}: got a shape without entries; zeros of it are pc.zeros(shape)");
+        return Err(PyTypeError::new_err(what));
+    }
     PyTuple::new(args.py(), args.iter().chain([shape]).collect::<Vec<_>>())
 }
 

@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyComplex, PyDict, PyTuple, PyType};
 
-use crate::arguments::{arguments, takes_names};
+use crate::arguments::{arguments, takes_names, told};
 use crate::convert::{Given, answered, dtype_of, is_sequence, number, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
@@ -122,7 +122,7 @@ pub(crate) fn made_by<'py>(
         )),
         None => unknown(),
     })?;
-    let given = arguments(session, row, args, named)?;
+    let given = arguments(session, row, args, named).map_err(|error| told(py, error))?;
     let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
     let answer = row.call_of(Some(dtype), session, &args.iter().collect::<Vec<_>>()).or_raise()?;
     let value = match (answer, &known.kind) {

@@ -311,13 +311,13 @@ impl PyValue {
         lists::lists(slf)
     }
 
-    /// The only lane as a Python number, or the one with a number among all.
-    #[pyo3(signature = (index=None))]
-    fn item<'py>(slf: &Bound<'py, Self>, index: Option<&Object<'py>>) -> PyResult<Object<'py>> {
-        match index {
-            None => one_lane(slf, "item"),
-            Some(index) => tables::by_name(slf.py(), "ravel", &[slf.as_any()])?.get_item(index),
+    /// The only lane as a Python number, or the entry with a number among all, or with one for each axis.
+    #[pyo3(signature = (*index))]
+    fn item<'py>(slf: &Bound<'py, Self>, index: &Bound<'py, PyTuple>) -> PyResult<Object<'py>> {
+        if index.is_empty() {
+            return one_lane(slf, "item");
         }
+        slf.py().import("porcini._entries")?.call_method1("item", (slf, index))
     }
 
     /// A NumPy array that shares the memory where that is the host's; it cannot be written. NumPy copies where it must.

@@ -1,13 +1,15 @@
 //! NumPy's functions as ours: `np.sin(x)` where x is one of our values (`__array_ufunc__`, `__array_function__`).
 
-use porcini_core::value::Form;
 use porcini_core::{DType, Session, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
 
-use crate::convert::{Given, is_sequence, python_number};
+use crate::components::{
+    holds_components, is_row_of_complex, means_the_same, ufunc_means_the_same,
+};
+use crate::convert::{Given, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, find};
 use crate::home;
@@ -37,7 +39,7 @@ pub(crate) fn of_ufunc<'py>(
     };
     // NumPy refuses the size of complex numbers by this name; ours would be it.
     let is_refused = name == "fabs" && inputs.iter().any(is_complex);
-    if is_refused || !is_entry_by_entry(&name, inputs) {
+    if is_refused || !ufunc_means_the_same(&name, inputs) {
         return by_numpy(ufunc, inputs, kwargs);
     }
     // The other side may be a list or an array of NumPy: ours goes first.
@@ -72,53 +74,7 @@ pub(crate) fn of_ufunc<'py>(
     }
 }
 
-// ---- values with components ----
-
-/// The form of a value of ours that has components, other than the parts of complex numbers.
-fn form_of_components(object: &Object<'_>) -> Option<Form> {
-    let form = object.cast::<PyValue>().ok()?.get().value().form();
-    (!matches!(form, Form::Scalar | Form::Tensor | Form::Complex)).then_some(form)
-}
-
-/// Whether ours of a ufunc does with matrices, quaternions and vectors what NumPy does with their entries.
-fn is_entry_by_entry(name: &str, inputs: &Bound<'_, PyTuple>) -> bool {
-    let forms: Vec<Form> = inputs.iter().filter_map(|input| form_of_components(&input)).collect();
-    let are_all = forms.len() == inputs.len();
-    if name == "matmul" {
-        return forms.iter().all(|form| are_all && matches!(form, Form::Matrix(_)));
-    }
-    // Products of these are theirs.
-    forms.iter().all(|form| form.is_vector())
-        || match name {
-            "negative" | "positive" => true,
-            "add" | "subtract" => are_all && forms.windows(2).all(|pair| pair[0] == pair[1]),
-            "multiply" | "divide" | "true_divide" => forms.len() == 1,
-            "reciprocal" => false,
-            _ => are_all && matches!(forms[..], [Form::Matrix(_)]),
-        }
-}
-
-/// Functions that go entry by entry, also of vectors.
-const ENTRY_BY_ENTRY: [&str; 10] = [
-    "where",
-    "clip",
-    "isclose",
-    "copy",
-    "nan_to_num",
-    "zeros_like",
-    "ones_like",
-    "full_like",
-    "real",
-    "imag",
-];
-
-/// Whether an object is such a value, or a list with one.
-fn holds_components(object: &Object<'_>) -> bool {
-    let is_one = |object: &Object<'_>| form_of_components(object).is_some();
-    let has_one = |item: PyResult<Object<'_>>| item.is_ok_and(|item| is_one(&item));
-    is_one(object)
-        || is_sequence(object) && object.try_iter().is_ok_and(|mut items| items.any(has_one))
-}
+// ---- methods of ufuncs ----
 
 /// Methods of ufuncs that are functions of NumPy: `np.add.reduce` is `np.sum`.
 const METHODS: [(&str, &str, &str); 8] = [
@@ -472,8 +428,11 @@ fn of_numpy_module<'py>(
     module: &str,
     name: &str,
 ) -> PyResult<Option<Object<'py>>> {
-    if !ENTRY_BY_ENTRY.contains(&name) && args.iter().any(|arg| holds_components(&arg)) {
-        // Ours take components for lanes of their own; to NumPy they are an axis.
+    let has_components = args.iter().any(|arg| holds_components(&arg));
+    // Ours take components for lanes of their own; to NumPy they are an axis. Parts in a row are no entries to it.
+    if has_components && !means_the_same(name, args.iter().chain(kwargs.values().iter()))
+        || name == "ravel" && args.iter().any(|arg| is_row_of_complex(&arg))
+    {
         return Ok(None);
     }
     let (is_linear, is_fourier) = (module == "numpy.linalg", module == "numpy.fft");

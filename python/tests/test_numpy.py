@@ -174,6 +174,28 @@ def test_components_are_an_axis_to_numpy():
     assert type(np.where(mask, v, v + 1)) is pc.Vector3d and type(np.copy(v)) is pc.Vector3d and type(np.sqrt(v)) is pc.Vector3d
 
 
+def test_components_beside_what_has_axes():
+    v, m, q = pc.Vector2d([1, 2, 3], [4, 5, 6]), pc.Matrix2d([[1, 2], [3, 4]]), pc.Quaternion4f(1, 2, 3, 4)
+    rows, mask = np.asarray(v), np.array([True, False])
+    for f in [
+        lambda x: np.add(x, np.array([1, 2])), lambda x: np.multiply(x, [10, 100]), lambda x: np.multiply([10, 100], x), lambda x: np.where(mask, x, 0),
+        lambda x: np.where([True, False], x, 0), lambda x: np.clip(x, [1, 5], [2, 100]), lambda x: np.isclose(x, [1, 4]), np.real, np.imag,
+        lambda x: np.divide(2, x), lambda x: np.add(x, x), lambda x: np.multiply(x, 2), lambda x: np.clip(x, 2, 5),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(np.asarray(f(v)), f(rows))
+    for x in (m, q):
+        for f in [np.square, np.real, lambda x: np.divide(2, x), lambda x: np.divide(x, 2), lambda x: np.multiply([1.0, 2], np.asarray(x)[..., :2])]:
+            np.testing.assert_allclose(np.asarray(f(x)), f(np.asarray(x)), 1e-6)
+    np.testing.assert_allclose(np.asarray(np.multiply([1.0, 2], m)), [1.0, 2] * np.asarray(m))
+    assert type(np.multiply(v, 2)) is type(np.multiply(v, pc.Float64([1, 2, 3]))) is pc.Vector2d and type(np.divide(q, 2)) is pc.Quaternion4f
+
+
+def test_complex_lanes_are_numbers_to_numpy():
+    z = pc.Complex2f([1, 2], [3, 4])
+    assert np.equal(z, z).tolist() == [True, True] and np.not_equal(z, 1).tolist() == [True, True]
+    assert np.ravel(z).tolist() == [1 + 3j, 2 + 4j] and np.real(z).tolist() == [1, 2]
+
+
 def test_products_of_entries():
     m, q = pc.Matrix2d(1, 2, 3, 4), pc.Quaternion4f(1, 2, 3, 4)
     assert np.multiply(m, m).tolist() == [[[1, 4], [9, 16]]] and np.multiply(q, q).tolist() == [[1, 4, 9, 16]]

@@ -253,6 +253,23 @@ def test_what_no_form_takes_is_told_by_the_tables():
         pc.polyint(x, 3, k=[1, 2])
 
 
+def test_one_entry():
+    z, t = pc.Complex2f([1, 2], 3), pc.TensorXf([[1, 2], [3, 4]])
+    assert z.item(1) == z.numpy().item(1) == 2 + 3j and t.item((1, 0)) == t.item(1, 0) == 3 and t.item(-1) == 4
+    with pytest.raises(TypeError, match="item: got slice.* as an index"):
+        t.item(slice(2))
+    with pytest.raises(ValueError, match="item: got 3 indices of 2 axes"):
+        t.item(0, 0, 0)
+
+
+def test_what_has_no_meaning():
+    with pytest.raises(TypeError, match="TensorXf: got a shape without entries; zeros of it are pc.zeros"):
+        pc.TensorXf(shape=(2, 2))
+    with pytest.raises(TypeError, match="full: got complex as value") as told:
+        pc.Vector2f.full(1j, 2)
+    assert told.type is TypeError
+
+
 def test_edges_of_counts():
     assert math.isnan(pc.cov(pc.Float([1]), ddof=1).item()) and pc.cov(pc.Float([1]), bias=True).tolist() == [0]
     for density in (False, True):
