@@ -52,9 +52,15 @@ SPECIAL = {
     "isolate_grad": "def isolate_grad() -> AbstractContextManager[None]: ...",
 }
 BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
-# What help says of arguments that are Python's alone.
-FORM = "With the arguments that NumPy or Dr.Jit have."
 TEXTS = {"ptx", "sass", "asm", "ir", "explain", "plan", "graphviz", "device"}
+
+
+def has_form(made):
+    """Whether a function of the tables has a form in Python, which stands in its help."""
+    from porcini._form import FORMS, described
+
+    texts = (made.__name__ + "\n\n".join(described(name)) for name in FORMS)
+    return type(made).__module__ == "porcini" and any(text in (made.__doc__ or "") for text in texts)
 
 
 def parameters(made):
@@ -67,7 +73,7 @@ def parameters(made):
         # What makes values has forms with a class first, zeros(Float, 3), and with extents side by side.
         return "*args: Any, dtype: Any = ..., **kwargs: Any"
     texts, starred = [], False
-    has_form = type(made).__module__ == "porcini" and FORM in (made.__doc__ or "")
+    is_open_to_more = has_form(made)
     for parameter in signature.parameters.values():
         name = parameter.name + ("_" if keyword.iskeyword(parameter.name) else "")
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -80,11 +86,11 @@ def parameters(made):
                 texts.append("*")
                 starred = True
             # What a form takes may be fewer: where(mask).
-            is_open = parameter.default is not parameter.empty or has_form and texts
+            is_open = parameter.default is not parameter.empty or is_open_to_more and texts
             texts.append(f"{name}: Any" + (" = ..." if is_open else ""))
     if "axes" in names and not starred:
         texts.append("axis: Any = ...")  # as NumPy calls them
-    if has_form and not starred:
+    if is_open_to_more and not starred:
         texts += ["*args: Any", "**kwargs: Any"]
     return ", ".join(texts)
 
@@ -146,7 +152,7 @@ def array_class(pc):
         "    @property",
         "    def grad(self) -> Any: ...",
         "    def copy(self) -> Any: ...",
-        "    def item(self, index: Any = ...) -> Any: ...",
+        "    def item(self, *index: Any) -> Any: ...",
         "    def tolist(self) -> list[Any]: ...",
         "    def numpy(self, dtype: Any = ...) -> Any: ...",
         "    def to(self, device: str) -> Any: ...",

@@ -35,6 +35,7 @@ def _pair(widths):
 
 @form("pad", gives_rows=True)
 def _pad(pad, x, pad_width, mode="constant", constant_values=0):
+    """As NumPy has it: widths in pairs for each axis, and edges that go on with mode="edge", "reflect", "symmetric" or "wrap"."""
     x = _operand(x)
     widths = _widths(pad_width, x.ndim)
     if not isinstance(mode, str):

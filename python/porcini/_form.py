@@ -35,9 +35,9 @@ def called(name, args, named):
         inside.discard(name)
 
 
-def parameters(name):
-    """The parameters of a form, for help; None where there is none."""
-    return str(inspect.signature(FORMS[name])) if name in FORMS else None
+def described(name):
+    """The parameters of a form and what they mean, for help; None where there is none."""
+    return (str(inspect.signature(FORMS[name])), inspect.getdoc(FORMS[name].func)) if name in FORMS else None
 
 
 def _of_entries(made, gives_rows):

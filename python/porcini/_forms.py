@@ -8,7 +8,7 @@ import numbers
 import porcini as pc
 
 from ._axes import axes_of, axis_of, integer
-from ._form import called, form as _form, parameters  # noqa: F401
+from ._form import called, described, form as _form  # noqa: F401
 from ._porcini import _operand
 
 # Families with a file of their own.
@@ -17,6 +17,7 @@ from . import _edges, _fourier_forms, _linear_forms, _quantiles  # noqa: F401 is
 
 @_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
 def _of_type(reduce, x, *args, dtype=None, initial=None, where=None, **named):
+    """Other arguments as above. With dtype= in lanes of that type, from initial= on, of the entries where the mask where= is true."""
     if where is not None:
         return _of_some(reduce, x, where, *args, dtype=dtype, initial=initial, **named)
     if dtype is None and initial is None:
@@ -49,6 +50,7 @@ def _of_some(reduce, x, where, *args, initial, **named):
 
 @_form("clip")
 def _clip(clip, x, a_min=None, a_max=None, *, min=None, max=None):
+    """As NumPy has it: a bound that is None, or left out, is none."""
     low, high = (min if a_min is None else a_min), (max if a_max is None else a_max)
     if low is not None and high is not None:
         return clip(x, low, high)
@@ -75,6 +77,7 @@ def _in_every_line(x, axis, entry):
 
 @_form("diff", gives_rows=True)
 def _diff(diff, x, n=1, axis=-1, prepend=None, append=None):
+    """As NumPy has it: n times, with the entries of prepend= in front and those of append= behind; a number is one in every line."""
     if n < 0:
         raise ValueError(f"diff: got {n} times, expected 0 or more")
     x = _operand(x)
@@ -88,11 +91,13 @@ def _diff(diff, x, n=1, axis=-1, prepend=None, append=None):
 
 @_form("linspace")
 def _linspace(linspace, start, stop, num=50, endpoint=True, **named):
+    """The names that NumPy has, and its 50 numbers where none is told."""
     return linspace(start, stop, num, endpoint, **named)
 
 
 @_form("logspace", "geomspace")
 def _in_ratio(made, start, stop, num=50, endpoint=True, **named):
+    """The names that NumPy has, and its 50 numbers; with endpoint=False the last one lies a step before the end."""
     if not endpoint and num > 0:
         # Of as many numbers the last one then lies a step before the end.
         part = (num - 1) / num
@@ -114,11 +119,13 @@ def _stretched(number, dtype, shape):
 
 @_form("zeros", "ones")
 def _filled(made, shape, dtype):
+    """With the type in second place, as NumPy has it."""
     return made(shape, dtype=dtype) if _is_type(dtype) else NotImplemented
 
 
 @_form("full")
 def _full(full, shape, fill_value, dtype=None):
+    """With the type in third place, and complex numbers."""
     if _is_complex(fill_value):
         return _stretched(fill_value, dtype, shape)
     return full(shape, fill_value, dtype=dtype) if _is_type(dtype) else NotImplemented
@@ -126,6 +133,7 @@ def _full(full, shape, fill_value, dtype=None):
 
 @_form("zeros_like", "ones_like", "full_like")
 def _like(like, x, *args, dtype=None):
+    """With lanes of another type, of vectors, matrices and complex numbers too."""
     if not _is_type(dtype):
         return NotImplemented
     x = _operand(x)
@@ -139,6 +147,7 @@ def _like(like, x, *args, dtype=None):
 
 @_form("sort", "argsort")
 def _order(order, x, axis=-1, kind=None, *, stable=None, descending=False):
+    """With descending=True the largest first. Equal entries keep their order, whatever kind= and stable= say."""
     # Whatever kind says: equal entries keep their order.
     order = getattr(pc, f"{order.__name__}_desc") if descending else order
     return order(x) if axis == -1 else order(x, axis)
@@ -146,11 +155,13 @@ def _order(order, x, axis=-1, kind=None, *, stable=None, descending=False):
 
 @_form("where")
 def _where(where, mask):
+    """Of one mask the numbers of the entries where it is true, as nonzero."""
     return pc.nonzero(mask)
 
 
 @_form("select")
 def _select(select, condlist, choicelist, default=0):
+    """As NumPy has it: of each lane the choice whose condition is true, of several the first; default= where none is."""
     if not isinstance(condlist, (list, tuple)) or not isinstance(choicelist, (list, tuple)):
         return NotImplemented
     if len(condlist) != len(choicelist):
@@ -163,6 +174,7 @@ def _select(select, condlist, choicelist, default=0):
 
 @_form("compress")
 def _compress(compress, condition, x=None, axis=None):
+    """As NumPy has it, with the mask in front; as Dr.Jit has it, of a mask alone the numbers of the lanes where it is true."""
     # NumPy has the mask in front, Dr.Jit nothing else.
     condition = _operand(condition)
     if condition.dtype != "bool":
@@ -174,6 +186,7 @@ def _compress(compress, condition, x=None, axis=None):
 
 @_form("take")
 def _take(take, x, index, axis=0, mode="raise"):
+    """With mode="wrap" numbers out of bounds count on from the other end, with mode="clip" they are those at the ends."""
     of = {"wrap": lambda i, n: i % n, "clip": lambda i, n: pc.clip(i, 0, n - 1)}
     if mode == "raise":
         return take(x, index, axis)
@@ -185,12 +198,14 @@ def _take(take, x, index, axis=0, mode="raise"):
 
 @_form("isin")
 def _isin(isin, x, values, *, assume_unique=False, invert=False):
+    """With invert=True the others; assume_unique= changes nothing."""
     found = isin(x, values)
     return ~found if invert else found
 
 
 @_form("concat")
 def _concat(concat, arrays, axis=0, *, dtype=None):
+    """With dtype= in lanes of that type."""
     if dtype is None:
         return NotImplemented
     return concat([_operand(x).astype(dtype) for x in arrays], axis)
@@ -198,16 +213,19 @@ def _concat(concat, arrays, axis=0, *, dtype=None):
 
 @_form("eye")
 def _eye(eye, N, M=None, k=0, **named):
+    """The names that NumPy has for rows and columns."""
     return eye(N, N if M is None else M, k, **named)
 
 
 @_form("cross")
 def _cross(cross, a, b, axis=-1):
+    """Along an axis."""
     return pc.moveaxis(cross(*(pc.moveaxis(_operand(x), axis, -1) for x in (a, b))), -1, axis)
 
 
 @_form("cov")
 def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None):
+    """As NumPy has it: variables in columns with rowvar=False; divided by n - ddof, with bias=True by n."""
     rows = [_operand(x) for x in (m, y) if x is not None]
     rows = [x if rowvar or x.ndim < 2 else pc.swapaxes(x, 0, 1) for x in rows]
     n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
@@ -218,6 +236,7 @@ def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None):
 
 @_form("psum")
 def _psum(psum, x, exclusive=False, reverse=False):
+    """With exclusive=True without the lane itself, with reverse=True from the end on."""
     if exclusive and reverse:
         return pc.reverse(pc.psum_exclusive(pc.reverse(x)))
     return pc.psum_exclusive(x) if exclusive else pc.psum_reverse(x) if reverse else psum(x)
@@ -225,6 +244,7 @@ def _psum(psum, x, exclusive=False, reverse=False):
 
 @_form("block_prefix_sum")
 def _block_psum(block_prefix_sum, x, n, exclusive=False, reverse=False):
+    """With exclusive=True without the lane itself, with reverse=True from the end of each block on."""
     x = _operand(x)
     if reverse:
         # From the other end the last block must be as long as the others.
@@ -235,12 +255,14 @@ def _block_psum(block_prefix_sum, x, n, exclusive=False, reverse=False):
 
 @_form("enable_grad", takes_lanes=True)
 def _enable_grad(enable_grad, *values):
+    """Of several at once."""
     for x in values:
         enable_grad(x)
 
 
 @_form("interp")
 def _interp(interp, x, xp, fp, left=None, right=None):
+    """With left= in front of the first place and right= behind the last."""
     found = interp(x, xp, fp)
     x, xp = _operand(x), _operand(xp)
     found = found if left is None else pc.where(x < xp[:1], left, found)
@@ -249,16 +271,19 @@ def _interp(interp, x, xp, fp, left=None, right=None):
 
 @_form("trapezoid", "cumulative_trapezoid")
 def _trapezoid(trapezoid, y, x=None, dx=1.0, axis=-1):
+    """With dx= between all places."""
     return trapezoid(y, dx if x is None else x, axis)
 
 
 @_form("unwrap")
 def _unwrap(unwrap, x, axis=-1, *, period=math.tau):
+    """With another period than a whole turn."""
     return unwrap(_operand(x) * (math.tau / period), axis) * (period / math.tau)
 
 
 @_form("rot90")
 def _rot90(rot90, x, k=1, axes=(0, 1)):
+    """So many quarter turns, from the first of two axes to the second."""
     x = _operand(x)
     axes = axes_of("rot90", axes, x.ndim)
     return pc.moveaxis(rot90(pc.moveaxis(x, axes, [0, 1]), k), [0, 1], axes)
@@ -266,6 +291,7 @@ def _rot90(rot90, x, k=1, axes=(0, 1)):
 
 @_form("histogram")
 def _histogram(histogram, x, bins=10, range=None, density=False):
+    """As NumPy has it: bounds are those of x unless range= tells them; with density=True the counts over their sum and the widths."""
     x = _operand(x)
     if hasattr(bins, "__len__"):
         counts, bins = histogram(x, bins), _operand(bins)
@@ -285,6 +311,7 @@ def _is_turned(made, order):
 
 @_form("histogram2d")
 def _histogram2d(histogram2d, x, y, bins=10, range=None):
+    """As NumPy has it: bounds are those of x and y unless range= tells them."""
     bins = list(bins) if hasattr(bins, "__len__") else [bins, bins]
     bounds = [(pc.hmin(of).item(), pc.hmax(of).item()) for of in (x, y)] if range is None else range
     return histogram2d(x, y, bins, *bounds[0], *bounds[1])
@@ -292,6 +319,7 @@ def _histogram2d(histogram2d, x, y, bins=10, range=None):
 
 @_form("reshape")
 def _reshape(reshape, x, shape, order="C"):
+    """With order="F" the first axis runs fastest."""
     if not _is_turned(reshape, order):
         return reshape(x, shape)
     return _turned(reshape(_turned(_operand(x)), shape[::-1] if hasattr(shape, "__len__") else shape))
@@ -299,6 +327,7 @@ def _reshape(reshape, x, shape, order="C"):
 
 @_form("ravel", "flatten")
 def _ravel(ravel, x, order="C"):
+    """With order="F" the first axis runs fastest."""
     return ravel(_turned(_operand(x)) if _is_turned(ravel, order) else x)
 
 
@@ -309,6 +338,7 @@ def _turned(x):
 
 @_form("unique")
 def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False):
+    """A tuple with what is asked for behind the values: where each stands first, the number of each entry's value, counts."""
     if not (return_index or return_inverse or return_counts):
         return unique(x)
     values, inverse = pc.unique_inverse(x)
@@ -325,6 +355,7 @@ def _unique(unique, x, return_index=False, return_inverse=False, return_counts=F
 
 @_form("meshgrid")
 def _meshgrid(meshgrid, *arrays, indexing="xy"):
+    """Of any number of arrays; with indexing="ij" the first runs slowest."""
     if indexing not in ("xy", "ij"):
         raise TypeError(f"meshgrid: got indexing={indexing!r}, expected 'xy' or 'ij'")
     if indexing == "ij":
@@ -342,6 +373,7 @@ def _meshgrid(meshgrid, *arrays, indexing="xy"):
 
 @_form("split")
 def _split(split, x, places, axis=0):
+    """Of the parts between places."""
     if not hasattr(places, "__len__"):
         return split(x, places, axis)
     x = _operand(x)
@@ -353,6 +385,7 @@ def _split(split, x, places, axis=0):
 
 @_form("tensordot")
 def _tensordot(tensordot, a, b, axes=2):
+    """Over so many axes, the last of a and the first of b, or over lists of those of each."""
     if not hasattr(axes, "__len__"):
         return tensordot(a, b, integer("tensordot", "axes", axes))
     first, second = (list(own) if hasattr(own, "__len__") else [own] for own in axes)
@@ -361,6 +394,7 @@ def _tensordot(tensordot, a, b, axes=2):
 
 @_form("expand_dims")
 def _expand_dims(expand_dims, x, axis):
+    """Several axes at once."""
     if not isinstance(axis, (list, tuple)):
         return NotImplemented
     x = _operand(x)
@@ -371,6 +405,7 @@ def _expand_dims(expand_dims, x, axis):
 
 @_form("squeeze")
 def _squeeze(squeeze, x, axis):
+    """Several axes at once."""
     if not isinstance(axis, (list, tuple)):
         return NotImplemented
     x = _operand(x)
@@ -381,6 +416,7 @@ def _squeeze(squeeze, x, axis):
 
 @_form("moveaxis")
 def _moveaxis(moveaxis, x, source, destination):
+    """Several axes at once."""
     if not isinstance(source, (list, tuple)):
         return NotImplemented
     x = _operand(x)
@@ -395,6 +431,7 @@ def _moveaxis(moveaxis, x, source, destination):
 
 @_form("norm")
 def _norm(norm, x, ord=None, axis=None, keepdims=False):
+    """As NumPy has it: ord= of vectors a number, of matrices 1, 2, inf, their negatives, "fro" or "nuc"."""
     if ord is None:
         return norm(x, axis, keepdims)
     x = _operand(x)
@@ -421,9 +458,11 @@ def _norm_of_matrices(x, ord):
 
 @_form("hanning", "hamming", "blackman", "bartlett", "kaiser")
 def _window(made, M, *beta, **named):
+    """The name that NumPy has for the number of lanes."""
     return made(M, *beta, **named)
 
 
 @_form("vander")
 def _vander(vander, x, N=None, increasing=False):
+    """The name that NumPy has for the number of columns."""
     return vander(x, N, increasing)

@@ -11,6 +11,7 @@ from ._porcini import _operand
 
 @form("fft", "rfft", "ifft", "irfft", gives_rows=True)
 def _transform(transform, x, n=None, axis=-1, norm="backward"):
+    """With norm="ortho" divided by the root of the size both ways, with norm="forward" by the size on the way there alone."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise TypeError(f"{transform.__name__}: got norm={norm!r}, expected 'backward', 'ortho' or 'forward'")
     x = _operand(x)
@@ -25,11 +26,13 @@ def _transform(transform, x, n=None, axis=-1, norm="backward"):
 
 @form("fftfreq", "rfftfreq")
 def _frequencies(made, n, d=1.0):
+    """The name that NumPy has for the distance of samples."""
     return made(n, d)
 
 
 @form("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", gives_rows=True)
 def _along_several(transform, x, s=None, axes=None, norm="backward"):
+    """Along several axes, cut or filled up to the extents s=; norm= as of fft."""
     name, x = transform.__name__, _operand(x)
     if axes is None and name.endswith("2"):
         axes = (-2, -1)

@@ -13,6 +13,7 @@ def _turned(a):
 
 @form("svd")
 def _svd(svd, a, full_matrices=False, compute_uv=True, hermitian=False):
+    """With compute_uv=False the singular values alone; hermitian= changes nothing."""
     a = _operand(a)
     if not compute_uv:
         return pc.singular_values(a)
@@ -23,6 +24,7 @@ def _svd(svd, a, full_matrices=False, compute_uv=True, hermitian=False):
 
 @form("qr")
 def _qr(qr, a, mode="reduced"):
+    """With mode="r" the upper matrix alone."""
     a = _operand(a)
     is_whole = mode == "complete" and a.shape[-2] <= a.shape[-1]
     if mode not in ("reduced", "r") and not is_whole:
@@ -32,12 +34,14 @@ def _qr(qr, a, mode="reduced"):
 
 @form("cholesky")
 def _cholesky(cholesky, a, upper=False):
+    """With upper=True of the upper half, as an upper matrix."""
     # The upper half of a is what is read then.
     return _turned(cholesky(_turned(_operand(a)))) if upper else cholesky(a)
 
 
 @form("eigh", "eigvalsh")
 def _of_half(of, a, UPLO="L"):
+    """With UPLO="U" of the upper half."""
     if UPLO not in ("L", "U"):
         raise TypeError(f"{of.__name__}: got UPLO={UPLO!r}, expected 'L' or 'U'")
     return of(a if UPLO == "L" else _turned(_operand(a)))
@@ -45,6 +49,7 @@ def _of_half(of, a, UPLO="L"):
 
 @form("pinv")
 def _pinv(pinv, a, rcond=None, hermitian=False, *, rtol=None):
+    """Without singular values up to rcond= (or rtol=) times the largest."""
     # What is Hermitian has the same one.
     least = rtol if rcond is None else rcond
     if least is None:
@@ -56,6 +61,7 @@ def _pinv(pinv, a, rcond=None, hermitian=False, *, rtol=None):
 
 @form("matrix_rank")
 def _matrix_rank(matrix_rank, a, tol=None, hermitian=False, *, rtol=None):
+    """Of singular values above tol=, or above rtol= times the largest."""
     if tol is None and rtol is None:
         return matrix_rank(a)
     values = pc.singular_values(a)
@@ -64,6 +70,7 @@ def _matrix_rank(matrix_rank, a, tol=None, hermitian=False, *, rtol=None):
 
 @form("cond")
 def _cond(cond, a, p=None):
+    """By another norm, as norm has them."""
     if p in (None, 2):
         return cond(a)
     if p == -2:
@@ -74,9 +81,11 @@ def _cond(cond, a, p=None):
 
 @form("lstsq")
 def _lstsq(lstsq, a, b, rcond=None):
+    """As NumPy has it; rcond= is None."""
     return lstsq(a, b) if rcond is None else NotImplemented
 
 
 @form("trace")
 def _trace(trace, x, offset=0, axis1=0, axis2=1):
+    """Of a diagonal above, offset=, and of any two axes."""
     return pc.hsum(pc.diagonal(x, offset, axis1, axis2), -1)

@@ -39,6 +39,7 @@ _PLACES = {
 
 @form("quantile", "percentile", "nanquantile", "nanpercentile")
 def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
+    """With NumPy's methods, as method="lower", "nearest" or "hazen"; q= may be a list."""
     name = quantile.__name__
     if method == "linear":
         return quantile(x, q, axis, keepdims)

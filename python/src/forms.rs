@@ -344,8 +344,7 @@ fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// What help says of a form in Python that a function has.
 pub(crate) fn form_in_python(py: Python<'_>, name: &str) -> Option<(String, String)> {
     let forms = py.import("porcini._forms").ok()?;
-    let parameters = forms.call_method1("parameters", (name,)).ok()?.extract().ok()?;
-    Some((parameters, "With the arguments that NumPy or Dr.Jit have.".into()))
+    forms.call_method1("described", (name,)).ok()?.extract().ok()
 }
 
 /// What `porcini/_forms.py` makes of a call that the tables do not take: sum(x, dtype=..), split(x, [2, 5]).

@@ -334,3 +334,11 @@ def test_hints_name_what_there_is():
         with pytest.raises(AttributeError, match=words):
             getattr(pc, name)
     assert str(inspect.signature(pc.diagonal)) == "(x, offset=0, axis1=0, axis2=1)"
+
+
+def test_help_says_what_arguments_of_numpy_mean():
+    from porcini._form import FORMS, described
+
+    for name in FORMS:
+        assert "\n\n".join(described(name)) in getattr(pc, name).__doc__, name
+    assert pc.where.__doc__.endswith("where(mask)\n\nOf one mask the numbers of the entries where it is true, as nonzero.\n")
