@@ -46,7 +46,7 @@ def test_help_shows_forms(name):
 
 def test_help_shows_arguments_of_python_alone():
     assert "\nsort(x, axis=-1, kind=None, *, stable=None, descending=False)\n" in pc.sort.__doc__
-    assert "\nsum(x, *args, dtype=None, initial=None" in pc.sum.__doc__ and "NumPy or Dr.Jit" not in pc.sin.__doc__
+    assert "\nsum(x, *args, dtype=None, initial=None" in pc.sum.__doc__ and "dtype=" not in pc.sin.__doc__
 
 
 def test_names_are_listed():
