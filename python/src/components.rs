@@ -50,8 +50,37 @@ fn lie_alike<'py>(args: impl Iterator<Item = Object<'py>>) -> bool {
     forms.windows(2).all(|pair| pair[0] == pair[1]) && !args.iter().any(has_other_axes)
 }
 
+/// Ufuncs that an array of NumPy's calls for an operator.
+const OPERATORS: [&str; 14] = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "true_divide",
+    "floor_divide",
+    "remainder",
+    "power",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+];
+
+/// Whether a call may be the operator `array * v`, which is lane by lane as `v * array` is: NumPy does not tell which it
+/// is.
+fn may_be_operator(name: &str, inputs: &Bound<'_, PyTuple>) -> bool {
+    let has_axes = |left: &Object<'_>| left.hasattr(intern!(left.py(), "ndim")).unwrap_or(false);
+    let of_numpy = |left: Object<'_>| form(&left).is_none() && has_axes(&left);
+    OPERATORS.contains(&name) && inputs.get_item(0).is_ok_and(of_numpy)
+}
+
 /// Whether ours of a ufunc does with matrices, quaternions, vectors and complex lanes what NumPy does with their entries.
 pub(crate) fn ufunc_means_the_same(name: &str, inputs: &Bound<'_, PyTuple>) -> bool {
+    if may_be_operator(name, inputs) {
+        return true;
+    }
     let forms: Vec<Option<Form>> = inputs.iter().map(|input| form_of_components(&input)).collect();
     if forms.iter().all(Option::is_none) {
         // Ours compare part by part.

@@ -174,6 +174,14 @@ def test_components_are_an_axis_to_numpy():
     assert type(np.where(mask, v, v + 1)) is pc.Vector3d and type(np.copy(v)) is pc.Vector3d and type(np.sqrt(v)) is pc.Vector3d
 
 
+def test_operators_behind_an_array_of_numpy():
+    """As in front of it: lane by lane."""
+    v, lanes = pc.Vector2d([1, 2, 3], [4, 5, 6]), np.array([1.0, 10, 100])
+    assert (lanes * v).tolist() == (v * lanes).tolist() == [[1, 4], [20, 50], [300, 600]]
+    assert (lanes - v).tolist() == (-(v - lanes)).tolist() and (np.float64(2) * v).tolist() == (v * 2).tolist()
+    assert np.multiply([1, 10], v).shape == (3, 2)
+
+
 def test_components_beside_what_has_axes():
     v, m, q = pc.Vector2d([1, 2, 3], [4, 5, 6]), pc.Matrix2d([[1, 2], [3, 4]]), pc.Quaternion4f(1, 2, 3, 4)
     rows, mask = np.asarray(v), np.array([True, False])
