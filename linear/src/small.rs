@@ -30,7 +30,7 @@ pub(super) fn solve<T: Entry>(a: &Matrix, b: Option<&Matrix>) -> Result<Matrix, 
         for upper in above.chunks_exact_mut(rows.length) {
             let factor = upper[k];
             for (x, &known) in upper[n..].iter_mut().zip(&row[n..rows.length]) {
-                *x = *x - factor * known;
+                *x -= factor * known;
             }
         }
     }
@@ -88,7 +88,7 @@ impl<T: Entry> Rows<T> {
         for other in below.chunks_exact_mut(self.length) {
             let factor = other[k].over(row[k]);
             for (x, &known) in other[k + 1..].iter_mut().zip(&row[k + 1..]) {
-                *x = *x - factor * known;
+                *x -= factor * known;
             }
         }
         Some((row[k], pivot != k))

@@ -147,7 +147,7 @@ const PYTHON: Layers = &[
     &["interchange"],
     &["convert", "lists", "pickle", "arguments"],
     &["make", "makers", "functions", "forms", "random", "session_numbers", "images"],
-    &["callable", "index", "numpy", "reach", "tree"],
+    &["callable", "components", "index", "numpy", "reach", "tree"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["operators"],
     &["methods"],

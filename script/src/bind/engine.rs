@@ -119,7 +119,7 @@ fn is_ready(value: &Dynamic) -> Result<Option<bool>> {
     if let Some(rng) = value.read_lock::<RngRef>() {
         return Ok(Some(are_ready(&rng.arrays())));
     }
-    Ok(value.read_lock::<ArrayRef>().map(|array| are_ready(&[array.clone()])))
+    Ok(value.read_lock::<ArrayRef>().map(|array| are_ready(std::slice::from_ref(&array))))
 }
 
 fn all_ready<'a>(items: impl Iterator<Item = &'a Dynamic>) -> Result<bool> {
