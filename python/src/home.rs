@@ -3,9 +3,10 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 use porcini_core::{DeviceChoice, Session};
-use porcini_script::{Options, parse_bytes};
+use porcini_script::{Options, folders, parse_bytes};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -32,6 +33,16 @@ fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResul
     if let Some(bytes) = options.memory_limit {
         let name = if is_given { "memory_limit" } else { "PORCINI_MEMORY_LIMIT" };
         builder = builder.memory_limit_by(bytes, name);
+    }
+    // NVIDIA's programs and libraries are packages of this Python, where it is not activated too.
+    let prefix: String = py.import("sys")?.getattr("prefix")?.extract()?;
+    let variable = |name: &str| {
+        let prefix = || (name == "VIRTUAL_ENV").then(|| prefix.clone());
+        std::env::var(name).ok().or_else(prefix)
+    };
+    builder = builder.toolkit(Toolkit::new(variable));
+    if let Some(folder) = folders::of_kernels(variable) {
+        builder = builder.cache_folder(folder);
     }
     let sink: LogSink = Arc::new(|line: &str| say(line));
     builder = builder.log(log_level.unwrap_or_default(), sink.clone()).warnings(sink);

@@ -603,3 +603,18 @@ def test_kernels_are_pickled_by_their_texts():
     for made in [pickle.loads(pickle.dumps(kernel)), copy.copy(kernel), copy.deepcopy([kernel])[0]]:
         assert made(pc.Float([1, 2])).tolist() == [6, 9]
     assert pickle.loads(pickle.dumps(inner))(pc.Float([1])).tolist() == [2] and k == 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="scripts of a shell stand for NVIDIA's programs")
+def test_programs_of_the_toolkit_are_found(tmp_path):
+    scripts = {
+        "ptxas": 'while [ "$1" != -o ]; do shift; done; echo code > "$2"',
+        "nvdisasm": "echo '.text.f:'; echo '        /*0000*/                   EXIT ;'",
+    }
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    text = "import porcini as pc; print(pc.sass(pc.sin(pc.arange(pc.Float, 5))))"
+    env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PORCINI_DEVICE": "cpu"}
+    out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True, env=env).stdout
+    assert "EXIT" in out

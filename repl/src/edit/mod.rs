@@ -151,9 +151,14 @@ impl Assistant {
 
     /// Whether a typed text is not complete, and nobody gave it up.
     fn goes_on(&self, text: &str) -> bool {
-        // A Ctrl-C that came when the last cell had been answered asks nothing of this one.
-        interrupt::clear();
-        let state = self.interpreter.borrow().is_complete(&self.cell_cache.of(&plain(text)));
+        let text_of_cell = plain(text);
+        // A Ctrl-C that is heard when the last cell has been answered asks nothing of this one.
+        let read = || {
+            interrupt::clear();
+            self.cell_cache.of(&text_of_cell)
+        };
+        let cell = Some(read()).filter(|cell| !cell.is_cut()).unwrap_or_else(read);
+        let state = self.interpreter.borrow().is_complete(&cell);
         matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text)
     }
 

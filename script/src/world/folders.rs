@@ -34,6 +34,16 @@ const PROBE: usize = 64;
 const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_millis(200);
 
+/// Where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in `XDG_CACHE_HOME` or
+/// `~/.cache`; nowhere without such variables.
+pub fn of_kernels(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("PORCINI_CACHE_DIR").or_else(|| {
+        let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+        Some(caches.join("porcini"))
+    })
+}
+
 /// Where `import` looks: a folder, and those of `PORCINI_PATH`.
 pub fn search_path(first: PathBuf) -> Vec<PathBuf> {
     let listed = std::env::var_os("PORCINI_PATH").unwrap_or_default();

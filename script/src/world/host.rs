@@ -10,6 +10,7 @@ use std::time::Duration;
 use porcini_core::device::{SharedFile, Toolkit};
 use porcini_core::log::LogSink;
 
+use super::folders;
 use crate::show::forms::{DisplayTarget, Shown};
 use crate::show::plot::tint::Graphics;
 
@@ -225,12 +226,7 @@ pub trait Host {
     /// A folder where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in
     /// `XDG_CACHE_HOME` or `~/.cache`; `None`, that is nowhere, without an environment.
     fn cache_folder(&self) -> Option<PathBuf> {
-        let set =
-            |name: &str| self.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        set("PORCINI_CACHE_DIR").or_else(|| {
-            let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-            Some(caches.join("porcini"))
-        })
+        folders::of_kernels(|name| self.variable(name))
     }
 
     /// Where to look for the programs that show a GPU's machine code: where the environment says, if there is one.
