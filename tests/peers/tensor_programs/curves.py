@@ -16,8 +16,7 @@ class Curves(Lines):
         dtype = quotient_type(x.dtype)
         y, n = wide(cast(x, dtype)), x.shape[-1]
         size = 4 * np.abs(y).max() ** 2 * n / (n - 1)
-        # A matrix of one row has one of one entry.
-        value = np.cov(y).reshape([len(x)] * 2 if x.ndim > 1 else [])
+        value = np.cov(y)
         self.near(value, f"cov({a})", np.full(value.shape, size), dtype, 4)
         if x.ndim == 1:
             b, z = self.fresh([letter(x)], x.shape)
@@ -28,7 +27,7 @@ class Curves(Lines):
         spread = np.abs(y - y.mean(-1, keepdims=True)).max(-1)
         if np.all((spread > 0.5) | (spread == 0)) and dtype != np.float16:
             # The clipping of real ones to -1 and 1 is within the error.
-            value = np.corrcoef(y).reshape(value.shape)
+            value = np.corrcoef(y)
             self.near(value, f"corrcoef({a})", np.full(value.shape, size), dtype, 4)
 
     @differs("quotients")

@@ -4,7 +4,7 @@ import numpy as np
 
 from .lines import MOST_AXES, Lines, is_tame
 from .meaning import (
-    ALL, COMPLEX, INTEGERS, NUMBERS, REAL, TYPES, cast, common, complex_type, differs, is_complex, joined, letter,
+    ALL, COMPLEX, INTEGERS, NUMBERS, REAL, TYPES, cast, common, differs, is_complex, letter,
     minus, pairwise_extreme, plus, promoted, propagating_extreme, quotient, quotient_type, real_type, remainder,
     times, truncated_quotient, wide,
 )  # fmt: skip
@@ -139,8 +139,7 @@ class Entries(Lines):
         self.add(x.imag, f"{a}.imag")
         self.add(np.swapaxes(np.conj(x) if is_complex(x) else x, -1, -2), f"{a}.H")
         if letter(x) != "m":
-            real = x.real.astype(real_type(complex_type(x.dtype)))
-            self.add(joined(real, -x.imag.astype(real.dtype)), f"conj({a})")
+            self.add(np.conj(x), f"conj({a})")
         if is_complex(x) and is_tame(x):
             self.near(np.abs(wide(x)), f"abs({a})", np.abs(wide(x)), real_type(x.dtype))
 
