@@ -10,7 +10,7 @@ from .meaning import (
 
 
 class Curves(Lines):
-    @differs("quotients", "covariances")
+    @differs("quotients")
     def do_covariance(self):
         a, x = self.pick(NUMBERS, [1, 2], lambda x: is_tame(x) and x.size > 1 and x.shape[-1] > 1)
         dtype = quotient_type(x.dtype)
