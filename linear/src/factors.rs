@@ -5,6 +5,7 @@ use std::ops::Mul;
 use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
+use super::elimination::Rows;
 use super::{Entry, Failure, Function, Matrix};
 
 /// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
@@ -25,35 +26,20 @@ pub(super) fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
 /// The rows in the order of their pivots, and both triangles.
 fn eliminated<T: Entry>(matrix: &Mat<T>) -> (Vec<usize>, Mat<T>, Mat<T>) {
     let (m, n) = (matrix.nrows(), matrix.ncols());
-    let (mut order, mut rest): (Vec<usize>, Mat<T>) = ((0..m).collect(), matrix.clone());
-    let zero = T::of(0.0, 0.0);
-    for k in 0..m.min(n) {
-        let longest = |&i: &usize, &j: &usize| {
-            rest[(i, k)].length().total_cmp(&rest[(j, k)].length()).then(j.cmp(&i))
-        };
-        let Some(pivot) = (k..m).max_by(longest) else { break };
-        order.swap(k, pivot);
-        for j in 0..n {
-            (rest[(k, j)], rest[(pivot, j)]) = (rest[(pivot, j)], rest[(k, j)]);
-        }
-        if rest[(k, k)].length() == 0.0 {
-            continue;
-        }
-        for i in k + 1..m {
-            let factor = rest[(i, k)] / rest[(k, k)];
-            rest[(i, k)] = factor;
-            for j in k + 1..n {
-                rest[(i, j)] = rest[(i, j)] - factor * rest[(k, j)];
-            }
+    let (side, mut order) = (m.min(n), (0..m).collect::<Vec<_>>());
+    let mut rest = Rows::new([m, n], |i, j| matrix[(i, j)]);
+    for k in 0..side {
+        if let Some(from) = rest.eliminate(k) {
+            order.swap(k, from);
         }
     }
-    let side = m.min(n);
+    let zero = T::of(0.0, 0.0);
     let lower = |i: usize, j: usize| match i.cmp(&j) {
-        std::cmp::Ordering::Greater => rest[(i, j)],
+        std::cmp::Ordering::Greater => rest.at(i, j),
         std::cmp::Ordering::Equal => T::of(1.0, 0.0),
         std::cmp::Ordering::Less => zero,
     };
-    let upper = |i: usize, j: usize| if i <= j { rest[(i, j)] } else { zero };
+    let upper = |i: usize, j: usize| if i <= j { rest.at(i, j) } else { zero };
     (order, Mat::from_fn(m, side, lower), Mat::from_fn(side, n, upper))
 }
 

@@ -3,9 +3,9 @@
 //!
 //! A package of its own, because what others wrote for all types is compiled for ours here, once.
 
+mod elimination;
 mod factors;
 pub mod fourier;
-mod small;
 
 use std::ops::{Add, Div, Mul, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -429,13 +429,13 @@ fn of_type<T: Entry>(
         return Err(Failure::NotFinite);
     }
     let (m, n) = (a.rows, a.columns);
-    let is_small = m == n && n <= small::MOST_ROWS;
+    let is_small = m == n && n <= elimination::MOST_ROWS;
     match function {
         Function::Solve | Function::Inverse if is_small => {
-            return Ok(vec![small::solve::<T>(a, b)?]);
+            return Ok(vec![elimination::solve::<T>(a, b)?]);
         }
         Function::Determinant | Function::SignAndLog if is_small => {
-            return Ok(of_pivots(function, small::pivots::<T>(a)));
+            return Ok(of_pivots(function, elimination::pivots::<T>(a)));
         }
         _ => {}
     }

@@ -148,7 +148,6 @@ def _like(like, x, *args, dtype=None):
 @_form("sort", "argsort")
 def _order(order, x, axis=-1, kind=None, *, stable=None, descending=False):
     """With descending=True the largest first. Equal entries keep their order, whatever kind= and stable= say."""
-    # Whatever kind says: equal entries keep their order.
     order = getattr(pc, f"{order.__name__}_desc") if descending else order
     return order(x) if axis == -1 else order(x, axis)
 
@@ -175,7 +174,6 @@ def _select(select, condlist, choicelist, default=0):
 @_form("compress")
 def _compress(compress, condition, x=None, axis=None):
     """As NumPy has it, with the mask in front; as Dr.Jit has it, of a mask alone the numbers of the lanes where it is true."""
-    # NumPy has the mask in front, Dr.Jit nothing else.
     condition = _operand(condition)
     if condition.dtype != "bool":
         return NotImplemented

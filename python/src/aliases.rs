@@ -1,44 +1,23 @@
 //! Names that NumPy, SciPy, JAX, PyTorch and Dr.Jit have for functions of the tables.
 
-/// Names that everybody else has, and the rows they are.
-pub(crate) const ALIASES: [(&str, &str); 59] = [
+use porcini_core::trace::functions::OTHER_NAMES;
+
+/// Names that others have for rows, and those of Python's words; beside [`OTHER_NAMES`].
+const ALIASES: [(&str, &str); 30] = [
     ("not_", "not"),
-    ("invert", "not"),
-    ("bitwise_not", "not"),
     ("sum", "hsum"),
     ("prod", "hprod"),
     ("mean", "hmean"),
     ("prefix_sum", "psum"),
     ("concatenate", "concat"),
-    ("power", "pow"),
-    ("square", "sqr"),
-    ("absolute", "abs"),
-    ("negative", "neg"),
-    ("arcsin", "asin"),
-    ("arccos", "acos"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arcsinh", "asinh"),
-    ("arccosh", "acosh"),
-    ("arctanh", "atanh"),
     ("remainder", "mod"),
     ("set_requires_gradient", "enable_grad"),
     ("grad_enabled", "requires_grad"),
     ("set_grad", "set_gradient"),
     ("amax", "hmax"),
     ("amin", "hmin"),
-    ("fmax", "max"),
-    ("fmin", "min"),
     ("around", "round"),
-    ("rint", "round"),
-    ("reciprocal", "rcp"),
-    ("deg2rad", "deg_to_rad"),
-    ("radians", "deg_to_rad"),
-    ("rad2deg", "rad_to_deg"),
-    ("degrees", "rad_to_deg"),
     ("conjugate", "conj"),
-    ("fabs", "abs"),
-    ("fix", "trunc"),
     ("trapz", "trapezoid"),
     ("in1d", "isin"),
     ("row_stack", "vstack"),
@@ -50,20 +29,19 @@ pub(crate) const ALIASES: [(&str, &str); 59] = [
     ("cumulative_prod", "cumprod"),
     ("bitwise_count", "popcnt"),
     ("bitwise_invert", "not"),
-    ("softplus", "softrelu"),
     ("gelu", "gelu_erf"),
-    ("swish", "silu"),
-    ("expit", "sigmoid"),
     ("ndtr", "norm_cdf"),
     ("ndtri", "norm_ppf"),
-    ("gamma", "tgamma"),
-    ("gammaln", "lgamma"),
-    ("psi", "digamma"),
     ("svdvals", "singular_values"),
     ("clear_grad", "clear_gradient"),
 ];
 
+/// All aliases, and the names of their rows.
+pub(crate) fn aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OTHER_NAMES.into_iter().chain(ALIASES)
+}
+
 /// The alias that a name is, and the name of its row.
 pub(crate) fn alias(name: &str) -> Option<(&'static str, &'static str)> {
-    ALIASES.iter().find(|(alias, _)| *alias == name).copied()
+    aliases().find(|(alias, _)| *alias == name)
 }

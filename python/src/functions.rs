@@ -14,7 +14,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
-use crate::aliases::{ALIASES, alias};
+use crate::aliases::{alias, aliases};
 use crate::arguments::{Unfit, arguments, is_called, takes_names, told};
 use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
@@ -93,7 +93,7 @@ pub(crate) fn name_of(name: &str, overloads: &Overloads) -> &'static str {
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     // What is a word of Python has an alias.
     let own = TABLE.keys().copied().filter(|name| *name != "not");
-    own.chain(ALIASES.iter().map(|(alias, _)| *alias))
+    own.chain(aliases().map(|(alias, _)| alias))
 }
 
 /// The names of functions whose first argument is a value.

@@ -618,3 +618,16 @@ def test_programs_of_the_toolkit_are_found(tmp_path):
     env = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PORCINI_DEVICE": "cpu"}
     out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True, env=env).stdout
     assert "EXIT" in out
+
+
+def test_arrays_that_backward_holds_are_dropped_when_marks_go():
+    """The last reference to a closure's array goes where the session is at work: this came to no end."""
+    text = """import porcini as pc
+def loss(x):
+    h = pc.Float([5, 6])
+    y = pc.custom(lambda a, h=h: a * 2, backward=lambda v, a, h=h: v * 2)(x)
+    pc.eval(y)
+    return pc.hsum(y)
+print(pc.grad(loss)(pc.Float([1, 2])).tolist())"""
+    out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True, timeout=60).stdout
+    assert out == "[2.0, 2.0]\n"

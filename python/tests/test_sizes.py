@@ -99,3 +99,23 @@ def test_counts_of_values():
         values, counts = np.unique(x, return_counts=True)
         ours = pc.unique_counts(pc.Float(x))
         assert np.array_equal(np.asarray(ours[0]), values, equal_nan=True) and np.array_equal(np.asarray(ours[1]), counts)
+
+
+@pytest.mark.parametrize("n", [2, 8, 9])
+def test_pivots_whose_squares_have_no_room(n):
+    a = np.eye(n, dtype="c16")
+    a[0, 0] = 1e-200j
+    ours = pc.asarray(a)
+    assert np.allclose(np.asarray(pc.det(ours)), 1e-200j, rtol=1e-12, atol=0)
+    assert np.allclose(np.asarray(pc.inv(ours)) * np.diag(a), np.eye(n))
+    a[1] = 2 * a[0]  # singular
+    p, lower, upper = (np.asarray(factor) for factor in pc.lu(pc.asarray(a)))
+    assert np.allclose(p @ lower @ upper, a, rtol=1e-12, atol=0)
+
+
+def test_gradients_of_long_kernels():
+    """Sums over all lanes for a few hundred taps, and for more taps than lanes."""
+    for n, m in ((3000, 300), (600, 500)):
+        x, taps = (rng.integers(-5, 5, size).astype("f8") for size in (n, m))
+        slope = pc.grad(lambda t, x=x: pc.hsum(pc.convolve(pc.Float64(x), t, "valid")))(pc.Float64(taps))
+        assert np.array_equal(np.asarray(slope), np.convolve(x, np.ones(n - m + 1), "valid")[::-1])

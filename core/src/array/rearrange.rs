@@ -224,8 +224,7 @@ impl Session {
     /// # Errors
     /// `TypeMismatch` if masks meet numbers, `Argument` without parts, `ForeignArray`.
     pub fn concat(&self, parts: &[&Array]) -> Result<Array> {
-        let home = self.home(parts.iter().copied());
-        home.compose("concat", &[], parts, |recorder, parts| recorder.concat(parts))
+        self.side_by_side(parts, 1)
     }
 
     /// Of parts that are so many rows each, the rows of all one beside the other.

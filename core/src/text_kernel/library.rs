@@ -3,7 +3,7 @@
 use crate::catalogue::{self, Row};
 use crate::ir::op::{self, OPS, OpInfo, Shape};
 use crate::spelling::similar;
-use crate::trace::functions::{self, FUNCTIONS, Function};
+use crate::trace::functions::{self, FUNCTIONS, Function, OTHER_NAMES};
 
 /// A function of the tables.
 #[derive(Clone, Copy)]
@@ -13,35 +13,14 @@ pub(super) enum Known {
     Row(&'static Row),
 }
 
-/// Names that C and NumPy have for functions of ours.
-const ALSO: [(&str, &str); 61] = [
-    ("fabs", "abs"),
+/// Other names in C and CUDA, and of operators that Python writes by itself; beside [`OTHER_NAMES`].
+const ALSO: [(&str, &str); 32] = [
     ("fdivide", "div"),
-    ("fmin", "min"),
-    ("fmax", "max"),
-    ("rint", "round"),
     ("nearbyint", "round"),
     ("roundf", "round_away"),
-    ("fix", "trunc"),
-    ("power", "pow"),
-    ("square", "sqr"),
-    ("reciprocal", "rcp"),
-    ("degrees", "rad_to_deg"),
-    ("radians", "deg_to_rad"),
-    ("arcsin", "asin"),
-    ("arccos", "acos"),
-    ("arctan", "atan"),
-    ("arctan2", "atan2"),
-    ("arcsinh", "asinh"),
-    ("arccosh", "acosh"),
-    ("arctanh", "atanh"),
-    ("gamma", "tgamma"),
-    ("gammaln", "lgamma"),
-    ("bitwise_not", "not"),
     ("bitwise_and", "and"),
     ("bitwise_or", "or"),
     ("bitwise_xor", "xor"),
-    ("invert", "not"),
     ("left_shift", "shl"),
     ("right_shift", "shr"),
     ("bitwise_left_shift", "shl"),
@@ -50,16 +29,8 @@ const ALSO: [(&str, &str); 61] = [
     ("multiply", "mul"),
     ("divide", "div"),
     ("true_divide", "div"),
-    ("negative", "neg"),
     ("negation", "neg"),
-    ("absolute", "abs"),
-    ("deg2rad", "deg_to_rad"),
-    ("rad2deg", "rad_to_deg"),
-    ("softplus", "softrelu"),
-    ("expit", "sigmoid"),
-    ("swish", "silu"),
     ("huber", "smooth_l1"),
-    ("psi", "digamma"),
     ("scalbn", "ldexp"),
     ("normcdf", "norm_cdf"),
     ("normcdfinv", "norm_ppf"),
@@ -82,13 +53,17 @@ const ALSO: [(&str, &str); 61] = [
 /// half floats (`__hadd`), or another name of one.
 pub(super) fn find(name: &str) -> Option<Known> {
     let name = name.strip_prefix("__").unwrap_or(name);
-    let also = |name: &str| ALSO.iter().find(|(known, _)| *known == name).map(|(_, ours)| *ours);
+    let also = |name: &str| also().find(|(known, _)| *known == name).map(|(_, ours)| ours);
     let single = name.strip_suffix('f');
     table(name)
         .or_else(|| table(also(name)?))
         .or_else(|| single.and_then(table))
         .or_else(|| table(also(single?)?))
         .or_else(|| table(name.strip_prefix('h')?))
+}
+
+fn also() -> impl Iterator<Item = (&'static str, &'static str)> {
+    OTHER_NAMES.into_iter().chain(ALSO)
 }
 
 fn table(name: &str) -> Option<Known> {
@@ -115,7 +90,7 @@ pub(super) fn meant<'n>(name: &str, others: impl Iterator<Item = &'n str>) -> Op
     let operations = OPS.iter().filter(|info| info.shape != Shape::Special).map(|info| info.name);
     let functions = FUNCTIONS.iter().map(|function| function.name);
     let rows = catalogue::rows().map(|row| row.name);
-    let also = ALSO.iter().map(|(name, _)| *name);
+    let also = also().map(|(name, _)| name);
     let known: Vec<&str> =
         operations.chain(functions).chain(rows).chain(also).chain(others).collect();
     let near = similar(name, known.iter());

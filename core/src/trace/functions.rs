@@ -6,6 +6,7 @@
 mod activation;
 mod circular;
 mod masks;
+mod other_names;
 mod partials;
 mod special;
 
@@ -21,6 +22,8 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, Parts};
 use crate::ir::var::VarId;
 use std::f64::consts::{LN_2, LN_10};
+
+pub use other_names::OTHER_NAMES;
 
 /// One row of the function table.
 pub struct Function {

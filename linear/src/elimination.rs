@@ -1,4 +1,5 @@
-//! Square matrices of a few rows: elimination in one piece of memory, where a library takes longer to begin than to end.
+//! Gaussian elimination with partial pivoting in one piece of memory: of square matrices of a few rows, where a library
+//! takes longer to begin than to end, and of those whose pivots a library divides by though they are 0.
 
 use super::{Entry, Failure, Matrix};
 
@@ -6,20 +7,22 @@ use super::{Entry, Failure, Matrix};
 pub(super) const MOST_ROWS: usize = 8;
 
 /// Rows of a matrix, each with its row of the right side behind it.
-struct Rows<T> {
-    n: usize,
+pub(super) struct Rows<T> {
+    /// Entries of a row, and of the right side.
     length: usize,
     entries: Vec<T>,
 }
 
-/// X of A X = B, B the identity where there is none, by Gaussian elimination with partial pivoting.
+/// X of A X = B, B the identity where there is none.
 ///
 /// # Errors
 /// `Singular` if a pivot is 0.
 pub(super) fn solve<T: Entry>(a: &Matrix, b: Option<&Matrix>) -> Result<Matrix, Failure> {
     let (n, width) = (a.rows, b.map_or(a.rows, |b| b.columns));
     let one = |is_one: bool| T::of(f64::from(u8::from(is_one)), 0.0);
-    let mut rows = Rows::new(a, width, |i, j| b.map_or_else(|| one(i == j), |b| b.at(i, j)));
+    let right = |i, j| b.map_or_else(|| one(i == j), |b| b.at(i, j));
+    let entry = |i, j| if j < n { a.at(i, j) } else { right(i, j - n) };
+    let mut rows = Rows::new([n, n + width], entry);
     for k in 0..n {
         rows.eliminate(k).ok_or(Failure::Singular)?;
     }
@@ -42,39 +45,38 @@ pub(super) fn solve<T: Entry>(a: &Matrix, b: Option<&Matrix>) -> Result<Matrix, 
 
 /// The sign of the permutation, and the pivots up to the first 0.
 pub(super) fn pivots<T: Entry>(a: &Matrix) -> (f64, Vec<T>) {
-    let mut rows = Rows::new(a, 0, |_, _| T::of(0.0, 0.0));
+    let mut rows = Rows::new([a.rows, a.rows], |i, j| a.at(i, j));
     let (mut sign, mut pivots) = (1.0, Vec::with_capacity(a.rows));
     for k in 0..a.rows {
-        let Some((pivot, is_swapped)) = rows.eliminate(k) else {
+        let Some(from) = rows.eliminate(k) else {
             pivots.push(T::of(0.0, 0.0));
             break;
         };
-        pivots.push(pivot);
-        sign = if is_swapped { -sign } else { sign };
+        pivots.push(rows.at(k, k));
+        sign = if from == k { sign } else { -sign };
     }
     (sign, pivots)
 }
 
 impl<T: Entry> Rows<T> {
-    fn new(a: &Matrix, width: usize, right: impl Fn(usize, usize) -> T) -> Self {
-        let (n, length) = (a.rows, a.rows + width);
-        let mut entries = Vec::with_capacity(n * length);
-        for i in 0..n {
-            entries.extend((0..n).map(|j| a.at::<T>(i, j)));
-            entries.extend((0..width).map(|j| right(i, j)));
-        }
-        Self { n, length, entries }
+    pub(super) fn new([n, length]: [usize; 2], entry: impl Fn(usize, usize) -> T) -> Self {
+        let row = |i| (0..length).map(move |j| (i, j));
+        Self { length, entries: (0..n).flat_map(row).map(|(i, j)| entry(i, j)).collect() }
     }
 
-    /// Brings the longest entry of a column at or below the diagonal to it, and subtracts its row from those below. The
-    /// pivot, and whether rows were swapped; `None` if it is 0.
-    fn eliminate(&mut self, k: usize) -> Option<(T, bool)> {
+    pub(super) fn at(&self, i: usize, j: usize) -> T {
+        self.entries[i * self.length + j]
+    }
+
+    /// Brings the longest entry of a column at or below the diagonal to it, and subtracts its row from those below, where
+    /// its factors stay. The row that it came from; `None` if it is 0, and the column done.
+    pub(super) fn eliminate(&mut self, k: usize) -> Option<usize> {
         // NaN, of any sign, is the longest: it shows in what it meets.
-        let length = |i: usize| self.entries[i * self.length + k].length().abs();
-        let (mut pivot, mut longest) = (k, length(k));
-        for (i, length) in (k + 1..self.n).map(|i| (i, length(i))) {
+        let length = |i: usize| self.at(i, k).length().abs();
+        let (mut from, mut longest) = (k, length(k));
+        for (i, length) in (k + 1..self.entries.len() / self.length).map(|i| (i, length(i))) {
             if length.total_cmp(&longest).is_gt() {
-                (pivot, longest) = (i, length);
+                (from, longest) = (i, length);
             }
         }
         if longest == 0.0 {
@@ -82,15 +84,16 @@ impl<T: Entry> Rows<T> {
         }
         let (upper, below) = self.entries.split_at_mut((k + 1) * self.length);
         let row = &mut upper[k * self.length..];
-        if pivot != k {
-            row.swap_with_slice(&mut below[(pivot - k - 1) * self.length..][..self.length]);
+        if from != k {
+            row.swap_with_slice(&mut below[(from - k - 1) * self.length..][..self.length]);
         }
         for other in below.chunks_exact_mut(self.length) {
             let factor = other[k].over(row[k]);
+            other[k] = factor;
             for (x, &known) in other[k + 1..].iter_mut().zip(&row[k + 1..]) {
                 *x -= factor * known;
             }
         }
-        Some((row[k], pivot != k))
+        Some(from)
     }
 }

@@ -1,0 +1,35 @@
+//! Names that everybody else has.
+
+/// Names that C, NumPy, SciPy and PyTorch have for operations and functions of ours, and ours. Texts of kernels and Python
+/// take them.
+pub const OTHER_NAMES: [(&str, &str); 29] = [
+    ("fabs", "abs"),
+    ("fmin", "min"),
+    ("fmax", "max"),
+    ("rint", "round"),
+    ("fix", "trunc"),
+    ("power", "pow"),
+    ("square", "sqr"),
+    ("reciprocal", "rcp"),
+    ("degrees", "rad_to_deg"),
+    ("radians", "deg_to_rad"),
+    ("arcsin", "asin"),
+    ("arccos", "acos"),
+    ("arctan", "atan"),
+    ("arctan2", "atan2"),
+    ("arcsinh", "asinh"),
+    ("arccosh", "acosh"),
+    ("arctanh", "atanh"),
+    ("gamma", "tgamma"),
+    ("gammaln", "lgamma"),
+    ("bitwise_not", "not"),
+    ("invert", "not"),
+    ("negative", "neg"),
+    ("absolute", "abs"),
+    ("deg2rad", "deg_to_rad"),
+    ("rad2deg", "rad_to_deg"),
+    ("softplus", "softrelu"),
+    ("expit", "sigmoid"),
+    ("swish", "silu"),
+    ("psi", "digamma"),
+];
