@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 28] = [
+const EXCEPTIONS: [(&str, &str); 27] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -30,7 +30,6 @@ const EXCEPTIONS: [(&str, &str); 28] = [
     ("core/src/text_kernel/lexer.rs", "operators of C"),
     ("core/src/text_kernel/preprocess.rs", "operators of C"),
     ("core/src/text_kernel/library.rs", "names of C and NumPy"),
-    ("core/src/trace/functions/other_names.rs", "names that everybody else has"),
     ("core/src/trace/special/bessel.rs", "functions that are in each other's slopes"),
     ("python/src/callable.rs", "methods of NumPy that take what others have in a list"),
     ("python/src/components.rs", "functions of NumPy that go entry by entry"),
