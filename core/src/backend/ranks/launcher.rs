@@ -4,12 +4,15 @@
 //! A rank makes two connections: one for messages, and one over which it is told to give up what it is doing.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::ifaddrs::getifaddrs;
+use rustix::net::sockopt;
 
 use super::channel::Stream;
 use super::remote::{Process, Remote};
@@ -30,6 +33,11 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const LATE: Duration = Duration::from_secs(60);
 /// How long a connection may take to show its token.
 const MOMENT: Duration = Duration::from_secs(2);
+/// How long a connection to an address may take.
+const REACH: Duration = Duration::from_secs(5);
+/// After which silence a machine is asked whether it is still there; twice as long without an answer, and it is gone.
+const QUIET_MS: u32 = 15_000;
+const QUIET: Duration = Duration::from_millis(QUIET_MS as u64);
 /// Between two looks at what has come.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long a launcher may take to end when its ranks have.
@@ -148,8 +156,7 @@ pub fn launch(
     let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(told)?;
     listener.set_nonblocking(true).map_err(told)?;
     let (port, token) = (listener.local_addr().map_err(told)?.port(), random().map_err(told)?);
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let leader = format!("{} {host}:{port} 127.0.0.1:{port}", String::from_utf8_lossy(&token));
+    let leader = format!("{} {}", String::from_utf8_lossy(&token), hosts(port).join(" "));
     let mut words =
         launcher.split_whitespace().map(|word| word.replace("{}", &(n - 1).to_string()));
     let program = words.next().ok_or_else(|| failed("the launcher has no name".into()))?;
@@ -211,9 +218,48 @@ pub fn launch(
     Ok(ranks)
 }
 
+/// Where this machine can be reached, best first: by its name, by the addresses of its networks, for names are not known
+/// everywhere, and from itself.
+fn hosts(port: u16) -> Vec<String> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut hosts = vec![format!("{name}:{port}")];
+    let interfaces = getifaddrs().into_iter().flatten();
+    let addresses = interfaces.filter_map(|interface| {
+        Some(IpAddr::from(interface.address?.as_sockaddr_in()?.ip())).filter(|ip| !ip.is_loopback())
+    });
+    hosts.extend(addresses.map(|ip| SocketAddr::new(ip, port).to_string()));
+    hosts.push(format!("127.0.0.1:{port}"));
+    hosts
+}
+
+/// Connects to the first host that can be reached.
+fn reach(hosts: &[&str]) -> io::Result<TcpStream> {
+    let mut failed = io::ErrorKind::AddrNotAvailable.into();
+    for address in hosts.iter().filter_map(|host| host.to_socket_addrs().ok()).flatten() {
+        match TcpStream::connect_timeout(&address, REACH) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+/// Messages go at once, and a machine that is gone without a word breaks the connection, though nobody sends.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, QUIET)?;
+    sockopt::set_tcp_keepintvl(stream, QUIET / 3)?;
+    sockopt::set_tcp_keepcnt(stream, 3)?;
+    // The same of what is sent and not acknowledged.
+    #[cfg(target_os = "linux")]
+    sockopt::set_tcp_user_timeout(stream, 2 * QUIET_MS)?;
+    Ok(())
+}
+
 fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {
     stream.set_nonblocking(false)?;
-    stream.set_nodelay(true)?;
+    prepare(stream)?;
     stream.set_read_timeout(Some(MOMENT))?;
     let greeting = Greeting::receive(stream)?;
     stream.set_read_timeout(None)?;
@@ -230,11 +276,13 @@ pub fn serve_distant(leader: &str, device: Arc<dyn Backend>) -> io::Result<()> {
     let token: [u8; TOKEN] =
         words.next().and_then(|word| word.as_bytes().try_into().ok()).ok_or_else(wrong)?;
     let hosts: Vec<&str> = words.collect();
+    if hosts.is_empty() {
+        return Err(wrong());
+    }
     let rank = random()?;
     let connect = |kind| {
-        let streams = hosts.iter().map(TcpStream::connect);
-        let mut stream = streams.reduce(Result::or).ok_or_else(wrong)??;
-        stream.set_nodelay(true)?;
+        let mut stream = reach(&hosts)?;
+        prepare(&stream)?;
         Greeting { token, rank, kind }.send(&mut stream)?;
         Ok::<_, io::Error>(stream)
     };
@@ -248,4 +296,26 @@ pub fn serve_distant(leader: &str, device: Arc<dyn Backend>) -> io::Result<()> {
     };
     thread::Builder::new().name("control".into()).spawn(listen)?;
     serve(Stream(messages), device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_hosts_and_the_first_that_answers_is_taken() {
+        let listener = TcpListener::bind(("0.0.0.0", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let own = hosts(port);
+        assert_eq!(own.last(), Some(&format!("127.0.0.1:{port}")));
+        for address in &own[1..own.len() - 1] {
+            let address: SocketAddr = address.parse().unwrap();
+            assert!(!address.ip().is_loopback() && address.port() == port, "{own:?}");
+        }
+        let unknown = "no-such-machine.invalid:1";
+        let stream = reach(&[unknown, "127.0.0.1:0", own.last().unwrap()]).unwrap();
+        prepare(&stream).unwrap();
+        assert_eq!(stream.peer_addr().unwrap().port(), port);
+        assert_eq!(reach(&[unknown]).unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
+    }
 }
