@@ -92,6 +92,9 @@ fn products_are_sums_in_one_order() -> Result<()> {
         let mut cases = vec![(1, 1, 4097, 3), (1, 2, 9000, 1), (1, 33, 65, 97), (1, 130, 300, 40)];
         // Of one column beyond a chunk: right matrices that are small, or nearly so.
         cases.extend([(1, 3, 4097, 1), (3, 1, 8192, 1)]);
+        // Of so many terms that chunks are made side by side.
+        cases.extend([(1, 2, 16384, 3), (1, 1, 16385, 2), (3, 9, 20000, 5), (1, 8, 17000, 33)]);
+        cases.extend([(1, 13, 16390, 17), (2, 3, 16384, 2), (1, 10, 24576, 10)]);
         for m in [1, 5, 6, 7, 12, 13] {
             for n in [1, 15, 16, 17, 32, 33] {
                 cases.push((3, m, 9, n));
@@ -154,7 +157,7 @@ fn complex_products_are_real_ones_of_twice_as_many_terms() -> Result<()> {
     let mut state = 5;
     for device in [DeviceChoice::Interp(Isa::Baseline), DeviceChoice::Cpu] {
         let session = Session::builder().device(device).threads(2).build()?;
-        for (m, k, n) in [(2, 3, 4), (7, 4100, 3), (13, 9, 33)] {
+        for (m, k, n) in [(2, 3, 4), (7, 4100, 3), (13, 9, 33), (3, 16400, 2), (9, 20000, 2)] {
             for (conjugates_left, conjugates_right) in
                 [(false, false), (true, false), (false, true)]
             {

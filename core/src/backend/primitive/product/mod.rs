@@ -1,9 +1,10 @@
 //! Products of matrices in the order of S26.
 //!
 //! Where a right matrix is small, results are made of the matrices as they lie ([`small`]). Otherwise both factors are copied
-//! into panels and multiplied tile by tile ([`tiles`]). A complex product is one of twice as many terms. How it is cut never
+//! into panels and multiplied tile by tile ([`tiles`]), of few entries and many terms chunk by chunk ([`deep`]). A complex product is one of twice as many terms. How it is cut never
 //! shows: every entry adds its terms in one order.
 
+mod deep;
 mod kernels;
 mod matrices;
 mod pack;
@@ -44,8 +45,9 @@ pub(super) fn multiply(
             if first.are_small() {
                 return small::multiply(workers, Parts { first, second });
             }
-            tiles::multiply(workers, first)?;
-            second.map_or(Ok(()), |second| tiles::multiply(workers, second))
+            let multiply = if first.are_deep() { deep::multiply } else { tiles::multiply };
+            multiply(workers, first)?;
+            second.map_or(Ok(()), |second| multiply(workers, second))
         },
         mask => unreachable!("internal error: a product of truth values"))
 }

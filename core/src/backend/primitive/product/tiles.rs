@@ -61,6 +61,8 @@ fn add_products<T: Lane>(tile: Tile<'_, T>) {
 #[derive(Clone, Copy)]
 struct Panels<T> {
     lanes: Lanes<T>,
+    /// The number of the first of them.
+    first: usize,
     /// Columns of a panel.
     width: usize,
     /// Panels of a matrix.
@@ -72,7 +74,7 @@ struct Panels<T> {
 impl<T: Lane> Panels<T> {
     /// Some terms of a panel.
     fn range(self, matrix: usize, number: usize, terms: Range<usize>) -> Range<usize> {
-        let start = (matrix * self.n + number) * self.n_terms * self.width;
+        let start = ((matrix - self.first) * self.n + number) * self.n_terms * self.width;
         start + terms.start * self.width..start + terms.end * self.width
     }
 
@@ -127,11 +129,14 @@ pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) ->
     // of blocks.
     let most_rows = n_units.div_ceil(n_blocks) * kernel.rows;
     let left_length = most_rows * TERMS.min(n_terms);
-    let has_copies =
+    // Right matrices that one task needs are copied by it.
+    let are_own = n_right > 1 && n_blocks == 1 && n_right >= threads;
+    let is_copied_often =
         n_right == 1 && matrices.n * n_blocks >= threads && length * size_of::<T>() <= MOST_COPIED;
+    let has_copies = are_own || is_copied_often;
     let [shared, own] = if has_copies { [0, length] } else { [n_right * length, 0] };
     let packed = workers.scratch::<T>(shared)?;
-    let panels = Panels { lanes: packed.lanes, width, n, n_terms };
+    let panels = Panels { lanes: packed.lanes, first: 0, width, n, n_terms };
     if !has_copies {
         let n_tasks = panels.n_tasks(&matrices);
         workers.tasks(n_right * n_tasks, is_worth, move |task, _| {
@@ -149,9 +154,11 @@ pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) ->
             let mut panels = panels;
             if has_copies {
                 panels.lanes = place.range(left_length, own);
+                panels.first = if are_own { matrix } else { 0 };
                 // Nobody else has the place.
-                if !is_copied[number].swap(true, Ordering::Relaxed) {
-                    (0..panels.n_tasks(&matrices)).for_each(|task| panels.copy(&matrices, 0, task));
+                if !is_copied[number].swap(true, Ordering::Relaxed) || are_own {
+                    let tasks = (0..panels.n_tasks(&matrices)).take_while(|_| goes_on());
+                    tasks.for_each(|task| panels.copy(&matrices, panels.first, task));
                 }
             }
             let packed = place.slice_mut(0, left_length);
