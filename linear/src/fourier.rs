@@ -2,7 +2,6 @@
 //! on the machine alone.
 
 use std::collections::HashMap;
-use std::slice::ChunksExact;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -174,6 +173,15 @@ macro_rules! real {
 }
 real!(f32: single, f64: double);
 
+/// Some rows, and where their transforms go.
+struct Piece<'r, T> {
+    real: &'r [T],
+    /// Nothing where they are real.
+    imag: &'r [T],
+    to_real: &'r mut [T],
+    to_imag: &'r mut [T],
+}
+
 fn transform_all<T: FftNum>(
     rows: &Rows<T>,
     length: Length,
@@ -181,88 +189,82 @@ fn transform_all<T: FftNum>(
     threads: usize,
     stop: &AtomicBool,
 ) -> Option<Rows<T>> {
-    let [n, width] = [length.n, length.of_input()]
+    let [n, width, to_width] = [length.n, length.of_input(), length.of_output()]
         .map(|n| usize::try_from(n).expect("internal error: a row longer than memory"));
     let n_rows = rows.real.len() / width;
     let plan = plan_of(plans, length.kind, n);
+    let zeros = |n_rows: usize| vec![T::zero(); n_rows * to_width];
+    let is_real = length.kind == Transform::RealInverse;
+    let mut all = Rows { real: zeros(n_rows), imag: zeros(if is_real { 0 } else { n_rows }) };
     // Several pieces a thread, so that an interrupt is seen.
     let height = n_rows.div_ceil(4 * threads.max(1)).max(PIECE.div_ceil(width));
-    let n_pieces = n_rows.div_ceil(height);
+    let mut imag = rows.imag.chunks(height * width);
+    let mut to_imag = all.imag.chunks_mut(height * to_width);
+    let pieces: Vec<Mutex<Option<Piece<'_, T>>>> = rows
+        .real
+        .chunks(height * width)
+        .zip(all.real.chunks_mut(height * to_width))
+        .map(|(real, to_real)| {
+            let (imag, to_imag) =
+                (imag.next().unwrap_or_default(), to_imag.next().unwrap_or_default());
+            Mutex::new(Some(Piece { real, imag, to_real, to_imag }))
+        })
+        .collect();
     let piece = |k: usize| {
-        let part = [&rows.real, &rows.imag].map(|plane| {
-            let (start, end) = (k * height * width, ((k + 1) * height * width).min(plane.len()));
-            plane.get(start..end).unwrap_or_default()
-        });
-        Ok::<Rows<T>, std::convert::Infallible>(transform(&plan, part, width, n))
+        if let Some(piece) = pieces[k].lock().unwrap_or_else(PoisonError::into_inner).take() {
+            transform(&plan, piece, n);
+        }
+        Ok::<(), std::convert::Infallible>(())
     };
-    let Ok(pieces) = in_pieces(n_pieces, threads, stop, piece);
-    let mut pieces = pieces?.into_iter();
-    let mut all = pieces.next().unwrap_or(Rows { real: Vec::new(), imag: Vec::new() });
-    for piece in pieces {
-        all.real.extend(piece.real);
-        all.imag.extend(piece.imag);
-    }
-    Some(all)
+    let Ok(done) = in_pieces(pieces.len(), threads, stop, piece);
+    drop(pieces);
+    done.map(|_| all)
 }
 
-/// The transforms of rows, which have `width` entries, `n` being the length of the transform.
-fn transform<T: FftNum>(
-    plan: &Plan<T>,
-    [real, imag]: [&[T]; 2],
-    width: usize,
-    n: usize,
-) -> Rows<T> {
+/// The transforms of rows, `n` being their length.
+fn transform<T: FftNum>(plan: &Plan<T>, piece: Piece<'_, T>, n: usize) {
     let scale = T::one() / T::from_usize(n.max(1)).unwrap_or_else(T::one);
     match plan {
-        Plan::Complex(plan) => complex(&**plan, real, imag, scale),
-        Plan::Real(plan) => from_real(&**plan, real),
-        Plan::RealInverse(plan) => {
-            to_real(&**plan, (real.chunks_exact(width), imag.chunks_exact(width)), scale)
-        }
+        Plan::Complex(plan) => complex(&**plan, piece, scale),
+        Plan::Real(plan) => from_real(&**plan, piece),
+        Plan::RealInverse(plan) => to_real(&**plan, piece, scale),
     }
 }
 
-fn complex<T: FftNum>(plan: &dyn Fft<T>, real: &[T], imag: &[T], scale: T) -> Rows<T> {
-    let mut result = room(real.len());
+fn complex<T: FftNum>(plan: &dyn Fft<T>, piece: Piece<'_, T>, scale: T) {
     let n = plan.len();
     let scale = if plan.fft_direction() == FftDirection::Forward { T::one() } else { scale };
     let mut row = vec![Complex::zero(); n];
     let mut scratch = vec![Complex::zero(); plan.get_inplace_scratch_len()];
-    for (real, imag) in real.chunks_exact(n).zip(imag.chunks_exact(n)) {
-        let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
-        row.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
+    let from = piece.real.chunks_exact(n).zip(piece.imag.chunks_exact(n));
+    let to = piece.to_real.chunks_exact_mut(n).zip(piece.to_imag.chunks_exact_mut(n));
+    for (from, to) in from.zip(to) {
+        gather(&mut row, from);
         plan.process_with_scratch(&mut row, &mut scratch);
-        result.real.extend(row.iter().map(|entry| entry.re * scale));
-        result.imag.extend(row.iter().map(|entry| entry.im * scale));
+        spread(&row, to, scale);
     }
-    result
 }
 
-fn from_real<T: FftNum>(plan: &dyn RealToComplex<T>, real: &[T]) -> Rows<T> {
+fn from_real<T: FftNum>(plan: &dyn RealToComplex<T>, piece: Piece<'_, T>) {
     let (mut row, mut spectrum) = (plan.make_input_vec(), plan.make_output_vec());
     let mut scratch = plan.make_scratch_vec();
-    let mut result = room(real.len() / row.len() * spectrum.len());
-    for real in real.chunks_exact(row.len()) {
+    let n = spectrum.len();
+    let to = piece.to_real.chunks_exact_mut(n).zip(piece.to_imag.chunks_exact_mut(n));
+    for (real, to) in piece.real.chunks_exact(row.len()).zip(to) {
         row.copy_from_slice(real);
         // Lengths are those of the plan.
         let _done = plan.process_with_scratch(&mut row, &mut spectrum, &mut scratch);
-        result.real.extend(spectrum.iter().map(|entry| entry.re));
-        result.imag.extend(spectrum.iter().map(|entry| entry.im));
+        spread(&spectrum, to, T::one());
     }
-    result
 }
 
-fn to_real<T: FftNum>(
-    plan: &dyn ComplexToReal<T>,
-    (real, imag): (ChunksExact<'_, T>, ChunksExact<'_, T>),
-    scale: T,
-) -> Rows<T> {
+fn to_real<T: FftNum>(plan: &dyn ComplexToReal<T>, piece: Piece<'_, T>, scale: T) {
     let (mut spectrum, mut row) = (plan.make_input_vec(), plan.make_output_vec());
     let (mut scratch, is_even) = (plan.make_scratch_vec(), row.len().is_multiple_of(2));
-    let mut result = Rows { real: Vec::with_capacity(real.len() * row.len()), imag: Vec::new() };
-    for (real, imag) in real.zip(imag) {
-        let entries = real.iter().zip(imag).map(|(&re, &im)| Complex { re, im });
-        spectrum.iter_mut().zip(entries).for_each(|(place, entry)| *place = entry);
+    let width = spectrum.len();
+    let from = piece.real.chunks_exact(width).zip(piece.imag.chunks_exact(width));
+    for (from, to) in from.zip(piece.to_real.chunks_exact_mut(row.len())) {
+        gather(&mut spectrum, from);
         // What has no imaginary part in a spectrum of real entries.
         if let Some(first) = spectrum.first_mut() {
             first.im = T::zero();
@@ -271,11 +273,21 @@ fn to_real<T: FftNum>(
             last.im = T::zero();
         }
         let _done = plan.process_with_scratch(&mut spectrum, &mut row, &mut scratch);
-        result.real.extend(row.iter().map(|&entry| entry * scale));
+        to.iter_mut().zip(&row).for_each(|(to, &entry)| *to = entry * scale);
     }
-    result
 }
 
-fn room<T>(n: usize) -> Rows<T> {
-    Rows { real: Vec::with_capacity(n), imag: Vec::with_capacity(n) }
+/// Complex numbers of their parts.
+fn gather<T: FftNum>(row: &mut [Complex<T>], (real, imag): (&[T], &[T])) {
+    for (entry, (&re, &im)) in row.iter_mut().zip(real.iter().zip(imag)) {
+        *entry = Complex { re, im };
+    }
+}
+
+/// The parts of complex numbers, times a number.
+fn spread<T: FftNum>(row: &[Complex<T>], (real, imag): (&mut [T], &mut [T]), scale: T) {
+    for (entry, (re, im)) in row.iter().zip(real.iter_mut().zip(imag)) {
+        *re = entry.re * scale;
+        *im = entry.im * scale;
+    }
 }

@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Entries of work that are worth a thread.
 const PIECE: usize = 1 << 14;
+/// Entries whose transforms take less than the time that an interrupt may.
+const FEW: u64 = 1 << 16;
 
 impl Tensor {
     /// A function of matrices, which are the last two axes; those before them are many matrices, which all threads share.
@@ -196,8 +198,8 @@ impl Tensor {
         let room = shape.n_entries().saturating_add(workspace);
         session.check_host_memory(room.saturating_mul(2 * size_of::<T>() as u64))?;
         let (plans, threads) = (session.plans(), session.threads());
-        let done =
-            off_thread(op, move |stop| T::transform_all(&rows, length, &plans, threads, stop))?;
+        let work = move |stop: &AtomicBool| T::transform_all(&rows, length, &plans, threads, stop);
+        let done = if room < FEW { work(&AtomicBool::new(false)) } else { off_thread(op, work)? };
         let Some(done) = done else { return Err(Error::Interrupted) };
         let planes = [done.real, done.imag].into_iter().filter(|plane| !plane.is_empty());
         planes.map(|plane| session.array(&plane)).collect()
