@@ -41,6 +41,8 @@ struct Form {
     is_root: bool,
     /// Whether somebody holds it.
     is_held: bool,
+    /// Whether something that is not evaluated is made of it.
+    is_shared: bool,
     /// Line of what may be out of bounds: errors tell it.
     line: u32,
     /// When it was recorded, from the first one on of those that are told apart by it.
@@ -64,6 +66,8 @@ pub(super) struct Cones {
     forms: Vec<Form>,
     /// The variables in the order in which they are met.
     met: Vec<VarId>,
+    /// How often each of them is an operand of others.
+    uses: Vec<u32>,
     path: Vec<VarId>,
 }
 
@@ -84,9 +88,10 @@ impl Cones {
         target: Target,
         number_of: &mut SlotMap<u32>,
     ) -> Option<Met> {
-        let Self { forms, met, path, .. } = self;
+        let Self { forms, met, uses, path, .. } = self;
         forms.clear();
         met.clear();
+        uses.clear();
         path.clear();
         number_of.grow(table.n_slots());
         number_of.clear();
@@ -110,12 +115,16 @@ impl Cones {
                         };
                         *place = exactly::<u16>(number);
                     }
+                    for place in operands.iter().filter(|&&place| place > 0) {
+                        uses[usize::from(*place) - 1] += 1;
+                    }
                 }
                 if met.len() + path.len() >= MOST_MET {
                     return None;
                 }
                 path.pop();
                 met.push(id);
+                uses.push(0);
                 number_of.insert(id, exactly(met.len()));
                 forms.push(Form::of(variable, is_made, operands, &mut first));
             }
@@ -126,6 +135,9 @@ impl Cones {
             form.is_root = true;
             let serial = table.get(*root).serial;
             form.age = serial.wrapping_sub(*first.get_or_insert(serial));
+        }
+        for ((form, &uses), &id) in forms.iter_mut().zip(uses.iter()).zip(met.iter()) {
+            form.is_shared = is_made(table.get(id)) == Some(true) && table.get(id).internal > uses;
         }
         let flags = [target.lane_order, target.fast_math, target.batch, table.numbering.enabled];
         let mut hasher = Mix::default();
@@ -200,6 +212,7 @@ impl Form {
             operands,
             is_root: false,
             is_held,
+            is_shared: false,
             // A cell that runs again is another one.
             line: if is_access { ScriptLine::of(variable.line).line } else { 0 },
             age: if has_age { serial.wrapping_sub(*first.get_or_insert(serial)) } else { 0 },
@@ -211,7 +224,8 @@ impl Hash for Form {
     /// Few words: this is what a known plan costs.
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let [a, b, c, d] = self.operands.map(u64::from);
-        let marks = u64::from(self.is_root) << 1 | u64::from(self.is_held);
+        let marks = [self.is_shared, self.is_root, self.is_held];
+        let marks = marks.iter().fold(0, |marks, &mark| marks << 1 | u64::from(mark));
         self.kind.hash(hasher);
         hasher.write_u64(a | b << 16 | c << 32 | d << 48);
         hasher.write_u64(self.size ^ (self.dtype as u64) << 56 ^ marks << 48);

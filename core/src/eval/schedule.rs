@@ -34,6 +34,10 @@ use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 
+/// Operations between values in memory, one behind the other, from which on a value is stored of which something else is
+/// made that nobody has asked for yet.
+const FAR: u32 = 32;
+
 /// Lanes from which on a primitive is worth a launch of its own.
 const MANY_LANES: u64 = 1 << 17;
 
@@ -198,6 +202,9 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
 /// last two only when they are dear to compute (and per lane: a scalar part is recomputed). What one later
 /// stage alone needs, and is made of nothing in memory, that stage computes.
 ///
+/// Stored is, too, what is far from memory and shared with what is not evaluated: a loop that prints its loss, and never the
+/// weights that come out of each other, would compute them from the start each time.
+///
 /// # Errors
 /// `Interrupted`.
 fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
@@ -207,17 +214,23 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
             node.stored = true;
         }
     }
+    let uses = walk.uses();
+    let mut depths: Vec<u32> = Vec::with_capacity(walk.nodes.len());
     for i in 0..walk.nodes.len() {
         if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
-        let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
-        let held = held && cost > CHEAP_IF_HELD && variable.size != 1;
-        if held || ends_stage(variable) || is_found(table, variable) {
+        let may_be_kept = keep == Keep::Held && is_value(variable);
+        let is_held = variable.external > 0 && cost > CHEAP_IF_HELD && variable.size != 1;
+        let depth = depth_of(walk, &depths, variable);
+        let is_shared = variable.internal > uses[i] && depth > FAR;
+        let is_kept = may_be_kept && (is_held || is_shared);
+        if is_kept || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
+        depths.push(if walk.nodes[i].stored { 0 } else { depth });
         n_stages = n_stages.max(stage + 1);
         for (position, operand) in table.needs(id, variable).iter().enumerate() {
             if walk.needs_memory(variable, position, operand)
@@ -229,6 +242,13 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         }
     }
     if n_stages > 1 { mark_used_later(walk) } else { Ok(()) }
+}
+
+/// Operations one behind the other from memory to a value.
+fn depth_of(walk: &Walk<'_>, depths: &[u32], variable: &Variable) -> u32 {
+    let operands = variable.operands().filter_map(|operand| walk.position(operand));
+    let deepest = operands.filter_map(|operand| depths.get(operand)).max();
+    deepest.copied().unwrap_or(0).saturating_add(1)
 }
 
 /// Inside a region nothing is stored, and a region is no value.
