@@ -537,7 +537,7 @@ fn methods_that_give_nothing_are_told() {
         )
     };
     assert_eq!(told("t = \" a \"; u = t.trim();"), advice("t.trim", "t"));
-    assert_eq!(told("let l = [2, 1]; let m = l.sort();"), advice("l.sort", "l"));
+    assert_eq!(told("let l = [2, 1]; let m = l.push(3);"), advice("l.push", "l"));
     for text in ["l = [1]; f = l.find(|v| v > 10);", "l = []; p = l.pop();", "t = \"a\"; t.trim();"]
     {
         assert_eq!(told(text), "", "{text}");

@@ -13,7 +13,7 @@ use crate::language::words::{is_name, n_lines};
 use crate::value::{ArrayRef, Node};
 
 /// Methods that change a text or a list and give nothing.
-const CHANGES: [&str; 14] = [
+const CHANGES: [&str; 12] = [
     "append",
     "clear",
     "crop",
@@ -23,9 +23,7 @@ const CHANGES: [&str; 14] = [
     "pad",
     "push",
     "replace",
-    "reverse",
     "set",
-    "sort",
     "trim",
     "truncate",
 ];

@@ -1,4 +1,5 @@
-//! Sorting lists in place, by their items' own order or by that of a function.
+//! Sorting lists in place, by their items' own order or by that of a function, and turning them around. They are the value, too:
+//! `hsum(sort(list))` reads like that of an array.
 //!
 //! A list stays as it is if its items have no order, and a function that is none is an error: the sorts of Rust's
 //! library may panic then, and those of Rhai take no notice of what a function fails with.
@@ -17,7 +18,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     let engine = &mut *registry.engine;
     for name in ["sort", "sort_by"] {
         engine.register_fn(name, move |call: Call<'_>, list: &mut Array, order: FnPtr| {
-            sort_by(name, &call, list, &order)
+            sort_by(name, &call, list, &order).map(|()| list.clone())
         });
     }
     for name in ["order", "order_by"] {
@@ -27,7 +28,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         });
     }
     for (name, first) in [("sort", Ordering::Less), ("sort_desc", Ordering::Greater)] {
-        engine.register_fn(name, move |list: &mut Array| sort(name, list, first));
+        engine.register_fn(name, move |list: &mut Array| {
+            sort(name, list, first).map(|()| list.clone())
+        });
     }
     for (name, first) in [("order", Ordering::Less), ("order_desc", Ordering::Greater)] {
         engine.register_fn(name, move |list: &mut Array| {
@@ -35,6 +38,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             sort(name, &mut list, first).map(|()| list)
         });
     }
+    engine.register_fn("reverse", |list: &mut Array| {
+        list.reverse();
+        list.clone()
+    });
     engine.register_fn("reduce", |call: Call<'_>, list: &mut Array, f: FnPtr| -> Result<Dynamic> {
         let mut items = list.iter().cloned().enumerate();
         let Some((_, mut sum)) = items.next() else {
