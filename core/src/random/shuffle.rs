@@ -6,6 +6,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::tensor::Tensor;
 use crate::value::{Argument, Value, components};
 
 /// Draws between two looks at the interrupt flag.
@@ -45,11 +46,15 @@ impl Pcg32 {
         Ok(order)
     }
 
-    /// The lanes of a value in random order, all components in the same; see [`Pcg32::permutation`].
+    /// The lanes of a value in random order, all components in the same, of a tensor the entries along its first axis; see
+    /// [`Pcg32::permutation`].
     ///
     /// # Errors
     /// `Forms` for components of different sizes; as [`Pcg32::permutation`].
     pub fn shuffled(&mut self, x: &Argument<'_>) -> Result<Value> {
+        if let Argument::Tensor(tensor) = x {
+            return self.shuffled_rows(tensor).map(Value::Tensor);
+        }
         let op = "shuffle";
         let unequal = || Error::forms(format!("{op}: the components have different sizes"));
         let order = self.permutation(x.lanes().ok_or_else(unequal)?)?;
@@ -59,6 +64,14 @@ impl Pcg32 {
             [Operand::Array(x)] => Ok(x.clone()),
             _ => Err(Error::Argument { op, what: "one array expected".into() }),
         })
+    }
+
+    /// A number, which has no axis, stays what it is.
+    fn shuffled_rows(&mut self, tensor: &Tensor) -> Result<Tensor> {
+        let Some(&n) = tensor.shape().extents().first() else { return Ok(tensor.clone()) };
+        let order = self.permutation(n)?;
+        let order = self.state.session().array(&order)?;
+        tensor.take(&Tensor::new(&order, &[n])?, 0)
     }
 }
 
@@ -104,6 +117,20 @@ mod tests {
         };
         assert_eq!(lanes(0)?.iter().map(|x| x * 10).collect::<Vec<_>>(), lanes(1)?);
         assert_eq!(lanes(0)?.iter().sum::<i32>(), 10);
+        Ok(())
+    }
+
+    #[test]
+    fn rows_of_tensors_stay_together() -> Result<()> {
+        let session = Session::new()?;
+        let t = Tensor::new(&session.array(&[1, 2, 3, 10, 20, 30])?, &[2, 3])?.transpose()?;
+        for seed in 0..4 {
+            let shuffled = Pcg32::new(&session, seed, 1)?.shuffled(&(&t).into())?;
+            let Value::Tensor(shuffled) = shuffled else { panic!("{shuffled} is no tensor") };
+            let lanes = shuffled.entries()?[0].to_vec::<i32>()?;
+            assert!(lanes.chunks(2).all(|row| row[1] == 10 * row[0]), "{lanes:?}");
+            assert_eq!(lanes.iter().sum::<i32>(), 66);
+        }
         Ok(())
     }
 }

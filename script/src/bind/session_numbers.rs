@@ -1,4 +1,4 @@
-//! `rand(n)` and the like: so many random numbers, from the generator of the session or from one that is given.
+//! `rand(n)` and the like: so many random numbers, or a random order, from the generator of the session or from one that is given.
 //!
 //! The generator of the session is a sequence of seeds: each call takes the next and makes generators of it.
 
@@ -9,6 +9,7 @@ use porcini_core::random::{Draw, Pcg32, SplitMix64};
 use porcini_core::tensor::{Shape, Tensor};
 use rhai::{Dynamic, Module};
 
+use super::random::shuffled;
 use super::registry::Registry;
 use super::types::static_function;
 use crate::context::Context;
@@ -22,6 +23,7 @@ const SEED_BITS: u32 = 53;
 pub(super) fn register(registry: &mut Registry<'_>) {
     seeded(registry);
     numbers(registry);
+    orders(registry);
     seeds(registry);
 }
 
@@ -89,12 +91,60 @@ fn numbers(registry: &mut Registry<'_>) {
     }
 }
 
+fn orders(registry: &mut Registry<'_>) {
+    registry.doc_form(
+        "shuffle",
+        "(x)",
+        "By the generator of the session, another order at each call; see rand and seed. Evaluated.\n\n\
+         >> shuffle(FloatC([1, 2, 3, 4, 5]))\n[4, 5, 1, 3, 2]",
+    );
+    registry.any("shuffle", 1, |context, call, args| {
+        context.at(call);
+        from_session(context, "shuffle", |rng| shuffled(rng, args[0]))
+    });
+    registry.doc(
+        "permutation",
+        "(n)",
+        "The numbers below n in random order, UInt32C, by the generator of the session; of a list, array or tensor what \
+         shuffle(x) is. gather(x, permutation(len(x))[..k]) chooses k lanes, none twice. Evaluated.\n\n\
+         >> permutation(5)\n[3, 4, 0, 2, 1]",
+    );
+    registry.any("permutation", 1, |context, call, args| {
+        context.at(call);
+        from_session(context, "permutation", |rng| match args[0].as_int() {
+            Ok(_) => permutation(context, rng, count("permutation", args[0])?),
+            Err(_) => shuffled(rng, args[0]),
+        })
+    });
+}
+
+/// The numbers below `n` in random order.
+fn permutation(context: &Context, rng: &mut Pcg32, n: u64) -> Result<Dynamic> {
+    let order = rng.permutation(n).or_fault()?;
+    let order: Vec<u32> = order.into_iter().filter_map(|i| u32::try_from(i).ok()).collect();
+    let order = context.session.array(&order).or_fault()?;
+    Ok(Dynamic::from(ArrayRef::leaf(order)))
+}
+
+/// What `make` does with a generator of one lane from the session's next seed, which is taken if that works.
+fn from_session<T>(
+    context: &Context,
+    name: &'static str,
+    make: impl FnOnce(&mut Pcg32) -> Result<T>,
+) -> Result<T> {
+    context.session.check_draw(name).or_fault()?;
+    let mut seeds = context.seeds.get();
+    let made = make(&mut Pcg32::seeded(&context.session, 1, seeds.draw()).or_fault()?)?;
+    context.seeds.set(seeds);
+    Ok(made)
+}
+
 fn seeds(registry: &mut Registry<'_>) {
     registry.doc_form(
         "seed",
         "(k)",
-        "Sets the seed of the session's generator, from which rand, randn and randint draw; every session starts with \
-         seed(0). seed() takes a seed from the system and prints it, so that the numbers can be had again.\n\n\
+        "Sets the seed of the session's generator, from which rand, randn, randint, shuffle and permutation draw; every \
+         session starts with seed(0). seed() takes a seed from the system and prints it, so that the numbers can be had again.\n\n\
          >> seed(7); a = rand(2); seed(7); all(a == rand(2))\ntrue",
     );
     registry.any("seed", 0, |context, _, _| {

@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 218] = [
+pub(super) const WORDS: [(&str, &str); 217] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -122,7 +122,6 @@ pub(super) const WORDS: [(&str, &str); 218] = [
     ("dstack", "stack([a, b], -1)"),
     ("array_split", "x[0..2], x[2..5]"),
     ("delete", "compress(x, mask)"),
-    ("permutation", "PCG32C().shuffle(x)"),
     ("uniform", "low + (high - low) * rand(n)"),
     ("divmod", "floor_divide(a, b) and mod(a, b)"),
     ("hann", "hanning(n)"),
@@ -135,7 +134,7 @@ pub(super) const WORDS: [(&str, &str); 218] = [
     ("imshow", "image(t)"),
     ("imsave", "save_image(\"x.png\", t)"),
     ("imwrite", "save_image(\"x.png\", t)"),
-    ("choice", "gather(x, randint(0, len(x), n))"),
+    ("choice", "gather(x, randint(0, len(x), n)), none twice shuffle(x)[..n]"),
     ("rint", "round(x), halves to even; round_away(x) has them away from zero"),
     ("fix", "trunc(x)"),
     ("reciprocal", "rcp(x)"),
