@@ -1,7 +1,7 @@
 //! What the bindings of one interpreter share.
 
 use std::cell::{Cell, LazyCell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::rc::{Rc, Weak};
 
 use porcini_core::cuda_module::ModuleKernel;
@@ -59,6 +59,14 @@ impl<T> Recent<T> {
     }
 }
 
+/// A call of `max` or `min` of a tensor and a number that is one of its axes, which was not meant if it stands behind a dot.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct AsAxis {
+    pub(crate) line: u32,
+    pub(crate) name: &'static str,
+    pub(crate) number: i64,
+}
+
 /// A cell of a notebook or a prompt.
 #[derive(Default)]
 pub(crate) struct RunningCell {
@@ -110,6 +118,8 @@ pub(crate) struct Context {
     pub(crate) further: RefCell<Vec<String>>,
     /// Operations that engines were given.
     pub(crate) pushes: Cell<u64>,
+    /// Such calls since somebody looked for them.
+    pub(crate) as_axes: RefCell<HashSet<AsAxis>>,
 }
 
 /// What has something to do before the session ends, unless it is gone.
@@ -165,6 +175,7 @@ impl Context {
             kept: Rc::default(),
             further: RefCell::default(),
             pushes: Cell::default(),
+            as_axes: RefCell::default(),
         })
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+mod notes;
 mod output;
 #[allow(unreachable_pub, reason = "it is part of a crate, too")]
 #[path = "../../../tests/src/pace.rs"]
@@ -525,25 +526,6 @@ fn scripts_need_no_semicolons() {
     let text: String = (0..300).map(|i| line.replace("{}", &i.to_string())).collect();
     let path = file("semicolons", format!("{text}print(f299(a))").as_bytes());
     assert_eq!(run(&[&path]), (0, "1\n".into(), String::new()));
-}
-
-/// What changes a text or list itself gives nothing, and who keeps that is told; what looks for an item is another thing.
-#[test]
-fn methods_that_give_nothing_are_told() {
-    let told = |text: &str| run(&["-e", text]).2;
-    let advice = |call: &str, name: &str| {
-        format!(
-            "note: {call}(..) changes {name} itself and gives nothing: write it alone, then use {name}\n --> <eval>:1\n"
-        )
-    };
-    assert_eq!(told("t = \" a \"; u = t.trim();"), advice("t.trim", "t"));
-    assert_eq!(told("let l = [2, 1]; let m = l.push(3);"), advice("l.push", "l"));
-    for text in ["l = [1]; f = l.find(|v| v > 10);", "l = []; p = l.pop();", "t = \"a\"; t.trim();"]
-    {
-        assert_eq!(told(text), "", "{text}");
-    }
-    // Of what fails, too.
-    assert!(told("t = \"a\"; u = t.trim(); nosuch").starts_with(&advice("t.trim", "t")));
 }
 
 /// `7 // 2` is told, and in brackets it says what the error means.

@@ -3,6 +3,7 @@
 pub(crate) mod commands;
 pub(crate) mod completeness;
 pub(crate) mod completion;
+mod extremes;
 mod gone;
 pub(crate) mod help;
 pub(crate) mod inspection;

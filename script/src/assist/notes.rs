@@ -5,12 +5,11 @@ use std::collections::HashSet;
 
 use rhai::{Dynamic, Token};
 
-use crate::assist::shifts;
+use crate::assist::{extremes, shifts};
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::words::{is_name, n_lines};
-use crate::value::{ArrayRef, Node};
 
 /// Methods that change a text or a list and give nothing.
 const CHANGES: [&str; 12] = [
@@ -44,8 +43,8 @@ struct Division<'t> {
 
 impl Interpreter {
     /// What to tell of a cell that ran and gave the value `shown`, or of one that only was looked at, with the lines:
-    /// where `//` begins a comment and may have been meant as a division, and where a shift stands beside arithmetic. A
-    /// comment that says what the value is, is a comment.
+    /// where `//` begins a comment and may have been meant as a division, where a shift stands beside arithmetic, and
+    /// where a call of `max` that ran may take a number for an axis. A comment that says what the value is, is a comment.
     pub fn notes(&self, cell: &Cell, shown: Option<&str>) -> Vec<(usize, String)> {
         let is_meant = |division: &Division<'_>| {
             let is_result = || {
@@ -61,7 +60,7 @@ impl Interpreter {
             .chain(shifts::notes(cell))
             .chain(slips(cell))
             .chain(self.nothings(cell))
-            .chain(self.extremes(cell))
+            .chain(extremes::notes(cell, &self.context.as_axes.take()))
             .chain(self.hidden_functions(cell))
             .collect();
         notes.sort_by_key(|&(line, _)| line);
@@ -95,38 +94,6 @@ impl Interpreter {
             }
         }
         notes
-    }
-
-    /// Notes of `t.max(1)` of a tensor: it is the larger of each entry and 1, along no axis. (`t.max(0)` is known to many.)
-    fn extremes(&self, cell: &Cell) -> Vec<(usize, String)> {
-        let text = cell.text();
-        let code: Vec<&Lexeme> =
-            cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment()).collect();
-        let word = |lexeme: &Lexeme| &text[lexeme.start..lexeme.end];
-        let note = |(i, call): (usize, &[&Lexeme])| {
-            let [object, dot, method, open, axis, close] = call else { return None };
-            let is_member = i > 0 && code[i - 1].token == Token::Period;
-            let (name, method) = (word(object), word(method));
-            let is_call = dot.token == Token::Period
-                && matches!(method, "max" | "min")
-                && [&open.token, &close.token] == [&Token::LeftParen, &Token::RightParen];
-            let (true, Token::IntegerConstant(n)) = (is_call && !is_member, &axis.token) else {
-                return None;
-            };
-            let value = self.scope.get(name)?.read_lock::<ArrayRef>()?;
-            let Node::Tensor(tensor) = &*value.node() else { return None };
-            let rank = tensor.shape().rank();
-            let is_axis = usize::try_from(*n).is_ok_and(|n| (1..rank).contains(&n));
-            let larger = if method == "max" { "larger" } else { "smaller" };
-            is_axis.then(|| {
-                let line = n_lines(&text[..object.start]) + 1;
-                let note = format!(
-                    "{name}.{method}({n}) is the {larger} of each entry and {n}; along axis {n} it is h{method}({name}, {n})"
-                );
-                (line, note)
-            })
-        };
-        code.windows(6).enumerate().filter_map(note).collect()
     }
 
     /// Notes of `let s = t.trim()`: what changes a text or list itself gives nothing.

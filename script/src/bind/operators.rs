@@ -10,7 +10,7 @@ use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 use super::catalogue::with_arguments;
 use super::list_tensors::of_entries;
 use super::registry::Registry;
-use crate::context::Context;
+use crate::context::{AsAxis, Context};
 use crate::fault::{IntoFault, Result, fault_with_hint, under_name};
 use crate::value::to_core;
 use crate::value::{Arg, ArrayRef, Node, dynamic, scalar};
@@ -175,10 +175,33 @@ fn named(
     arity: usize,
     apply: impl Fn(&Session, &[Operand<'_>]) -> CoreResult<Array> + 'static,
 ) {
+    let is_extreme = matches!(name, "max" | "min");
     registry.any(name, arity, move |context, call, args| {
         context.at(call);
+        if is_extreme {
+            note_axis(context, call, name, args);
+        }
         call_with(context, name, args, &apply)
     });
+}
+
+/// Notes a call of a tensor of several axes with the number of one.
+fn note_axis(
+    context: &Context,
+    call: &NativeCallContext<'_>,
+    name: &'static str,
+    args: &[&mut Dynamic],
+) {
+    let [tensor, number] = args else { return };
+    let Ok(number) = number.as_int() else { return };
+    let Some(tensor) = tensor.read_lock::<ArrayRef>() else { return };
+    if let Node::Tensor(tensor) = &*tensor.node() {
+        let rank = tensor.shape().extents().len();
+        if rank > 1 && tensor.shape().axis(name, number).is_ok() {
+            let line = context.line(call.call_position());
+            context.as_axes.borrow_mut().insert(AsAxis { line, name, number });
+        }
+    }
 }
 
 /// The row called `name` of the table of functions, of arrays and numbers.
