@@ -199,13 +199,16 @@ table! {
     /// [3, 1, 0]
     segment_count(keys: Array, n: Count("a number of keys")) = |c| c.array(0)?.key_counts(c.integer(1)?);
     /// How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;
-    /// with weights, a lane for each, the sums of theirs, as segment_sum. Evaluates.
+    /// with weights, a lane for each or one for all, the sums of theirs, as segment_sum. A number alone in their place is
+    /// that of the integers: bincount(x, 10). Evaluates.
     ///
     /// >> bincount(UInt32C([0, 1, 3, 1]))
     /// [1, 2, 0, 1]
+    /// >> bincount(UInt32C([0, 1, 1]), 4)
+    /// [1, 2, 0, 0]
     /// >> bincount(UInt32C([0, 1, 1]), FloatC([0.5, 1, 2]), 3)
     /// [0.5, 3, 0]
-    bincount(x: Array; weights: Array, minlength: Count("a number of integers")) = |c| occurrences(c);
+    bincount(x: Array; weights: Index, minlength: Count("a number of integers")) = |c| occurrences(c);
 }
 
 table! {
@@ -460,7 +463,9 @@ fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
 
 fn occurrences(c: &Call<'_, '_>) -> Result<Array> {
     let keys = c.array(0)?;
-    let mut n: u64 = c.given(2).map_or(Ok(0), |_| c.integer(2))?;
+    let is_length = c.args.len() == 2 && matches!(c.args[1], Argument::Number(Scalar::Int(_)));
+    let (weights, length) = if is_length { (None, c.given(1)) } else { (c.given(1), c.given(2)) };
+    let mut n = length.map_or(Ok(0), |_| c.times(c.args.len() - 1))?;
     if !keys.dtype().is_int() {
         return Err(c.unexpected(0, "integers"));
     }
@@ -473,7 +478,7 @@ fn occurrences(c: &Call<'_, '_>) -> Result<Array> {
         let Scalar::UInt(largest) = largest else { return Err(c.unexpected(0, "integers")) };
         n = n.max(largest.saturating_add(1));
     }
-    match c.given(1) {
+    match weights {
         None => keys.key_counts(n),
         Some(_) => c.array(1)?.segments(ReduceOp::Sum, keys, n, None),
     }
