@@ -131,6 +131,9 @@ fn remedy(error: &core::Error) -> Option<&str> {
         core::DType::Mask if takes("numbers") || takes("floats") || takes("integers") => {
             Some("FloatC(mask) or UInt32C(mask) makes 1 of true and 0 of false")
         }
+        core::DType::Mask if *expected == "numbers" => {
+            Some("TensorXfC(mask) makes 1 of true and 0 of false")
+        }
         dtype if dtype.is_float() && *op == "^" => Some("powers are written x ** 2"),
         dtype if dtype.is_float() && takes("integers") => Some("Int32C(x) makes integers of it"),
         _ => None,

@@ -119,6 +119,9 @@ impl Tensor {
         }
         let extent = given.shape().extents()[given.shape().axis(op, axis)?];
         let length = Length { n: n.unwrap_or_else(|| kind.length(extent)), kind };
+        if n == Some(0) {
+            return Err(Error::Argument { op, what: "got 0 as n, expected 1 or more".into() });
+        }
         if length.n == 0 {
             let what =
                 format!("got {}, expected one entry or more along axis {axis}", self.shape());

@@ -232,8 +232,14 @@ fn number(op: &str, place: &str, value: &Dynamic) -> Result<Scalar> {
 fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
     let one = |value: &Dynamic| {
         let integer = value.as_int().map(Scalar::Int);
-        let got = || fault(format!("{op}: got {} as {what}, expected integers", type_name(value)));
-        integer.map_err(|_| got())
+        integer.map_err(|_| {
+            let message = format!("{op}: got {} as {what}, expected integers", type_name(value));
+            if value.is::<ArrayRef>() {
+                fault_with_hint(message, "the number in an array of one lane is x[0]: hsum(x)[0]")
+            } else {
+                fault(message)
+            }
+        })
     };
     let Some(list) = value.read_lock::<rhai::Array>() else {
         return one(value).map(Arg::Number);

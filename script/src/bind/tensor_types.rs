@@ -209,7 +209,13 @@ fn complex(context: &Context, tensor: &Type, value: &Dynamic) -> Result<Tensor> 
     real(context, tensor, value)?.to_complex().or_fault()
 }
 
+/// A complex tensor of its parts, of which one may be a number for all entries.
 fn join(name: &str, real: &Tensor, imag: &Tensor) -> Result<Tensor> {
+    let beside = |part: &Tensor, other: &Tensor| match part.shape().rank() {
+        0 => part.broadcast_to(other.shape().extents()),
+        _ => Ok(part.clone()),
+    };
+    let (real, imag) = (&beside(real, imag).or_fault()?, &beside(imag, real).or_fault()?);
     if real.shape() != imag.shape() {
         let (re, im) = (real.shape(), imag.shape());
         return Err(fault(format!("{name}: shapes {re} and {im} of the parts differ")));

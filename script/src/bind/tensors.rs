@@ -32,8 +32,8 @@ const PRECEDENCE: u8 = 180;
 pub(super) fn register(registry: &mut Registry<'_>) {
     for row in tensor_rows() {
         registry.doc_form(row.name, &row.signature(), &row.doc());
-        let of_list = matches!(row.parameters[0].1, Kind::List);
-        let first = if of_list { TypeId::of::<Dynamic>() } else { TypeId::of::<ArrayRef>() };
+        let is_any = matches!(row.parameters[0].1, Kind::List | Kind::Operand);
+        let first = if is_any { TypeId::of::<Dynamic>() } else { TypeId::of::<ArrayRef>() };
         for arity in row.n_required..=row.parameters.len() {
             if !registry.has_tensor_form(row.name, arity, first) {
                 registry.typed(row.name, first, arity, |context, call, args| {

@@ -13,7 +13,7 @@ use crate::diagnose::location::{
     Location, argument_of, late_location, line_of, location, method_in_use, used_location,
 };
 use crate::diagnose::wording::{ARRAY, array_type, friendly_types, plain_text};
-use crate::diagnose::{imported, matrices, python};
+use crate::diagnose::{enclosing, imported, matrices, python};
 use crate::fault::Fault;
 use crate::language::tokens::{as_typed, typed};
 use crate::language::words::{first_word, last_word, words};
@@ -23,9 +23,9 @@ use crate::value::{Form, GENERATOR};
 use porcini_core::spelling::similar;
 
 /// What nothing is.
-const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";
+pub(super) const OF_NOTHING: &str = "() is nothing: what a map says of a key that it does not have";
 /// What to do with an array of the host.
-const OF_NDARRAY: &str = "make an array of it first, of its x.dtype: FloatC(x)";
+pub(super) const OF_NDARRAY: &str = "make an array of it first, of its x.dtype: FloatC(x)";
 
 /// What Rhai calls the text of functions that only make a list of their arguments: of errors in them, the place of
 /// the call is told.
@@ -142,9 +142,21 @@ impl Error {
             Some(number) => location.at_argument(number),
             None => location,
         });
+        let is_known = |name: &str| {
+            let of_functions = around.functions.iter().any(|(known, _)| known == name);
+            of_functions || around.variables.iter().any(|known| known == name)
+        };
+        let called = location.as_ref();
+        let called = called.and_then(|at| enclosing::unknown_call(innermost, at, is_known));
+        let (called, location) = match called {
+            Some((error, location)) => (Some(error), Some(location)),
+            None => (None, location),
+        };
+        let innermost = called.as_ref().unwrap_or(innermost);
         let mut diagnostic = Diagnosis { around, location: location.as_ref(), hints: Vec::new() };
         let (kind, message) = diagnostic.of(innermost, !calls.is_empty());
-        let hints = diagnostic.hints;
+        let mut hints = diagnostic.hints;
+        hints.dedup();
         Self { kind, message, location, hints, calls }
     }
 }
@@ -243,12 +255,13 @@ impl Diagnosis<'_> {
     fn raised(&mut self, value: &Dynamic) -> String {
         match value.read_lock::<Fault>() {
             Some(fault) => {
-                self.hints.extend(fault.hint.clone());
+                let otherwise = python::meant(&fault.message).map(String::from);
+                self.hints.extend(fault.hint.clone().or(otherwise));
                 let member = fault.message.split_once("has no member `");
                 if let Some((name, _)) = member.and_then(|(_, rest)| rest.split_once('`')) {
                     if let Some(word) = python::over_lanes(name) {
                         self.hints.push(format!("write {word}"));
-                    } else if self.around.functions.iter().any(|(known, _)| known == name) {
+                    } else if self.around.functions.iter().any(|f| f.0 == name && f.1 != "()") {
                         let hint = format!("it is a function: write {name}(x) or x.{name}()");
                         self.hints.push(hint);
                     } else if let Some(word) = python::member(name).or_else(|| python::word(name)) {
@@ -380,7 +393,11 @@ impl Diagnosis<'_> {
         if self.is_method_call() {
             self.hints.push(format!("functions of scripts are no methods: write {shown}(x)"));
         }
-        if arguments.split(", ").any(|argument| argument == "array") {
+        self.hints.extend(python::called_otherwise(name, &arguments).map(String::from));
+        // Where there are too many arguments, the list is not what is wrong.
+        let n = arguments.split(", ").count();
+        let takes_as_many = own.iter().any(|(_, taken)| taken.split(", ").count() >= n);
+        if takes_as_many && arguments.split(", ").any(|argument| argument == "array") {
             let line = self.location.map_or("", |location| location.text.as_str());
             self.hints.push(matrices::of_list(name, line).into());
         }
@@ -418,46 +435,6 @@ impl Diagnosis<'_> {
         before.ends_with('.') && (self.around.cell_of)(first_word(behind)).is_some()
     }
 
-    /// An operator on values that it does not take.
-    fn no_operator(&mut self, operator: &str, arguments: &str) -> String {
-        let types = friendly_types(arguments);
-        let is_order = matches!(operator, "<" | "<=" | ">" | ">=");
-        if operator.starts_with("..") && types.contains("float") {
-            self.hints.push("idiv(n, 2) divides integers; to_int(x) makes one of a float".into());
-        } else if is_order && types.contains("bool") {
-            self.hints.push("comparisons are joined: a < b && b < c".into());
-        } else if is_order && types.contains("text") {
-            self.hints.push("parse_float(text) is the number that it says".into());
-        } else if operator == "**" && types.contains("array") {
-            self.hints.push("for powers other than integers write exp(b * log(a))".into());
-        } else if types.contains("()") {
-            self.hints.push(OF_NOTHING.into());
-        } else if matches!(operator, "==" | "!=") && types.contains("list") {
-            self.hints.push(format!(
-                "MaskC(list.map(|item| item {operator} x)) compares each item; of a category [names, group] write group \
-                 {operator} names.index_of(x)"
-            ));
-        } else if types.contains("ndarray") {
-            self.hints.push(OF_NDARRAY.into());
-        } else if types.contains("list") {
-            let line = self.location.map_or("", |location| location.text.as_str());
-            let of_lists = if matrices::has_lists_in_lists(line) {
-                "lists do not compute: a matrix is TensorXfC([[1, 2], [3, 4]])"
-            } else {
-                "lists do not compute: an array is FloatC([1, 2, 3]), a vector Vector3fC(1, 2, 3)"
-            };
-            self.hints.push(of_lists.into());
-        } else if types.contains("text") {
-            self.hints.push("texts are joined with +; with values in them as `x = ${x}`".into());
-        } else if types.contains("bool") {
-            self.hints.push("a bool is no number: if b { 1 } else { 0 } makes one of it".into());
-        } else if types.contains("u64") {
-            let advice = "integers from 2^63 on have few operators: compute with UInt64C(..)";
-            self.hints.push(advice.into());
-        }
-        format!("`{operator}` is not defined for ({types})")
-    }
-
     fn used_deleted(&mut self) -> String {
         let line = self.location.map_or("", |location| location.text.as_str());
         let found = words(line).find_map(|word| Some((word, (self.around.deleted)(word)?)));
@@ -489,7 +466,10 @@ impl Diagnosis<'_> {
             return format!("`{name}` is not defined");
         }
         if let Some((_, parameters)) = self.around.functions.iter().find(|(f, _)| f == name) {
-            self.hints.push(if self.is_behind("help(") {
+            let maker = enclosing::maker(self.halves().0, name);
+            self.hints.push(if let Some(maker) = maker {
+                maker
+            } else if self.is_behind("help(") {
                 format!("names stand in quotes: help(\"{name}\")")
             } else {
                 let is_argument =

@@ -3,6 +3,7 @@
 mod names;
 
 use self::names::WORDS;
+use crate::diagnose::wording::ARRAY;
 use crate::language::words::is_name;
 
 /// What stands for members of tensors that do not exist.
@@ -40,7 +41,47 @@ pub(crate) fn of_arrays(name: &str) -> Option<&'static str> {
         "pop" | "remove" | "shift" | "truncate" | "extract" | "splice" | "drain" | "retain" => {
             Some("arrays keep their length; a part of one is x[1..3] or compress(x, mask)")
         }
+        name => of_lanes(name),
+    }
+}
+
+/// What to write of arrays in place of functions of lists that go through the items.
+fn of_lanes(name: &str) -> Option<&'static str> {
+    match name {
+        "map" => Some("functions of arrays go lane by lane: f(x)"),
+        "filter" => Some("the lanes of an array that are chosen are compress(x, x > 1)"),
+        "reduce" => {
+            Some("all lanes together are hsum(x), hprod(x), hmin(x), hmax(x): help(\"reduction\")")
+        }
+        "some" => Some("whether a lane is one of those is any(x > 1)"),
+        "for_each" => Some("a loop over lanes is for lane in x { .. }"),
         _ => None,
+    }
+}
+
+/// What to write for a call of ours whose arguments ours does not take.
+pub(crate) fn called_otherwise(name: &str, arguments: &str) -> Option<&'static str> {
+    let has = |kind: &str| arguments.split(", ").any(|argument| argument == kind);
+    match name {
+        "where" if arguments == ARRAY => {
+            Some("the numbers of the true lanes are flatnonzero(m), along each axis nonzero(m)")
+        }
+        "zeros" | "ones" | "full" if has("text") => {
+            Some("other types have their own: TensorXdC::zeros([2, 3]), TensorXiC::ones([2, 3])")
+        }
+        _ if has("range") => Some("a range as an array is Int32C::arange(0, 5)"),
+        _ => None,
+    }
+}
+
+/// What to write where an error of core tells of a call of others.
+pub(crate) fn meant(message: &str) -> Option<&'static str> {
+    if message.starts_with("inverse: got (TensorX") {
+        Some("the inverse of a tensor is inv(t)")
+    } else if message.starts_with("norm: got axis ") {
+        Some("the order of a norm stands last: norm(x, all, false, 2)")
+    } else {
+        None
     }
 }
 
@@ -186,6 +227,10 @@ fn hint(line: &str) -> Option<&'static str> {
         "text with values stands in backquotes: `x = ${x}`"
     } else if has("= (") && has(",") && !has("[") {
         "lists are written [1, 2, 3]"
+    } else if outside_texts.contains('\\') {
+        "a \\ b is written solve(a, b)"
+    } else if has_dotted_comparison(&outside_texts) {
+        "comparisons go lane by lane: x > 1; the lanes that are chosen are compress(x, x > 1)"
     } else if has_imaginary_number(code) {
         "complex numbers are written Complex2fC(1, 2)"
     } else if has_number_before_letters(code) {
@@ -274,6 +319,11 @@ fn has_dotted_operator(code: &str) -> bool {
         code[..at].ends_with(is_operand)
             && code[at + 1..].starts_with(['(', '*', '/', '^', '+', '-'])
     })
+}
+
+/// `x .> 2`
+fn has_dotted_comparison(code: &str) -> bool {
+    [" .>", " .<", " .=="].iter().any(|operator| code.contains(operator))
 }
 
 fn has_block_with_colon(code: &str) -> bool {
@@ -391,6 +441,8 @@ mod tests {
             "5. * x",
             "sin.(x)",
             "x .* 2",
+            "a[a .> 2]",
+            "q \\ b",
             "x.^2",
             "2 + 3j",
             "x is None",

@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 217] = [
+pub(super) const WORDS: [(&str, &str); 218] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -70,6 +70,7 @@ pub(super) const WORDS: [(&str, &str); 217] = [
     ("linalg", "the functions without a prefix: inv(a), solve(a, b)"),
     ("flatten", "ravel(x)"),
     ("identity", "eye(n), or Matrix3fC::identity()"),
+    ("flat", "ravel(x)"),
     ("newaxis", "(): a[[(), all]], or expand(a, 0)"),
     ("axis", "an axis behind the array: hsum(a, 0)"),
     ("asarray", "FloatC([1, 2, 3])"),
