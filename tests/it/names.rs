@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 27] = [
+const EXCEPTIONS: [(&str, &str); 26] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -37,7 +37,6 @@ const EXCEPTIONS: [(&str, &str); 27] = [
     ("python/src/aliases.rs", "names that everybody else has"),
     ("python/src/index.rs", "members of Python's arrays"),
     ("python/src/numpy.rs", "names of NumPy"),
-    ("script/src/assist/notes.rs", "methods of Rhai"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
     ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),
     ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),

@@ -454,6 +454,8 @@ impl Diagnosis<'_> {
             return format!("`{name}` is not defined in the function");
         }
         if let Some(word) = python::word(name) {
+            // A slip of one's own names is likelier.
+            self.suggest(name, self.around.variables.iter().map(String::as_str));
             let of_module = self.behind(name).and_then(matrices::qualified);
             let of_module = of_module.filter(|_| python::is_module(name));
             let is_ours =
