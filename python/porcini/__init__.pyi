@@ -1996,6 +1996,10 @@ def percentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis:
     """The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100)."""
     ...
 
+def permutation(n: Any) -> Any:
+    """The numbers below n in random order, UInt32; of an array or tensor what shuffle gives. pc.take(x, pc.permutation(x.size)[:k])"""
+    ...
+
 def permute(t: Any, axes: Any, axis: Any = ...) -> Any:
     """The axes of a tensor in another order."""
     ...
@@ -2381,7 +2385,7 @@ def sech(x: Any) -> Any:
     ...
 
 def seed(k: Any = ...) -> Any:
-    """Sets the seed of the session's generator, from which rand, randn and randint draw. seed() takes one from the system"""
+    """Sets the seed of the session's generator, from which rand, randn, randint, shuffle and permutation draw. seed() takes one"""
     ...
 
 def segment_count(keys: Any, n: Any) -> Any:
@@ -2446,6 +2450,10 @@ def sh_eval(d: Any, order: Any) -> Any:
 
 def shape(t: Any) -> Any:
     """Extents as a list, components first: of a matrix columns, rows, lanes."""
+    ...
+
+def shuffle(x: Any) -> Any:
+    """The lanes of an array, or the entries of a tensor along its first axis, in random order; x stays as it is. The generator"""
     ...
 
 def sigmoid(x: Any) -> Any:

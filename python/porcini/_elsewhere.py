@@ -40,6 +40,17 @@ _NUMPY = {
     "errstate": "no operation warns: floats go on as inf and nan",
     "seterr": "no operation warns: floats go on as inf and nan",
     "ndenumerate": "write np.ndenumerate(np.asarray(x))",
+    "mgrid": "write pc.indices(shape)",
+    "ogrid": "write pc.meshgrid(x, y)",
+    "nbytes": "write x.nbytes",
+    "itemsize": "write np.dtype(x.dtype).itemsize",
+    "as_strided": "write a slice with a step, x[::2], or np.lib.stride_tricks.as_strided(np.asarray(x), ..)",
+    "packbits": "write pc.asarray(np.packbits(np.asarray(m)))",
+    "unpackbits": "write pc.asarray(np.unpackbits(np.asarray(x)))",
+    "reduceat": "write pc.segment_sum(x, keys, n), with a key for each lane",
+    "accumulate": "write pc.cumsum(x), pc.cumprod(x), pc.cummax(x) or pc.cummin(x)",
+    "choice": "write pc.take(x, pc.randint(0, x.size, n)), none twice pc.shuffle(x)[:n]",
+    "default_rng": "write pc.seed(k), then pc.rand(n), or pc.PCG32.seeded(n, k)",
     "rollaxis": "write pc.moveaxis(x, axis, start)",
     "real_if_close": "write pc.real(z)",
     "multi_dot": "write a @ b @ c",
@@ -89,6 +100,9 @@ _SCIPY_AND_JAX = {
     "polygamma": "write pc.digamma(x) or pc.trigamma(x)",
     "betaincc": "write pc.betainc(b, a, 1 - x)",
     "zeta": "write pc.asarray(scipy.special.zeta(np.asarray(x)))",
+    "sqrtm": "write w, v = pc.eigh(a); (v * pc.sqrt(w)) @ v.T, of symmetric matrices",
+    "logm": "write w, v = pc.eigh(a); (v * pc.log(w)) @ v.T, of symmetric matrices",
+    "cdist": "write pc.sqrt(((a[:, None] - b) ** 2).sum(-1))",
     "erfcx": "write pc.exp(x * x) * pc.erfc(x), or pc.asarray(scipy.special.erfcx(np.asarray(x)))",
 }
 
@@ -100,6 +114,9 @@ _TORCH = {
     "mm": "write a @ b",
     "bmm": "write a @ b",
     "mv": "write a @ v",
+    "topk": "write pc.sort_desc(x)[:k], the places pc.argsort_desc(x)[:k]",
+    "nlargest": "write pc.sort_desc(x)[:k], the places pc.argsort_desc(x)[:k]",
+    "numel": "write x.size",
     "manual_seed": "write pc.seed(k)",
     "nn": "layers are programs of a few lines, their gradients pc.grad(f)",
     "optim": "its optimisers are scripts: pc.run_text('help(\"optim\")')",
@@ -150,7 +167,28 @@ _DRJIT = {
     "ArrayXf": "write pc.TensorXf",
 }
 
-ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _TORCH | _DRJIT
+_MATLAB_AND_JULIA = {
+    **dict.fromkeys(("horzcat", "hcat"), "write pc.hstack([a, b])"),
+    **dict.fromkeys(("vertcat", "vcat"), "write pc.vstack([a, b])"),
+    **dict.fromkeys(("sortrows", "sortslices"), "write t[pc.lexsort([t[:, 1], t[:, 0]])], by column 0, then by column 1"),
+    "accumarray": "write pc.segment_sum(x, keys, n), with a key from 0 for each lane",
+    "sub2ind": "write pc.ravel_multi_index((i, j), shape)",
+    "ind2sub": "write pc.unravel_index(i, shape)",
+    "randperm": "write pc.permutation(n)",
+    "cumtrapz": "write pc.cumulative_trapezoid(y)",
+    "ismember": "write pc.isin(a, b)",
+    "isposdef": "write pc.all(pc.eigvalsh(a) > 0)",
+    "permutedims": "write pc.permute(t, (1, 0))",
+    "circshift": "write pc.roll(x, 1)",
+    "findall": "write pc.flatnonzero(x > 1)",
+    "extrema": "write pc.min(x), pc.max(x)",
+    "rank": "write pc.matrix_rank(a)",
+    "tr": "write pc.trace(a)",
+    "nnz": "write pc.count_nonzero(x)",
+    "repmat": "write pc.tile(t, (2, 3))",
+}
+
+ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _TORCH | _DRJIT | _MATLAB_AND_JULIA
 
 # Members that arrays of NumPy, PyTorch and JAX have.
 MEMBERS = {

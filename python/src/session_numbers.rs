@@ -1,4 +1,4 @@
-//! `rand`, `randn`, `randint`, `seed`: numbers from the generator of the session, as scripts have them.
+//! `rand`, `randn`, `randint`, `shuffle`, `permutation`, `seed`: numbers and orders from the generator of the session, as scripts have them.
 //!
 //! The generator of the session is a sequence of seeds: each call takes the next and makes generators of it.
 
@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use porcini_core::random::{Draw, Pcg32, SplitMix64};
 use porcini_core::tensor::{Shape, Tensor};
-use porcini_core::{Array, Value};
+use porcini_core::{Array, Session, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::convert::is_sequence;
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::given::Given;
 use crate::home;
 use crate::interrupt::blocking;
 use crate::object;
@@ -64,8 +65,8 @@ fn randint<'py>(
     drawn("randint", n, rng, &|rng, n| rng.draw_integers(low, high, n))
 }
 
-/// Sets the seed of the session's generator, from which rand, randn and randint draw. seed() takes one from the system
-/// and prints it, so that the numbers can be had again.
+/// Sets the seed of the session's generator, from which rand, randn, randint, shuffle and permutation draw. seed() takes one
+/// from the system and prints it, so that the numbers can be had again.
 ///
 /// >>> pc.seed(7); a = pc.rand(2); pc.seed(7)
 /// >>> pc.all(a == pc.rand(2))
@@ -90,6 +91,64 @@ fn seed(py: Python<'_>, k: Option<&Object<'_>>) -> PyResult<()> {
     };
     *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = SplitMix64::new(seed);
     Ok(())
+}
+
+/// The lanes of an array, or the entries of a tensor along its first axis, in random order; x stays as it is. The generator
+/// of the session draws it, another one at each call. Evaluates.
+///
+/// >>> pc.seed(0)
+/// >>> pc.shuffle(pc.Float([1, 2, 3, 4, 5]))
+/// [4, 5, 1, 3, 2]
+#[pyfunction]
+fn shuffle<'py>(x: &Object<'py>) -> PyResult<Object<'py>> {
+    let given = Given::expected(home::session(x.py())?, "shuffle", x)?;
+    ordered(x.py(), "shuffle", |rng| rng.shuffled(&given.argument()))
+}
+
+/// The numbers below n in random order, UInt32; of an array or tensor what shuffle gives. pc.take(x, pc.permutation(x.size)[:k])
+/// chooses k lanes, none twice. Evaluates.
+///
+/// >>> pc.seed(0)
+/// >>> pc.permutation(5)
+/// [3, 4, 0, 2, 1]
+#[pyfunction]
+fn permutation<'py>(n: &Object<'py>) -> PyResult<Object<'py>> {
+    let Ok(count) = n.extract::<i64>() else { return shuffle(n) };
+    let count = u64::try_from(count).map_err(|_| {
+        PyValueError::new_err(format!("permutation: got {count}, expected an integer from 0 up"))
+    })?;
+    let session = home::session(n.py())?;
+    ordered(n.py(), "permutation", |rng| {
+        let order = rng.permutation(count)?.into_iter();
+        let order: Vec<u32> = order.filter_map(|i| u32::try_from(i).ok()).collect();
+        session.array(&order).map(Value::Array)
+    })
+}
+
+/// What is made with a generator of one lane from the next seed of the session.
+fn ordered<'py>(
+    py: Python<'py>,
+    op: &'static str,
+    make: impl FnOnce(&mut Pcg32) -> porcini_core::Result<Value> + Send,
+) -> PyResult<Object<'py>> {
+    let session = home::session(py)?;
+    let value = blocking(py, || from_session(session, op, 1, make))?;
+    object::of(py, value)
+}
+
+/// What is drawn from generators that the next seed makes. Threads take one seed after the other; a call that fails takes
+/// none.
+fn from_session<T>(
+    session: &Session,
+    op: &'static str,
+    n: u64,
+    draw: impl FnOnce(&mut Pcg32) -> porcini_core::Result<T>,
+) -> porcini_core::Result<T> {
+    let mut held = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seeds = *held;
+    let drawn = seeds.drawn(session, op, n, draw)?;
+    *held = seeds;
+    Ok(drawn)
 }
 
 /// So many numbers, or a tensor of this shape, from a generator that is given or the next seed of the session.
@@ -124,14 +183,7 @@ fn drawn<'py>(
     });
     let lanes = match generator.transpose()? {
         Some(rng) => Generator::drawn(rng, |rng| draw(rng, n))?,
-        // Threads take one seed after the other; a call that fails takes none.
-        None => blocking(py, || {
-            let mut held = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut seeds = *held;
-            let lanes = seeds.drawn(session, op, n, |rng| draw(rng, n))?;
-            *held = seeds;
-            Ok(lanes)
-        })?,
+        None => blocking(py, || from_session(session, op, n, |rng| draw(rng, n)))?,
     };
     match extents {
         Some(shape) => {
@@ -145,5 +197,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rand, module)?)?;
     module.add_function(wrap_pyfunction!(randn, module)?)?;
     module.add_function(wrap_pyfunction!(randint, module)?)?;
+    module.add_function(wrap_pyfunction!(shuffle, module)?)?;
+    module.add_function(wrap_pyfunction!(permutation, module)?)?;
     module.add_function(wrap_pyfunction!(seed, module)?)
 }

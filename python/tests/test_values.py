@@ -336,6 +336,15 @@ def test_random_numbers_of_the_session():
     pc.seed(0)
     assert pc.rand(3).tolist() == a.tolist() != b.tolist()
     assert pc.rand((2, 3)).shape == (2, 3) and pc.randn(1000).dtype == "float32"
+    pc.seed(0)
+    x = pc.Float([1, 2, 3, 4, 5])
+    assert pc.shuffle(x).tolist() == [4, 5, 1, 3, 2] != pc.shuffle(x).tolist() and x.tolist() == [1, 2, 3, 4, 5]
+    pc.seed(0)
+    assert pc.permutation(5).tolist() == [3, 4, 0, 2, 1] and pc.permutation(0).size == 0 and pc.permutation(2).dtype == "uint32"
+    rows = pc.permutation(pc.TensorXf([[1, 10], [2, 20], [3, 30]])).tolist()
+    assert sorted(rows) == [[1, 10], [2, 20], [3, 30]] and sorted(pc.shuffle([1, 2]).tolist()) == [1, 2]
+    with pytest.raises(ValueError, match="permutation: got -1, expected an integer from 0 up"):
+        pc.permutation(-1)
     dice = pc.randint(1, 7, 1000)
     assert dice.dtype == "int32" and {*dice.tolist()} == {1, 2, 3, 4, 5, 6}
     rng = pc.PCG32.seeded(4, 1)

@@ -58,13 +58,13 @@ impl SplitMix64 {
     ///
     /// # Errors
     /// As [`Session::check_draw`], which is told the name `op`; as [`Pcg32::seeded`], and what `draw` fails with.
-    pub fn drawn(
+    pub fn drawn<T>(
         &mut self,
         session: &Session,
         op: &'static str,
         n: u64,
-        draw: impl FnOnce(&mut Pcg32) -> Result<Array>,
-    ) -> Result<Array> {
+        draw: impl FnOnce(&mut Pcg32) -> Result<T>,
+    ) -> Result<T> {
         session.check_draw(op)?;
         let mut next = *self;
         let drawn = draw(&mut Pcg32::seeded(session, n, next.draw())?)?;
