@@ -153,7 +153,7 @@ macro_rules! draws {
                 below(slf, Draw::UInt64, bound, active)
             }
 
-            /// The lanes of an array in random order; the generator has one lane.
+            /// The lanes of an array, or the entries of a tensor along its first axis, in random order; the generator has one lane.
             fn shuffle<'py>(slf: &Bound<'py, Self>, x: &Object<'py>) -> PyResult<Object<'py>> {
                 let py = slf.py();
                 let given = Given::expected(home::session(py)?, "shuffle", x)?;
