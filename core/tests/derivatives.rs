@@ -228,6 +228,8 @@ fn what_goes_across_lanes_has_the_slopes_of_differences() -> Result<()> {
         ("psum_exclusive", Box::new(named("psum_exclusive"))),
         ("psum_reverse", Box::new(named("psum_reverse"))),
         ("cumprod", Box::new(named("cumprod"))),
+        ("cummin", Box::new(|x| named("cummin")(&x.try_mul(x)?))),
+        ("cummax", Box::new(|x| named("cummax")(&x.try_mul(x)?))),
         ("sort", Box::new(named("sort"))),
         ("sort_desc", Box::new(named("sort_desc"))),
         ("median", Box::new(named("median"))),

@@ -13,6 +13,7 @@ use porcini_core::device::{Launched, SharedFile};
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
+use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, Session};
 use porcini_script::on_engine_thread;
 use porcini_tests::data::Values;
@@ -389,8 +390,12 @@ fn stencils_bring_what_crosses_borders() {
 /// Of prefix sums and true lanes parts are sent what their chunks sum to, not the lanes.
 #[test]
 fn scans_exchange_totals_of_chunks() {
-    let works: [fn(&Array) -> Result<Array>; 3] =
-        [Array::psum, |x| (x + 1.0).cumprod(), |x| x.gt(0.3)?.true_lanes()];
+    let works: [fn(&Array) -> Result<Array>; 4] = [
+        Array::psum,
+        |x| (x + 1.0).cumprod(),
+        |x| Ok(Tensor::from(x).cummax(0)?.entries()?.swap_remove(0)),
+        |x| x.gt(0.3)?.true_lanes(),
+    ];
     for scan in works {
         let work = |session: &Session| {
             let lane = session.arange(DType::U32, 0.into(), (1 << 20).into(), 1.into())?;

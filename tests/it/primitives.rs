@@ -90,6 +90,40 @@ fn prefix_sums_have_the_order_of_s11() {
     for_each(uneven, of);
 }
 
+/// The least (`Op::Min`) or largest (`Op::Max`) lane up to each.
+fn extremes(op: Op, x: &Array) -> Array {
+    let row = Tensor::from(x);
+    let found = if op == Op::Min { row.cummin(0) } else { row.cummax(0) };
+    found.unwrap().entries().unwrap().swap_remove(0)
+}
+
+#[test]
+fn extremes_so_far_are_those_of_the_lanes_before() {
+    fn of(value: &Value) -> Check<'_> {
+        let [least, largest] =
+            [Op::Min, Op::Max].map(|op| bytes(value.dtype, &whole_arrays::extremes(op, value)));
+        Box::new(move |array| {
+            let what = format!("{} {}", value.dtype, value.lanes.len());
+            assert!(contents(&extremes(Op::Min, array)) == least, "least {what}");
+            assert!(contents(&extremes(Op::Max, array)) == largest, "largest {what}");
+        })
+    }
+    for_each(edges, of);
+    for_each(uneven, of);
+    // NaN before the first number, over chunks; a larger zero behind.
+    for_each(|dtype, n| (0..n).map(|i| rare(dtype, i)).collect(), of);
+}
+
+/// NaN, from lane 1500 on -0, from lane 3000 on 0; of other types bits.
+fn rare(dtype: DType, lane: usize) -> u64 {
+    let number = if lane < 1500 { f64::NAN } else { -0.0 };
+    let number = if lane < 3000 { number } else { 0.0 };
+    if dtype.is_float() {
+        return dtype.encode(Scalar::Float(number)).unwrap();
+    }
+    u64::from(lane % 3000 == 1500)
+}
+
 /// Around accumulators, chunks, vectors and pieces beside each other: before the axis, along it, behind it.
 const CUBES: [[u64; 3]; 17] = [
     [1, 17, 1],
@@ -310,9 +344,12 @@ fn prefix_sums_of_several_blocks_have_the_order_of_s11() {
     for dtype in [DType::I64, DType::F32] {
         let value = Value { dtype, lanes: uneven(dtype, n) };
         let want = bytes(dtype, &whole_arrays::prefix(Op::Add, &value));
+        let largest = bytes(dtype, &whole_arrays::extremes(Op::Max, &value));
         for threads in [1, 2] {
             let x = session(threads).from_bytes(dtype, &data::to_bytes(dtype, &value.lanes));
-            assert!(contents(&x.unwrap().psum().unwrap()) == want, "{dtype}, {threads} threads");
+            let x = x.unwrap();
+            assert!(contents(&x.psum().unwrap()) == want, "{dtype}, {threads} threads");
+            assert!(contents(&extremes(Op::Max, &x)) == largest, "{dtype}, {threads} threads");
         }
     }
 }
@@ -332,8 +369,10 @@ fn large_arrays_have_the_same_bits_on_a_gpu() {
             let kept = x.gt(1).unwrap();
             let sums = [x.psum(), x.cumprod(), x.sort(Order::Descending)];
             let places = [x.argsort(Order::Ascending), x.compress(&kept)];
+            let extremes = [Op::Min, Op::Max].map(|op| Ok(extremes(op, &x)));
             sums.into_iter()
                 .chain(places)
+                .chain(extremes)
                 .map(|array| contents(&array.unwrap()))
                 .collect::<Vec<_>>()
         });

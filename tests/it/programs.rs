@@ -229,6 +229,8 @@ fn programs_cover_the_tables() {
         "TrueLanes",
         "Partition",
         "Cumprod",
+        "Cummin",
+        "Cummax",
         "PsumExclusive",
         "BlockSum",
         "Histogram",

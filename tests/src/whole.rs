@@ -6,6 +6,7 @@
 use porcini_core::catalogue;
 use porcini_core::ir::op::Op;
 use porcini_core::random::{Draw, Pcg32};
+use porcini_core::tensor::Tensor;
 use porcini_core::value::Argument;
 use porcini_core::{Array, DType, Error, Operand, Result, Scalar, Session};
 
@@ -41,6 +42,8 @@ pub enum Whole {
     TrueLanes,
     Partition,
     Cumprod,
+    Cummin,
+    Cummax,
     PsumExclusive,
     PsumReverse,
     BlockSum(u64),
@@ -114,6 +117,8 @@ impl Whole {
             Self::TrueLanes,
             Self::Partition,
             Self::Cumprod,
+            Self::Cummin,
+            Self::Cummax,
             Self::PsumExclusive,
             Self::PsumReverse,
             Self::BlockSum(1 + few(random)),
@@ -275,6 +280,8 @@ impl Whole {
                 }
             }
             Self::Cumprod => x.cumprod(),
+            Self::Cummin => Ok(Tensor::from(x).cummin(0)?.entries()?.swap_remove(0)),
+            Self::Cummax => Ok(Tensor::from(x).cummax(0)?.entries()?.swap_remove(0)),
             Self::PsumExclusive => x.psum_exclusive(),
             Self::PsumReverse => x.psum_reverse(),
             Self::BlockSum(length) => x.block_sum(length),

@@ -5,7 +5,7 @@ use crate::array::{Array, Operand};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::ir::op::ScatterOp;
+use crate::ir::op::{ReduceOp, ScatterOp};
 use crate::ir::primitive::Order;
 use crate::session::Session;
 
@@ -23,7 +23,7 @@ impl Array {
     /// # Errors
     /// `Recording` in a body.
     pub fn cumprod(&self) -> Result<Self> {
-        self.session().record(|recorder| recorder.prefix_product(self.id()))
+        self.session().record(|recorder| recorder.prefix(ReduceOp::Prod, self.id()))
     }
 
     /// The lanes in order, lazily; −0 is below +0, and every NaN comes last either way.

@@ -19,12 +19,10 @@ pub enum Order {
 /// An operation over whole arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Primitive {
-    /// Operand x, of numbers: `x[0] + … + x[i]` in the order of S11. Of the lanes of a part, which begin with a chunk, there is
-    /// a second operand: what the lanes before each chunk sum to.
-    PrefixSum,
-    /// Operand x, of numbers: `x[0] · … · x[i]` in the order of S11. Of a part as a sum.
-    PrefixProduct,
-    /// Operand x: of each chunk of a prefix sum or product its last lane, if nothing were before; of truth values how many are
+    /// Operand x, of numbers of 32 or 64 bits: lanes 0 to i combined in the order of S11, their sum, product, least or largest.
+    /// Of the lanes of a part, which begin with a chunk, there is a second operand: what the lanes before each chunk give.
+    Prefix(ReduceOp),
+    /// Operand x: of each chunk of a prefix its last lane, if nothing were before; of truth values how many are
     /// true, also in a last chunk that is not whole. For the lanes of a part.
     ChunkTotals(ReduceOp),
     /// Operand x: the lanes of each row in order; -0 is below +0, and every NaN comes last, either way.
@@ -54,14 +52,16 @@ pub enum Primitive {
 }
 
 impl Primitive {
-    /// Lanes of a chunk of prefix sums and products.
+    /// Lanes of a chunk of prefixes.
     pub const CHUNK: usize = 1024;
 
     /// Name in dumps and logs.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::PrefixSum => "psum",
-            Self::PrefixProduct => "cumprod",
+            Self::Prefix(ReduceOp::Prod) => "cumprod",
+            Self::Prefix(ReduceOp::Min) => "cummin",
+            Self::Prefix(ReduceOp::Max) => "cummax",
+            Self::Prefix(_) => "psum",
             Self::ChunkTotals(_) => "chunk_totals",
             Self::Sort(Sorting { order: Order::Ascending, .. }) => "sort",
             Self::Sort(Sorting { order: Order::Descending, .. }) => "sort_desc",

@@ -41,12 +41,8 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis.
     pub fn cumsum(&self, axis: i64) -> Result<Self> {
-        let sums = |part: &Self| {
-            part.in_rows("cumsum", axis, |x, extent| {
-                if x.size() == extent { x.psum() } else { x.block_prefix_sum(extent) }
-            })
-        };
-        let parts = (0..self.parts().len()).map(|i| sums(&self.part(i)?));
+        let parts = (0..self.parts().len())
+            .map(|i| self.part(i)?.combined_up_to("cumsum", ReduceOp::Sum, axis));
         Self::zip(&parts.collect::<Result<Vec<_>>>()?)
     }
 
@@ -55,12 +51,7 @@ impl Tensor {
     /// # Errors
     /// `Argument` if there is no such axis; `Forms` for complex entries.
     pub fn cumprod(&self, axis: i64) -> Result<Self> {
-        self.in_rows("cumprod", axis, |x, extent| {
-            if x.size() == extent {
-                return x.cumprod();
-            }
-            of_blocks("block_prefix_product", Op::Mul, x, extent)
-        })
+        self.combined_up_to("cumprod", ReduceOp::Prod, axis)
     }
 
     /// The largest entry up to each along an axis; NaN is ignored.
@@ -68,7 +59,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cumprod`].
     pub fn cummax(&self, axis: i64) -> Result<Self> {
-        self.extremes("cummax", "block_prefix_max", Op::Max, axis)
+        let found = self.combined_up_to("cummax", ReduceOp::Max, axis)?;
+        found.each(|x| x.cast(self.dtype()))
     }
 
     /// The smallest entry up to each along an axis; NaN is ignored.
@@ -76,12 +68,20 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cumprod`].
     pub fn cummin(&self, axis: i64) -> Result<Self> {
-        self.extremes("cummin", "block_prefix_min", Op::Min, axis)
+        let found = self.combined_up_to("cummin", ReduceOp::Min, axis)?;
+        found.each(|x| x.cast(self.dtype()))
     }
 
-    fn extremes(&self, op: &'static str, recipe: &'static str, by: Op, axis: i64) -> Result<Self> {
-        let found = self.in_rows(op, axis, |x, extent| of_blocks(recipe, by, x, extent))?;
-        found.each(|x| x.cast(self.dtype()))
+    /// What an operation makes of the entries up to each along an axis: of one row in a pass, of several by doubling.
+    fn combined_up_to(&self, op: &'static str, by: ReduceOp, axis: i64) -> Result<Self> {
+        self.in_rows(op, axis, |x, extent| {
+            if x.size() == extent {
+                return x.session().record(|recorder| recorder.prefix(by, x.id()));
+            }
+            x.session().compose(op, &[extent], &[x], move |recorder, args| {
+                recorder.block_prefix(by.combine(), args[0], extent)
+            })
+        })
     }
 
     /// The number of the first entry along an axis that is smallest, or largest, as [`Array::argmin`]; without an axis
@@ -305,13 +305,6 @@ impl Tensor {
         let entries = parts.iter().map(|part| Ok(part.entries()?.swap_remove(0)));
         Self::of(entries.collect::<Result<Vec<_>>>()?, parts[0].shape().clone())
     }
-}
-
-/// What an operation makes of the lanes up to each in blocks of equal lengths.
-fn of_blocks(recipe: &'static str, by: Op, x: &Array, length: u64) -> Result<Array> {
-    x.session().compose(recipe, &[length], &[x], move |recorder, args| {
-        recorder.block_prefix(by, args[0], length)
-    })
 }
 
 /// Refuses what is no part of a whole.

@@ -1,4 +1,4 @@
-//! Recording of primitives: prefix sums and products, sorts, true lanes, counting (S11).
+//! Recording of primitives: prefix sums and the like, sorts, true lanes, counting (S11).
 
 use super::Recorder;
 use crate::dtype::DType;
@@ -17,27 +17,23 @@ impl Recorder<'_> {
     /// # Errors
     /// `Recording` in a body.
     pub fn prefix_sum(&mut self, x: VarId) -> Result<VarId> {
-        self.prefix(Primitive::PrefixSum, x)
+        self.prefix(ReduceOp::Sum, x)
     }
 
-    /// Prefix products, as [`Recorder::prefix_sum`].
+    /// Lanes 0 to i combined, as [`Recorder::prefix_sum`]: sums, products, the least or the largest.
     ///
     /// # Errors
     /// `Recording` in a body.
-    pub fn prefix_product(&mut self, x: VarId) -> Result<VarId> {
-        self.prefix(Primitive::PrefixProduct, x)
-    }
-
-    fn prefix(&mut self, primitive: Primitive, x: VarId) -> Result<VarId> {
+    pub fn prefix(&mut self, op: ReduceOp, x: VarId) -> Result<VarId> {
         let dtype = self.dtype(x).accumulated();
         let x = self.cast(x, dtype)?;
         if self.size(x) <= 1 {
             return Ok(x);
         }
         if dtype.is_half() {
-            return self.in_single(x, |recorder, x| recorder.prefix(primitive, x));
+            return self.in_single(x, |recorder, x| recorder.prefix(op, x));
         }
-        self.primitive(primitive, dtype, self.size(x), &[x])
+        self.primitive(Primitive::Prefix(op), dtype, self.size(x), &[x])
     }
 
     /// Prefix sums of the lanes before each: lane 0 is 0, lane i the inclusive sum of lane i − 1.

@@ -45,7 +45,7 @@ pub(super) fn steps() -> Vec<Step> {
             steps.push(Step::Increments(dtype));
         }
         if dtype.bytes() >= 4 {
-            for op in [ReduceOp::Sum, ReduceOp::Prod] {
+            for op in reductions(dtype) {
                 steps.extend([Step::ChunkTotals(op, dtype), Step::Prefix(op, dtype)]);
             }
         }
@@ -160,8 +160,16 @@ impl Host {
             rows.flat_map(row).collect()
         };
         let result = match primitive {
-            Primitive::PrefixSum => x.psum(),
-            Primitive::PrefixProduct => x.cumprod(),
+            Primitive::Prefix(op) => {
+                let row = Tensor::from(&x);
+                let prefix = match op {
+                    ReduceOp::Sum => row.cumsum(0),
+                    ReduceOp::Prod => row.cumprod(0),
+                    ReduceOp::Min => row.cummin(0),
+                    _ => row.cummax(0),
+                };
+                prefix.and_then(|prefix| Ok(prefix.entries()?.swap_remove(0)))
+            }
             Primitive::Sort(Sorting { order, extent }) => {
                 return in_rows(extent, &|row| row.sort(order));
             }
@@ -236,15 +244,17 @@ fn prefix_sums_mean_what_the_host_does() {
         for n in [1, 7, 8, 9, 1023, 1024, 1025, 5000] {
             for values in [uneven, edges] {
                 let lanes = values(dtype, n, &mut random);
-                for primitive in [Primitive::PrefixSum, Primitive::PrefixProduct] {
-                    check((&mut model, &host), primitive, (dtype, &lanes), &mut random);
+                for op in reductions(dtype) {
+                    let prefix = Primitive::Prefix(op);
+                    check((&mut model, &host), prefix, (dtype, &lanes), &mut random);
                 }
             }
         }
     }
     // More chunks than a chunk has lanes.
     let lanes = uneven(DType::F32, 1024 * 1025 + 9, &mut random);
-    check((&mut model, &host), Primitive::PrefixSum, (DType::F32, &lanes), &mut random);
+    let sum = Primitive::Prefix(ReduceOp::Sum);
+    check((&mut model, &host), sum, (DType::F32, &lanes), &mut random);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use porcini_core::ir::scalar::apply_bits;
 use porcini_core::random::Draw;
 use porcini_core::trace::functions::FUNCTIONS;
 
-use super::whole_arrays::{order_of, prefix};
+use super::whole_arrays::{extremes, order_of, prefix};
 use super::{Value, at, cast, function, gather, mean, position, promote, reduce, visible};
 use crate::data::accumulated;
 use crate::whole::{After, FEW, FILLED, INTERVAL, SEARCHED, Whole};
@@ -98,6 +98,8 @@ fn lanes(whole: Whole, args: &[&Value], dtype: DType, n: usize) -> Vec<u64> {
             order_of(&few, Order::Ascending).into_iter().map(|lane| lane as u64).collect()
         }
         Whole::Cumprod => prefix(Op::Mul, x),
+        Whole::Cummin => extremes(Op::Min, x),
+        Whole::Cummax => extremes(Op::Max, x),
         Whole::PsumExclusive => {
             let sums = prefix(Op::Add, x);
             [0].into_iter().chain(sums).take(size).collect()

@@ -59,6 +59,21 @@ pub fn prefix(op: Op, x: &Value) -> Vec<u64> {
     sums
 }
 
+/// The least ([`Op::Min`]) or largest ([`Op::Max`]) of the lanes up to each, of truth values all or any: one after the
+/// other, as their order changes nothing.
+pub fn extremes(op: Op, x: &Value) -> Vec<u64> {
+    let by = match (op, x.dtype) {
+        (Op::Min, DType::Mask) => Op::And,
+        (_, DType::Mask) => Op::Or,
+        _ => op,
+    };
+    let mut lanes = x.lanes.clone();
+    for i in 1..lanes.len() {
+        lanes[i] = apply_bits(by, x.dtype, x.dtype, [lanes[i - 1], lanes[i], 0]);
+    }
+    lanes
+}
+
 /// The lane numbers in the order of the lanes, equal ones ascending.
 pub fn order_of(x: &Value, order: Order) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..x.lanes.len()).collect();

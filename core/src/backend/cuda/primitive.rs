@@ -66,12 +66,9 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
     match call.primitive {
         // Of the lanes of a part; nobody asks GPUs for it.
         Primitive::ChunkTotals(_) => return Ok(false),
-        Primitive::PrefixSum | Primitive::PrefixProduct if call.operands.len() > 1 => {
-            return Ok(false);
-        }
+        Primitive::Prefix(_) if call.operands.len() > 1 => return Ok(false),
         Primitive::TrueLanes if call.lane_base > 0 => return Ok(false),
-        Primitive::PrefixSum => prefix(work, ReduceOp::Sum, x, result.address)?,
-        Primitive::PrefixProduct => prefix(work, ReduceOp::Prod, x, result.address)?,
+        Primitive::Prefix(op) => prefix(work, op, x, result.address)?,
         Primitive::TrueLanes => true_lanes(work, x, result)?,
         // Places are counted in 32 bits.
         Primitive::Sort(_) | Primitive::SortIndex(_) if x.size > u64::from(u32::MAX) => {

@@ -14,7 +14,6 @@ use super::shared::Shared;
 use super::stage::all;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::error::Result;
-use crate::ir::op::ReduceOp;
 use crate::ir::primitive::{Along, Lines, Primitive, Sorting, Turned};
 
 /// A call as rows that know nothing of each other.
@@ -71,7 +70,7 @@ impl Rows {
                 let operands = (0..2 * half).map(|i| if i < half { left } else { right });
                 Some(Self { n, operands: operands.collect(), result })
             }
-            Primitive::PrefixSum | Primitive::PrefixProduct | Primitive::ChunkTotals(_) => None,
+            Primitive::Prefix(_) | Primitive::ChunkTotals(_) => None,
             Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => None,
         }
     }
@@ -94,8 +93,7 @@ pub(super) fn run(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Resu
         Some(rows) if rows.n > 1 => run_rows(shared, call, &rows, room),
         _ if shared.are_gpus() => run_whole(shared, call, 0..1, room),
         _ => match call.primitive {
-            Primitive::PrefixSum => scan::prefix(shared, call, ReduceOp::Sum, room),
-            Primitive::PrefixProduct => scan::prefix(shared, call, ReduceOp::Prod, room),
+            Primitive::Prefix(op) => scan::prefix(shared, call, op, room),
             Primitive::TrueLanes => scan::true_lanes(shared, call, room),
             _ => run_whole(shared, call, 0..1, room),
         },

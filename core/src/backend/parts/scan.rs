@@ -1,4 +1,4 @@
-//! Prefix sums, prefix products and the numbers of true lanes over parts. Each part totals its chunks, the leader sums what lies
+//! Prefix sums and the like, and the numbers of true lanes, over parts. Each part totals its chunks, the leader sums what lies
 //! before each, and each part goes on from there: the order of S11, in which chunks are summed by themselves, stays.
 
 use smallvec::smallvec;
@@ -19,7 +19,7 @@ use crate::ir::scalar::identity_bits;
 /// Lanes of a chunk; those of a part begin with one.
 const CHUNK: u64 = Primitive::CHUNK as u64;
 
-/// Prefix sums or products.
+/// Prefix sums, products or extremes.
 ///
 /// # Errors
 /// As [`Backend::run_primitive`](crate::backend::Backend::run_primitive).

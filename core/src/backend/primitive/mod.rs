@@ -36,11 +36,9 @@ use super::host::{HostMemory, exhausted};
 use super::isa::Isa;
 use super::thread_pool::Pool;
 use crate::convert::exactly;
-use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Primitive;
-use crate::ir::scalar::{Lane, with_lane};
 use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
@@ -133,15 +131,6 @@ impl Release for OfTheHeap {
     }
 }
 
-/// Prefix sums or products, of all lanes or of those of a part.
-fn prefix<C: scan::Combine, T: Lane>(workers: &Workers<'_>, call: &PrimitiveCall) -> Result<()> {
-    let (x, result) = (Lanes::<T>::of(call.operands[0]), Lanes::of(call.result));
-    match call.operands.get(1) {
-        Some(&before) => scan::prefix_behind::<C, T>(workers, x, Lanes::of(before), result),
-        None => scan::prefix::<C, T>(workers, x, result),
-    }
-}
-
 /// Runs a primitive on host memory.
 ///
 /// # Errors
@@ -150,22 +139,10 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
     let workers = Workers { pool, isa, room };
     let (first, result) = (call.operands[0], call.result);
     match call.primitive {
-        Primitive::PrefixSum => with_lane!(first.dtype,
-            T => prefix::<scan::Sum, T>(&workers, call),
-            mask => unreachable!("internal error: a prefix sum of truth values")),
-        Primitive::PrefixProduct => with_lane!(first.dtype,
-            T => prefix::<scan::Product, T>(&workers, call),
-            mask => unreachable!("internal error: a prefix product of truth values")),
-        Primitive::ChunkTotals(ReduceOp::Sum) => with_lane!(first.dtype,
-            T => scan::totals::<scan::Sum, T>(&workers, Lanes::of(first), Lanes::of(result)),
-            mask => unreachable!("internal error: a sum of truth values")),
-        Primitive::ChunkTotals(ReduceOp::Prod) => with_lane!(first.dtype,
-            T => scan::totals::<scan::Product, T>(&workers, Lanes::of(first), Lanes::of(result)),
-            mask => unreachable!("internal error: a product of truth values")),
         Primitive::ChunkTotals(ReduceOp::Count) => {
             true_lanes::count(&workers, Lanes::of(first), Lanes::of(result))
         }
-        Primitive::ChunkTotals(_) => unreachable!("internal error: totals that nothing scans"),
+        Primitive::Prefix(op) | Primitive::ChunkTotals(op) => scan::run(&workers, op, call),
         Primitive::Sort(sorting) => sort_rows::sort(&workers, sorting, first, result),
         Primitive::SortIndex(sorting) => sort_rows::sort_index(&workers, sorting, first, result),
         Primitive::TrueLanes => true_lanes::find(&workers, first, result, call.lane_base),

@@ -1,10 +1,11 @@
-//! Prefix sums and products in the order of S11.
+//! Prefix sums, products and extremes in the order of S11.
 //!
 //! Chunks of 1024 lanes by lane number; in a chunk runs of 8 lanes are summed one after the other, run
 //! totals by doubling (`t[k] += t[k - d]` for d = 1, 2, 4 …), and chunk totals are an array whose prefix
 //! sums are taken the same way. A lane is the sum of the chunks before, plus (the sum of the runs
-//! before in its chunk, plus the sum in its run). Products likewise.
+//! before in its chunk, plus the sum in its run). Others likewise.
 
+use super::PrimitiveCall;
 use super::lanes::Lanes;
 use super::pieces::Workers;
 #[cfg(target_arch = "x86_64")]
@@ -12,10 +13,11 @@ use super::scan_vectors;
 #[cfg(target_arch = "x86_64")]
 use super::vectors::Vectors;
 use crate::backend::isa::Isa;
+use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Primitive;
-use crate::ir::scalar::Lane;
+use crate::ir::scalar::{Lane, with_lane, with_word};
 
 /// Lanes of a chunk.
 pub(super) const CHUNK: usize = Primitive::CHUNK;
@@ -37,25 +39,61 @@ pub(super) trait Combine: Send + 'static {
     }
 }
 
-pub(super) struct Sum;
+struct Sum;
 impl Combine for Sum {
     const OP: ReduceOp = ReduceOp::Sum;
 }
 
-pub(super) struct Product;
+struct Product;
 impl Combine for Product {
     const OP: ReduceOp = ReduceOp::Prod;
 }
 
-/// `result[i] = x[0] + … + x[i]`, or the product.
+struct Least;
+impl Combine for Least {
+    const OP: ReduceOp = ReduceOp::Min;
+}
+
+struct Largest;
+impl Combine for Largest {
+    const OP: ReduceOp = ReduceOp::Max;
+}
+
+/// Runs a prefix, or the totals of its chunks.
+///
+/// # Errors
+/// `Interrupted`, `OutOfMemory`.
+pub(super) fn run(workers: &Workers<'_>, op: ReduceOp, call: &PrimitiveCall) -> Result<()> {
+    match op {
+        ReduceOp::Sum => run_by::<Sum>(workers, call),
+        ReduceOp::Prod => run_by::<Product>(workers, call),
+        ReduceOp::Min => run_by::<Least>(workers, call),
+        ReduceOp::Max => run_by::<Largest>(workers, call),
+        ReduceOp::Count | ReduceOp::Any | ReduceOp::All => {
+            unreachable!("internal error: prefixes of truth values")
+        }
+    }
+}
+
+fn run_by<C: Combine>(workers: &Workers<'_>, call: &PrimitiveCall) -> Result<()> {
+    let (x, before, result) = (call.operands[0], call.operands.get(1), call.result);
+    with_word!(x.dtype,
+        T => {
+            let (x, result) = (Lanes::<T>::of(x), Lanes::of(result));
+            match (call.primitive, before) {
+                (Primitive::ChunkTotals(_), _) => totals::<C, T>(workers, x, result),
+                (_, Some(&before)) => prefix_behind::<C, T>(workers, x, Lanes::of(before), result),
+                (_, None) => prefix::<C, T>(workers, x, result),
+            }
+        },
+        mask => unreachable!("internal error: a prefix of truth values"))
+}
+
+/// `result[i] = x[0] + … + x[i]`, or the same with another operation.
 ///
 /// Lanes are read twice, for the totals of chunks and for their prefix sums: block by block, so that the second time
 /// they come from a cache.
-pub(super) fn prefix<C: Combine, T: Lane>(
-    workers: &Workers<'_>,
-    x: Lanes<T>,
-    result: Lanes<T>,
-) -> Result<()> {
+fn prefix<C: Combine, T: Lane>(workers: &Workers<'_>, x: Lanes<T>, result: Lanes<T>) -> Result<()> {
     let (n, isa) = (x.len(), workers.isa);
     if n <= CHUNK {
         chunk::<C, T>(isa, x.slice(0, n), result.slice_mut(0, n), C::nothing());
@@ -92,11 +130,7 @@ pub(super) fn prefix<C: Combine, T: Lane>(
 }
 
 /// The totals of as many chunks as `result` has lanes.
-pub(super) fn totals<C: Combine, T: Lane>(
-    workers: &Workers<'_>,
-    x: Lanes<T>,
-    result: Lanes<T>,
-) -> Result<()> {
+fn totals<C: Combine, T: Lane>(workers: &Workers<'_>, x: Lanes<T>, result: Lanes<T>) -> Result<()> {
     let isa = workers.isa;
     workers.pieces(result.len() * CHUNK, move |piece| {
         for start in (piece.start..piece.end).step_by(CHUNK) {
@@ -107,7 +141,7 @@ pub(super) fn totals<C: Combine, T: Lane>(
 }
 
 /// As [`prefix`], of lanes that have others before: `before` says for each chunk what these sum to.
-pub(super) fn prefix_behind<C: Combine, T: Lane>(
+fn prefix_behind<C: Combine, T: Lane>(
     workers: &Workers<'_>,
     x: Lanes<T>,
     before: Lanes<T>,
@@ -216,5 +250,33 @@ mod tests {
         for n in [1, 8, 9, 1023, 1024, 1025, 2048, 3081] {
             assert_eq!(last_sum::<Sum, f32>(isa, &x[..n]).to_bits(), sums[n - 1].to_bits());
         }
+    }
+
+    /// Vectors give the bits of lanes one after the other, also of NaN and of zeros.
+    #[test]
+    fn extremes_are_the_same_on_vectors() {
+        fn check<T: Lane>(values: [T; 7]) {
+            of::<Least, T>(values);
+            of::<Largest, T>(values);
+        }
+        fn of<C: Combine, T: Lane>(values: [T; 7]) {
+            // Some runs of one value, then all of them.
+            for first in 0..7 {
+                let lane = |i: usize| values[if i < 90 { first } else { (i * i / 7 + i / 8) % 7 }];
+                let x: Vec<T> = (0..CHUNK).map(lane).collect();
+                let [scalar, vectors] = [Isa::Baseline, Isa::detect()].map(|isa| {
+                    let mut result = vec![C::nothing(); CHUNK];
+                    chunk::<C, T>(isa, &x, &mut result, values[first]);
+                    result.into_iter().map(T::to_bits64).collect::<Vec<u64>>()
+                });
+                assert_eq!(scalar, vectors, "{} {:?} from {first}", T::DTYPE, C::OP);
+            }
+        }
+        check([f32::NAN, -0.0, 0.0, 1.5, -1.5, f32::INFINITY, f32::NEG_INFINITY]);
+        check([f64::NAN, 0.0, -0.0, 1.5, -1.5, f64::NEG_INFINITY, f64::INFINITY]);
+        check([0_i32, 1, -1, i32::MIN, i32::MAX, 7, -7]);
+        check([0_u32, 1, u32::MAX, 1 << 31, 5, 7, 9]);
+        check([0_i64, 1, -1, i64::MIN, i64::MAX, 1 << 40, -7]);
+        check([0_u64, 1, u64::MAX, 1 << 63, 5, 1 << 40, 9]);
     }
 }

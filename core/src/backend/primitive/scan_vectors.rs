@@ -6,8 +6,13 @@
 #![expect(clippy::multiple_unsafe_ops_per_block, reason = "every operation on vectors is one")]
 
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi32, _mm512_add_epi64, _mm512_add_pd, _mm512_add_ps, _mm512_castpd_si512,
-    _mm512_castps_si512, _mm512_castsi512_pd, _mm512_castsi512_ps, _mm512_loadu_si512,
+    __m512i, _CMP_EQ_OQ, _CMP_UNORD_Q, _mm512_add_epi32, _mm512_add_epi64, _mm512_add_pd,
+    _mm512_add_ps, _mm512_castpd_si512, _mm512_castps_si512, _mm512_castsi512_pd,
+    _mm512_castsi512_ps, _mm512_cmp_pd_mask, _mm512_cmp_ps_mask, _mm512_loadu_si512,
+    _mm512_mask_and_epi32, _mm512_mask_and_epi64, _mm512_mask_mov_epi32, _mm512_mask_mov_epi64,
+    _mm512_mask_or_epi32, _mm512_mask_or_epi64, _mm512_max_epi32, _mm512_max_epi64,
+    _mm512_max_epu32, _mm512_max_epu64, _mm512_max_pd, _mm512_max_ps, _mm512_min_epi32,
+    _mm512_min_epi64, _mm512_min_epu32, _mm512_min_epu64, _mm512_min_pd, _mm512_min_ps,
     _mm512_mul_pd, _mm512_mul_ps, _mm512_mullo_epi32, _mm512_mullo_epi64, _mm512_permutexvar_epi32,
     _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512,
 };
@@ -204,14 +209,71 @@ unsafe fn combine<C: Combine, T: Lane>(a: __m512i, b: __m512i) -> __m512i {
             $to($apply($from(a), $from(b)))
         };
     }
-    match (C::OP == ReduceOp::Sum, T::DTYPE) {
-        (true, DType::F32) => float!(_mm512_add_ps, _mm512_castsi512_ps, _mm512_castps_si512),
-        (false, DType::F32) => float!(_mm512_mul_ps, _mm512_castsi512_ps, _mm512_castps_si512),
-        (true, DType::F64) => float!(_mm512_add_pd, _mm512_castsi512_pd, _mm512_castpd_si512),
-        (false, DType::F64) => float!(_mm512_mul_pd, _mm512_castsi512_pd, _mm512_castpd_si512),
-        (true, _) if size_of::<T>() == 4 => _mm512_add_epi32(a, b),
-        (false, _) if size_of::<T>() == 4 => _mm512_mullo_epi32(a, b),
-        (true, _) => _mm512_add_epi64(a, b),
-        (false, _) => _mm512_mullo_epi64(a, b),
+    match (C::OP, T::DTYPE) {
+        // SAFETY: as the caller says.
+        (ReduceOp::Min | ReduceOp::Max, _) => unsafe { extreme::<C, T>(a, b) },
+        (ReduceOp::Sum, DType::F32) => {
+            float!(_mm512_add_ps, _mm512_castsi512_ps, _mm512_castps_si512)
+        }
+        (_, DType::F32) => float!(_mm512_mul_ps, _mm512_castsi512_ps, _mm512_castps_si512),
+        (ReduceOp::Sum, DType::F64) => {
+            float!(_mm512_add_pd, _mm512_castsi512_pd, _mm512_castpd_si512)
+        }
+        (_, DType::F64) => float!(_mm512_mul_pd, _mm512_castsi512_pd, _mm512_castpd_si512),
+        (ReduceOp::Sum, _) if size_of::<T>() == 4 => _mm512_add_epi32(a, b),
+        _ if size_of::<T>() == 4 => _mm512_mullo_epi32(a, b),
+        (ReduceOp::Sum, _) => _mm512_add_epi64(a, b),
+        _ => _mm512_mullo_epi64(a, b),
+    }
+}
+
+/// The lesser or the larger lanes, as `Op::Min` and `Op::Max` have them.
+///
+/// # Safety
+/// Needs AVX-512.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+unsafe fn extreme<C: Combine, T: Lane>(a: __m512i, b: __m512i) -> __m512i {
+    let is_least = C::OP == ReduceOp::Min;
+    macro_rules! integer {
+        ($min:ident, $max:ident) => {
+            if is_least { $min(a, b) } else { $max(a, b) }
+        };
+    }
+    macro_rules! float {
+        ($from:ident, $to:ident, $min:ident, $max:ident, $is:ident, $move:ident, $or:ident, $and:ident) => {{
+            let (x, y) = ($from(a), $from(b));
+            // The instruction gives its second operand where one is NaN or both are zeros.
+            let extreme = $to(if is_least { $min(y, x) } else { $max(y, x) });
+            let extreme = $move(extreme, $is::<_CMP_UNORD_Q>(x, x), b);
+            let equal = $is::<_CMP_EQ_OQ>(x, y);
+            if is_least { $or(extreme, equal, a, b) } else { $and(extreme, equal, a, b) }
+        }};
+    }
+    match T::DTYPE {
+        DType::F32 => float!(
+            _mm512_castsi512_ps,
+            _mm512_castps_si512,
+            _mm512_min_ps,
+            _mm512_max_ps,
+            _mm512_cmp_ps_mask,
+            _mm512_mask_mov_epi32,
+            _mm512_mask_or_epi32,
+            _mm512_mask_and_epi32
+        ),
+        DType::F64 => float!(
+            _mm512_castsi512_pd,
+            _mm512_castpd_si512,
+            _mm512_min_pd,
+            _mm512_max_pd,
+            _mm512_cmp_pd_mask,
+            _mm512_mask_mov_epi64,
+            _mm512_mask_or_epi64,
+            _mm512_mask_and_epi64
+        ),
+        DType::I32 => integer!(_mm512_min_epi32, _mm512_max_epi32),
+        DType::U32 => integer!(_mm512_min_epu32, _mm512_max_epu32),
+        DType::I64 => integer!(_mm512_min_epi64, _mm512_max_epi64),
+        _ => integer!(_mm512_min_epu64, _mm512_max_epu64),
     }
 }

@@ -111,8 +111,8 @@ impl Recorder<'_> {
         v: VarId,
     ) -> Result<VarId> {
         match primitive {
-            Primitive::PrefixSum => self.prefix_sum_reverse(v),
-            Primitive::PrefixProduct => self.pull_prefix_product(x, v),
+            Primitive::Prefix(ReduceOp::Sum) => self.prefix_sum_reverse(v),
+            Primitive::Prefix(ReduceOp::Prod) => self.pull_prefix_product(x, v),
             Primitive::Sort(sorting) => {
                 let places = self.sorted_places(x, sorting)?;
                 let zeros = self.zeros_like(x);
@@ -120,7 +120,8 @@ impl Recorder<'_> {
             }
             Primitive::Turned(Turned { rows, columns }) => self.turned(v, columns, rows),
             Primitive::Along(along) => self.times_slope_along(along, id, x, v),
-            Primitive::ChunkTotals(_)
+            Primitive::Prefix(_)
+            | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
             | Primitive::TrueLanes
             | Primitive::Increments
@@ -194,8 +195,8 @@ impl Recorder<'_> {
         t: VarId,
     ) -> Result<VarId> {
         match primitive {
-            Primitive::PrefixSum => self.prefix_sum(t),
-            Primitive::PrefixProduct => self.push_prefix_product(x, t),
+            Primitive::Prefix(ReduceOp::Sum) => self.prefix_sum(t),
+            Primitive::Prefix(ReduceOp::Prod) => self.push_prefix_product(x, t),
             Primitive::Sort(sorting) => {
                 let places = self.sorted_places(x, sorting)?;
                 self.pick(t, places, None)
@@ -205,7 +206,8 @@ impl Recorder<'_> {
                 let parts = self.times_slope_along(along, id, x, t)?;
                 self.along(ReduceOp::Sum, parts, along.extent, along.inner)
             }
-            Primitive::ChunkTotals(_)
+            Primitive::Prefix(_)
+            | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
             | Primitive::TrueLanes
             | Primitive::Increments

@@ -31,6 +31,8 @@ use super::Recorder;
 use super::copy::Of;
 use crate::error::{Error, Result, ScriptLine};
 use crate::interrupt;
+use crate::ir::op::ReduceOp;
+use crate::ir::primitive::Primitive;
 use crate::ir::var::{Kind, VarId};
 
 /// Variables between two looks at the interrupt flag.
@@ -73,7 +75,7 @@ pub(crate) struct Cone {
     from: u64,
     /// Operands before users.
     order: Vec<VarId>,
-    /// Calls of functions without a rule, and what stands for them.
+    /// Calls and primitives without a rule, and what stands for them.
     expanded: Of<VarId>,
     /// Regions, and what stands for the values behind them, if something does.
     regions: Of<Option<Vec<VarId>>>,
@@ -172,7 +174,7 @@ impl Recorder<'_> {
         Ok(Visit { id, operands, next, reaches })
     }
 
-    /// What is recorded in the place of a call without a rule.
+    /// What is recorded in the place of a call, or a primitive, without a rule.
     fn standing_for(&mut self, cone: &mut Cone, id: VarId) -> Result<Option<VarId>> {
         let expansion = match self.var(id).made_by() {
             Kind::Composite if self.has_rule_of_its_own(id) => return Ok(None),
@@ -193,6 +195,11 @@ impl Recorder<'_> {
                 cone.regions.insert(region, values);
                 let Some(value) = value else { return Ok(None) };
                 value
+            }
+            // By doubling: the largest so far does not say which lane it is.
+            Kind::Primitive(Primitive::Prefix(op @ (ReduceOp::Min | ReduceOp::Max))) => {
+                let x = self.var(id).made_of()[0];
+                self.block_prefix(op.combine(), x, self.size(id))?
             }
             _ => return Ok(None),
         };

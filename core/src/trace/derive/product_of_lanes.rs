@@ -8,7 +8,7 @@
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
-use crate::ir::op::Op;
+use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::VarId;
 
@@ -93,7 +93,7 @@ impl Recorder<'_> {
 
     /// For each lane the product of those before it.
     fn products_before(&mut self, x: VarId) -> Result<VarId> {
-        let products = self.prefix_product(x)?;
+        let products = self.prefix(ReduceOp::Prod, x)?;
         let lane = self.lane_numbers(self.size(x));
         let (before, is_behind) = self.lane_before(products, lane)?;
         let one = self.one(self.dtype(x));

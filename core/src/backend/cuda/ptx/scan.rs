@@ -1,4 +1,4 @@
-//! Entries for prefix sums and products, in the order of S11, and for the numbers of true lanes.
+//! Entries for prefix sums, products and extremes, in the order of S11, and for the numbers of true lanes.
 //!
 //! A block of [`THREADS`] threads runs a chunk of [`CHUNK`] lanes, a thread a run of [`RUN`] neighbours. The
 //! totals of the runs double in shared memory as `backend/primitive/scan.rs` says: `t[k] += t[k - d]` for
