@@ -16,8 +16,52 @@ pub use crate::backend::{
 #[cfg(unix)]
 pub use crate::backend::ranks::{LEADER, Launched, libraries as mpi_libraries};
 
-use crate::backend::Memory;
+pub use crate::backend::ranks::RanksOn;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use crate::backend::host::{self, HostMemory};
+#[cfg(unix)]
+use crate::backend::ranks;
+use crate::backend::ranks::local_rank;
+use crate::backend::{Backend, Memory, Outside, open_rank};
+use crate::error::Result;
+
+/// A process that is to serve as a rank: what it may use of its host.
+#[derive(Clone, Debug)]
+pub struct Rank {
+    threads: usize,
+    /// Its number among the ranks of its host, where a launcher says it.
+    local: Option<usize>,
+    outside: Outside,
+}
+
+impl Rank {
+    /// One of so many threads. The environment, asked by name, says which of its host's GPUs is its own, if it is to compute on
+    /// one.
+    pub fn new(threads: usize, variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self { threads, local: local_rank(variable), outside: Outside::default() }
+    }
+
+    /// Where kernels that were compiled for GPUs are kept for other processes; by default nowhere.
+    #[must_use]
+    pub fn cache_folder(mut self, folder: Option<PathBuf>) -> Self {
+        self.outside.cache_folder = folder;
+        self
+    }
+
+    /// Where libraries are that GPUs can use; by default nowhere.
+    #[must_use]
+    pub fn toolkit(mut self, toolkit: Toolkit) -> Self {
+        self.outside.toolkit = toolkit;
+        self
+    }
+
+    fn open(&self, on: RanksOn, numbers: [usize; 2]) -> Result<Arc<dyn Backend>> {
+        open_rank(on, numbers, self.threads, &self.outside)
+    }
+}
 
 /// Serves the leader of `ranks:N` that has started this process, until it goes: over standard input, or where `leader`, the
 /// value of the variable [`LEADER`], says that a launcher came between.
@@ -25,13 +69,18 @@ use crate::backend::host::{self, HostMemory};
 /// # Errors
 /// There is no leader, or the connection broke.
 #[cfg(unix)]
-pub fn serve_rank(leader: Option<&str>, threads: usize) -> std::io::Result<()> {
+pub fn serve_rank(leader: Option<&str>, own: &Rank) -> std::io::Result<()> {
     let Some(leader) = leader else {
-        return crate::backend::ranks::serve_leader(crate::backend::open_processor(threads));
+        // A leader's own processes are on its host, and the environment may be that of what has started the leader.
+        return ranks::serve_leader(&|on, rank| own.open(on, [rank, rank]));
     };
     // Launchers bind ranks to processors.
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    crate::backend::ranks::serve_distant(leader, crate::backend::open_processor(threads))
+    let own = Rank { threads, ..own.clone() };
+    // The leader, whom the launcher does not count, has the first GPU of its host.
+    let before = usize::from(ranks::leads_here(leader));
+    let local = |rank| own.local.map_or(rank, |local| local + before);
+    ranks::serve_distant(leader, &|on, rank| own.open(on, [rank, local(rank)]))
 }
 
 /// Serves rank 0 of the processes that a launcher of MPI has started, until it goes. `library` is that of MPI, by default
@@ -43,10 +92,10 @@ pub fn serve_rank(leader: Option<&str>, threads: usize) -> std::io::Result<()> {
 pub fn serve_launched(
     launched: Launched,
     library: Option<std::ffi::OsString>,
-    threads: usize,
+    own: &Rank,
 ) -> std::io::Result<()> {
-    let device = crate::backend::open_processor(threads);
-    crate::backend::ranks::serve_launched(launched, library, device)
+    let open = |on, rank| own.open(on, [rank, launched.local]);
+    ranks::serve_launched(launched, library, &open)
 }
 
 /// What the system could still hand out.

@@ -7,6 +7,8 @@ use porcini_core::DeviceChoice;
 use porcini_core::device::MOST_RANKS;
 #[cfg(unix)]
 use porcini_core::device::{LEADER, serve_rank};
+#[cfg(unix)]
+use porcini_script::rank;
 use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
 
 use crate::doctor;
@@ -99,7 +101,7 @@ enum Command {
 /// How a kernel runs.
 #[derive(Args, Debug)]
 pub(crate) struct Settings {
-    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs)
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs), ranks:N:cuda (a GPU each)
     #[arg(long, value_name = "DEVICE", default_value = "auto")]
     device: DeviceChoice,
     /// Threads that run kernels [default: one per processor]
@@ -226,7 +228,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             // Ctrl-C is for the leader, which passes it on.
             interrupt_on_signal()?;
             let leader = std::env::var(LEADER).ok();
-            serve_rank(leader.as_deref(), threads).map_err(CommandError::Rank)?;
+            let own = rank(threads, |name| std::env::var(name).ok());
+            serve_rank(leader.as_deref(), &own).map_err(CommandError::Rank)?;
             Ok(String::new())
         }
         Command::Doctor => {

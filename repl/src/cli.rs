@@ -15,6 +15,7 @@ Examples:
   echo 'print(1 / 3)' | porcini            run what comes through a pipe
   porcini --log-level 4 -e 'FloatC(1) + 1' watch each recorded operation
   mpirun -n 4 porcini job.rhai             run a script on all processes of a launcher of MPI
+  mpirun -n 4 porcini --device cuda job.rhai    the same on a GPU each
   porcini --sandbox=data job.rhai          run a script that is not trusted on the files in data
 
 Environment:
@@ -72,12 +73,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) no_init: bool,
 
-    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs) [default: auto]
+    /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs), ranks:N:cuda (a GPU each) [default: auto]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
 
-    /// Share the work with so many processes in all, as --device ranks:N
-    #[arg(long, value_name = "N", conflicts_with = "device", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]
+    /// Share the work with so many processes in all, as --device ranks:N; with --device cuda each computes on a GPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]
     pub(crate) ranks: Option<u16>,
 
     /// Start the other ranks by this: {} is how many, as in 'srun -n {}' [default: processes of this machine]

@@ -86,9 +86,12 @@ fn ranks() -> Finding {
         false => names.join(", "),
     };
     let (launchers, libraries) = (or_none(launchers), or_none(libraries));
+    let gpus = if device::has_cuda() { "; with --device cuda each has a GPU" } else { "" };
     finding(
         "ranks",
-        format!("launchers {launchers}; libraries of MPI {libraries}; --ranks N needs neither"),
+        format!(
+            "launchers {launchers}; libraries of MPI {libraries}; --ranks N needs neither{gpus}"
+        ),
     )
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_core::device::Launched;
+use porcini_core::device::{Launched, RanksOn};
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source, Task};
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     if shared.is_some() && !matches!(options.device, DeviceChoice::Launched(..)) {
         if follows.is_none() {
             print::failure(
-                "under a launcher all processes are the device: without --device, --ranks, and device in config.toml",
+                "under a launcher all processes are the device: without --ranks, and as --device, or device in config.toml, only cuda, a GPU each",
             );
         }
         return WRONG_USAGE;
@@ -124,7 +124,8 @@ fn follow(launched: Launched, source: &Source, options: &Options) -> u8 {
     // Launchers bind ranks to processors.
     let all = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = options.threads.unwrap_or_else(all);
-    match porcini_core::device::serve_launched(launched, library, threads) {
+    let own = porcini_script::rank(threads, |name| std::env::var(name).ok());
+    match porcini_core::device::serve_launched(launched, library, &own) {
         Ok(()) => OK,
         Err(error) => {
             print::failure(&format!("rank {}: {error}", launched.rank));
@@ -140,13 +141,21 @@ fn options(
     settings: &Settings,
     launched: Option<Launched>,
 ) -> Result<Options, String> {
-    let asked = arguments.ranks.map(DeviceChoice::ranks).or(arguments.device);
+    let asked = match arguments.ranks {
+        Some(ranks) => Some(DeviceChoice::ranks(ranks, beside_ranks(arguments.device)?)),
+        None => arguments.device,
+    };
     let device = match (asked, &settings.device) {
         (Some(device), _) => device,
         (None, Some(name)) => {
             name.parse().map_err(|error| format!("config.toml: device = \"{name}\": {error}"))?
         }
-        (None, None) => launched.map_or(DeviceChoice::Auto, DeviceChoice::launched),
+        (None, None) => launched
+            .map_or(DeviceChoice::Auto, |it| DeviceChoice::launched(it, RanksOn::Processors)),
+    };
+    let device = match (launched, device) {
+        (Some(launched), DeviceChoice::Cuda(0)) => DeviceChoice::launched(launched, RanksOn::Gpus),
+        (_, device) => device,
     };
     let log_level = arguments.log_level.or(settings.log_level).unwrap_or(0);
     if log_level > porcini_core::log::MAX_LEVEL {
@@ -165,6 +174,17 @@ fn options(
         print::warn(&warning);
     }
     Ok(options)
+}
+
+/// What `--device` beside `--ranks` has each of them compute on.
+fn beside_ranks(device: Option<DeviceChoice>) -> Result<RanksOn, String> {
+    match device {
+        None | Some(DeviceChoice::Auto | DeviceChoice::Cpu) => Ok(RanksOn::Processors),
+        Some(DeviceChoice::Cuda(0)) => Ok(RanksOn::Gpus),
+        Some(device) => Err(format!(
+            "--ranks: each computes on processors, or with --device cuda on a GPU, and not on {device}"
+        )),
+    }
 }
 
 fn script_folder(source: &Source) -> PathBuf {

@@ -62,7 +62,8 @@ pub(crate) fn run(task: &Task, options: &Options) -> u8 {
 
 /// Serves the leader that has started this process, by itself or by a launcher.
 pub(crate) fn serve(threads: usize) -> u8 {
-    match serve_rank(std::env::var(LEADER).ok().as_deref(), threads) {
+    let variable = |name: &str| std::env::var(name).ok();
+    match serve_rank(variable(LEADER).as_deref(), &porcini_script::rank(threads, variable)) {
         Ok(()) => OK,
         Err(error) => {
             print::failure(&format!("a rank is started by porcini --ranks N: {error}"));

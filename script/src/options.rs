@@ -2,11 +2,18 @@
 
 use std::sync::Arc;
 
-use porcini_core::device::Isa;
+use porcini_core::device::{Isa, Rank, Toolkit};
 pub use porcini_core::runtime::MOST_THREADS;
 use porcini_core::{DeviceChoice, Runtime, Session};
 
 use crate::world::bounds::Bounds;
+use crate::world::folders;
+
+/// A process of so many threads as a rank, set up by its environment.
+pub fn rank(threads: usize, variable: impl Fn(&str) -> Option<String>) -> Rank {
+    let rank = Rank::new(threads, &variable);
+    rank.cache_folder(folders::of_kernels(&variable)).toolkit(Toolkit::new(&variable))
+}
 
 /// How an interpreter is set up.
 #[derive(Clone, Default)]

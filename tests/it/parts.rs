@@ -8,8 +8,10 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use porcini_core::backend::Outside;
-use porcini_core::device::{Launched, SharedFile};
+use porcini_core::backend::parts::Parts;
+use porcini_core::backend::ranks::{serve_leader, start};
+use porcini_core::backend::{Backend, Outside};
+use porcini_core::device::{Launched, Rank, RanksOn, SharedFile};
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
@@ -18,6 +20,7 @@ use porcini_core::{Array, DType, DeviceChoice, Error, Result, Runtime, Scalar, S
 use porcini_script::on_engine_thread;
 use porcini_tests::data::Values;
 use porcini_tests::extent::is_full;
+use porcini_tests::fragile::Fragile;
 use porcini_tests::generate::generate;
 use porcini_tests::host::TestHost;
 use porcini_tests::programs::{Mode, Program, run};
@@ -31,6 +34,10 @@ const PARTS: [u16; 4] = [2, 3, 7, 17];
 const SIZES: [usize; 8] = [4095, 4097, 8192, 12_289, 28_673, 65_536, 69_635, 139_264];
 const LARGE: [usize; 2] = [(1 << 21) - 1, (1 << 21) + 4097];
 const DEFAULT_COUNT: u64 = 80;
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
 
 /// A session on so many parts, where everything is split that has more lanes than a chunk.
 fn session(parts: u16) -> Session {
@@ -107,24 +114,30 @@ fn programs_agree_over_gpus() {
         return;
     }
     for gpus in porcini_tests::gpu::several() {
-        let choice = DeviceChoice::Gpus(gpus, 1);
-        let runtime = Runtime::new(choice, 1, None).unwrap();
-        check_on(&runtime, &choice.to_string());
-        // Of long arrays each GPU has memory for its lanes only.
-        let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
-        let first = number("PORCINI_SEED").unwrap_or(0);
-        for seed in first..first + number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 10 {
-            let program = generate(9_500_000 + seed, Values::Bounded);
-            check(&program, 4 * LARGE[1], &session, &format!("{choice}: seed {seed}"));
-        }
+        check_on_gpus(DeviceChoice::Gpus(gpus, 1));
+    }
+}
+
+/// Also of long arrays, of which each GPU has memory for its lanes only.
+fn check_on_gpus(choice: DeviceChoice) {
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let runtime = Runtime::with(choice, 1, None, outside).unwrap();
+    check_on(&runtime, &choice.to_string());
+    let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
+    let first = number("PORCINI_SEED").unwrap_or(0);
+    for seed in first..first + number("PORCINI_PROGRAMS").unwrap_or(DEFAULT_COUNT) / 10 {
+        let program = generate(9_500_000 + seed, Values::Bounded);
+        check(&program, 4 * LARGE[1], &session, &format!("{choice}: seed {seed}"));
     }
 }
 
 /// A rank of other tests; nothing otherwise.
 #[test]
 fn a_rank() {
-    if ranks::serves() {
-        porcini_core::device::serve_rank(None, 1).unwrap();
+    if ranks::passes_for_gpu() {
+        serve_leader(&|_, _| Ok(Fragile::new())).unwrap();
+    } else if ranks::serves() {
+        porcini_core::device::serve_rank(None, &Rank::new(1, variable)).unwrap();
     }
 }
 
@@ -132,17 +145,56 @@ fn a_rank() {
 fn programs_agree_over_ranks() {
     let outside = Outside { rank: ranks::program(), ..Outside::default() };
     for ranks in [2, 3] {
-        let choice = DeviceChoice::Ranks(ranks, 1);
+        let choice = DeviceChoice::Ranks(ranks, RanksOn::Processors, 1);
         let runtime = Runtime::with(choice, 2, None, outside.clone()).unwrap();
         check_on(&runtime, &choice.to_string());
     }
+}
+
+/// Each on a GPU of this host; where there are fewer GPUs, they share them.
+#[test]
+fn programs_agree_over_ranks_with_gpus() {
+    if porcini_tests::gpu::open().is_none() {
+        return;
+    }
+    for ranks in [2, 3] {
+        check_on_gpus(DeviceChoice::Ranks(ranks, RanksOn::Gpus, 1));
+    }
+    // As users have it: what is short is at the first, and is read by what is not.
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let choice = DeviceChoice::Ranks(2, RanksOn::Gpus, 1 << 16);
+    check_on(&Runtime::with(choice, 1, None, outside).unwrap(), "of long arrays");
+}
+
+/// What ranks with GPUs are asked, where there is none: interpreters pass for them, and the first for one of this process.
+#[test]
+fn programs_agree_over_ranks_that_pass_for_gpus() {
+    let outside = Outside { rank: ranks::program_without_gpu(), ..Outside::default() };
+    for (n, whole) in [(2, 1), (3, 1), (2, 1 << 16)] {
+        let mut devices: Vec<Arc<dyn Backend>> = vec![Fragile::new()];
+        devices.extend(start(&outside, 1, n, RanksOn::Gpus).unwrap());
+        let parts = Parts::over(&format!("ranks:{n}:cuda"), devices, whole);
+        check_on(&Runtime::on(Arc::new(parts), None), &format!("{n} ranks, whole below {whole}"));
+    }
+}
+
+#[test]
+fn a_rank_without_a_gpu_says_so() {
+    if porcini_tests::gpu::open().is_some() {
+        return;
+    }
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let error = start(&outside, 1, 3, RanksOn::Gpus).err().unwrap().to_string();
+    assert!(error.starts_with("no device \"rank 1\": it has no GPU on "), "{error}");
+    assert!(error.ends_with("or leave cuda out: they compute on processors then"), "{error}");
 }
 
 /// A rank that ends is told of once, what it had is lost, and the next value finds others.
 #[test]
 fn a_session_outlives_its_ranks() {
     let outside = Outside { rank: ranks::program(), ..Outside::default() };
-    let runtime = Runtime::with(DeviceChoice::Ranks(3, 1), 1, None, outside).unwrap();
+    let runtime =
+        Runtime::with(DeviceChoice::Ranks(3, RanksOn::Processors, 1), 1, None, outside).unwrap();
     let session = Session::builder().runtime(runtime).build().unwrap();
     for _ in 0..5 {
         let lane = session.arange(DType::F32, 0.into(), 20_000.into(), 1.into()).unwrap();
@@ -166,7 +218,8 @@ fn a_session_outlives_its_ranks() {
 #[test]
 fn whole_arrays_outlive_a_rank() {
     let outside = Outside { rank: ranks::program(), ..Outside::default() };
-    let runtime = Runtime::with(DeviceChoice::ranks(2), 1, None, outside).unwrap();
+    let runtime =
+        Runtime::with(DeviceChoice::ranks(2, RanksOn::Processors), 1, None, outside).unwrap();
     let session = Session::builder().runtime(runtime).build().unwrap();
     let long = || session.arange(DType::F32, 0.into(), 100_000.into(), 1.into()).unwrap();
     let small = session.array(&[1.0_f32, 2.0]).unwrap().try_add(1.0).unwrap();
@@ -189,7 +242,9 @@ fn a_rank_may_end_at_any_moment() {
     let (done, all) = std::sync::mpsc::channel();
     let worker = std::thread::spawn(move || {
         let outside = Outside { rank: ranks::program(), ..Outside::default() };
-        let runtime = Runtime::with(DeviceChoice::Ranks(2, 1), 1, None, outside).unwrap();
+        let runtime =
+            Runtime::with(DeviceChoice::Ranks(2, RanksOn::Processors, 1), 1, None, outside)
+                .unwrap();
         let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
         let alone = Session::builder().device(DeviceChoice::Cpu).build().unwrap();
         let want: Vec<Vec<u8>> = values(&alone).into_iter().map(Result::unwrap).collect();
@@ -258,14 +313,19 @@ fn first_child() -> String {
     children.split_whitespace().next().unwrap().into()
 }
 
+/// Set where the processes of a launcher are to compute on GPUs.
+const ON_GPUS: &str = "PORCINI_TEST_ON_GPUS";
+
 /// What a launcher of MPI starts, twice; nothing otherwise.
 #[test]
 fn launched() {
-    let Some(launched) = Launched::of(|name| std::env::var(name).ok()) else { return };
+    let Some(launched) = Launched::of(variable) else { return };
     if launched.rank > 0 {
-        return porcini_core::device::serve_launched(launched, None, 1).unwrap();
+        return porcini_core::device::serve_launched(launched, None, &Rank::new(1, variable))
+            .unwrap();
     }
-    let choice = DeviceChoice::Launched(launched, 1);
+    let on = variable(ON_GPUS).map_or(RanksOn::Processors, |_| RanksOn::Gpus);
+    let choice = DeviceChoice::Launched(launched, on, 1);
     let runtime = Runtime::new(choice, 1, Some(golden::MEMORY_LIMIT)).unwrap();
     check_on(&runtime, "launched");
     if is_full() {
@@ -278,8 +338,12 @@ fn launched() {
 #[test]
 fn programs_agree_over_mpi() {
     let (_, name) = concat!(module_path!(), "::launched").split_once("::").unwrap();
-    for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
+    let gpus = porcini_tests::gpu::open().map(|_| (ON_GPUS, "1"));
+    let kinds = std::iter::once(None).chain(gpus.map(Some));
+    let launchers = ["mpirun.openmpi", "mpirun.mpich"];
+    for (launcher, on) in kinds.flat_map(|on| launchers.map(|launcher| (launcher, on))) {
         let mut command = Command::new(launcher);
+        command.envs(on);
         // Open MPI asks twice whether root means it.
         command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         command.args(["-n", "2"]).arg(std::env::current_exe().unwrap()).args(["--exact", name]);
@@ -309,7 +373,11 @@ fn programs_of_edge_values_agree_over_parts() {
 #[test]
 fn sums_are_those_of_one_part() {
     let gpus = porcini_tests::gpu::open().and_then(|_| porcini_tests::gpu::several().pop());
-    let gpus = gpus.map(|gpus| Runtime::new(DeviceChoice::Gpus(gpus, 1), 1, None).unwrap());
+    let choices =
+        gpus.map(|gpus| [DeviceChoice::Gpus(gpus, 1), DeviceChoice::Ranks(2, RanksOn::Gpus, 1)]);
+    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    let open = |choice| Runtime::with(choice, 1, None, outside.clone()).unwrap();
+    let gpus: Vec<Arc<Runtime>> = choices.into_iter().flatten().map(open).collect();
     let sums = |session: &Session, n: i64| -> Result<Vec<u8>> {
         let lane = session.arange(DType::U32, 0.into(), n.into(), 1.into())?;
         let x = lane.cast(DType::F32)?.sin()?;
@@ -328,9 +396,9 @@ fn sums_are_those_of_one_part() {
         for parts in PARTS {
             assert_eq!(sums(&session(parts), n).unwrap(), want, "{n} lanes, {parts} parts");
         }
-        if let Some(runtime) = &gpus {
+        for runtime in &gpus {
             let session = Session::builder().runtime(runtime.clone()).build().unwrap();
-            assert_eq!(sums(&session, n).unwrap(), want, "{n} lanes, GPUs");
+            assert_eq!(sums(&session, n).unwrap(), want, "{n} lanes, {runtime:?}");
         }
     }
 }
@@ -446,7 +514,8 @@ fn parts_share_files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("lanes");
     let outside = Outside { rank: ranks::program(), ..Outside::default() };
-    let ranks = Runtime::with(DeviceChoice::Ranks(3, 1), 1, None, outside).unwrap();
+    let ranks =
+        Runtime::with(DeviceChoice::Ranks(3, RanksOn::Processors, 1), 1, None, outside).unwrap();
     let ranks = Session::builder().runtime(ranks).build().unwrap();
     for session in [session(3), ranks] {
         let n = 100_003_u64;

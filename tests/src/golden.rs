@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use porcini_core::backend::isa::Isa;
+use porcini_core::device::RanksOn;
 use porcini_core::inspect::Rows;
 use porcini_core::{DeviceChoice, Runtime, interrupt};
 use porcini_script::{Cell, Completeness, Interpreter, Options, on_engine_thread};
@@ -70,13 +71,21 @@ pub fn configurations() -> Vec<(DeviceChoice, usize)> {
 
 /// The same, and with `PORCINI_FULL=1` over ranks: for programs whose tests can be one (`ranks.rs`).
 pub fn configurations_and_ranks() -> Vec<(DeviceChoice, usize)> {
-    let ranks = is_full().then_some((DeviceChoice::Ranks(2, 1), 2));
-    configurations().into_iter().chain(ranks).collect()
+    let gpus = crate::gpu::open().map(|_| RanksOn::Gpus);
+    let of_each = |on| (DeviceChoice::Ranks(2, on, 1), 2);
+    let ranks = [RanksOn::Processors].into_iter().chain(gpus).map(of_each);
+    configurations().into_iter().chain(ranks.filter(|_| is_full())).collect()
 }
 
 /// Whether a device is one of GPUs.
 pub const fn is_gpu(device: DeviceChoice) -> bool {
-    matches!(device, DeviceChoice::Cuda(_) | DeviceChoice::Gpus(..))
+    matches!(
+        device,
+        DeviceChoice::Cuda(_)
+            | DeviceChoice::Gpus(..)
+            | DeviceChoice::Ranks(_, RanksOn::Gpus, _)
+            | DeviceChoice::Launched(_, RanksOn::Gpus, _)
+    )
 }
 
 /// An interpreter for tests.
@@ -94,17 +103,17 @@ pub fn interpreter(
         memory_limit: Some(MEMORY_LIMIT),
         ..Options::default()
     };
-    let interpreter = with(host, options, log_level);
-    if is_gpu(device) {
-        // Sessions show what scatters do in lane order, which a GPU does when asked; `redact` hides it.
-        drop(interpreter.session().set_flag("lane_order", true));
-    }
-    interpreter
+    with(host, options, log_level)
 }
 
 fn with(host: Rc<TestHost>, options: Options, log_level: u8) -> Interpreter {
     let interpreter = Interpreter::new(host, &Options { log_level, ..options });
-    interpreter.expect("internal error: the configuration is not available")
+    let interpreter = interpreter.expect("internal error: the configuration is not available");
+    if is_gpu(interpreter.session().choice()) {
+        // Sessions show what scatters do in lane order, which a GPU does when asked; `redact` hides it.
+        drop(interpreter.session().set_flag("lane_order", true));
+    }
+    interpreter
 }
 
 /// A session file.
@@ -548,15 +557,16 @@ fn redact(text: &str) -> String {
     redact_code(&redact_device(&text))
 }
 
-/// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`, `cuda:0 (NVIDIA H200, compute …)`
+/// `cpu (AVX-512, 2 threads)`, `cpu (interp, baseline, 1 thread)`, `cuda:0 (NVIDIA H200, compute …)`, `ranks:2:cuda (…)`
 fn redact_device(text: &str) -> String {
     let device = text.match_indices(" (").find_map(|(at, _)| {
         let start = text[..at].rfind([' ', '"']).map_or(0, |before| before + 1);
         let end = at + text[at..].find(')')?;
-        let is_gpu = text[start..at].starts_with("cuda:");
+        let name = &text[start..at];
+        let is_gpu = name.starts_with("cuda:") || name.ends_with(":cuda");
         let names = ["cpu", "ranks:", "mpi:"];
-        let is_processor = names.iter().any(|name| text[start..at].starts_with(name))
-            && text[at..end].contains(" thread");
+        let is_processor =
+            names.iter().any(|kind| name.starts_with(kind)) && text[at..end].contains(" thread");
         (is_gpu || is_processor).then_some((start, end))
     });
     device.map_or_else(
@@ -595,6 +605,7 @@ mod tests {
         assert_eq!(redact("kernel 0123456789abcdef0123456789abcdef: x"), "kernel _ x");
         assert_eq!(redact("Device : cpu (interp, AVX-512, 2 threads)"), "Device : cpu (_)");
         assert_eq!(redact("cpu (AVX2, 1 thread)"), "cpu (_)");
+        assert_eq!(redact("ranks:2:cuda (NVIDIA H200, compute capability 9.0)"), "cpu (_)");
         assert_eq!(
             redact("jit: 3 us, 1.2 KiB of code, 9 registers, 0 spills"),
             "jit: _ us, _ of code"

@@ -19,9 +19,14 @@ pub trait Backend: Send + Sync {
     /// Name shown to people: `interp (AVX-512)`.
     fn name(&self) -> String;
 
-    /// What only GPUs have.
+    /// What only GPUs of this process have.
     fn gpu(&self) -> Option<&dyn GpuBackend> {
         None
+    }
+
+    /// The GPU that it computes on, here or elsewhere, by a number that no other has; `None` on processors.
+    fn gpu_id(&self) -> Option<u128> {
+        self.gpu().map(|gpu| gpu.number().into())
     }
 
     /// Compiles a kernel. Pure: the same kernel gives the same code, and nothing is launched.
@@ -29,6 +34,15 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// A resource that the device lacks; the session stays usable.
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>>;
+
+    /// Begins to compile a kernel, where that is elsewhere; what waits for the code.
+    fn begin_lower<'c>(
+        &'c self,
+        kernel: &'c Kernel,
+        mode: LiteralMode,
+    ) -> Begun<'c, Arc<dyn Executable>> {
+        Box::new(move || self.lower(kernel, mode))
+    }
 
     /// The machine code of a kernel as text, each instruction under the kernel's instruction that it
     /// belongs to; `None` if the device runs no machine code of ours.

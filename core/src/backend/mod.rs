@@ -33,7 +33,8 @@ pub use interface::{
 };
 pub use memory::{Capacity, Memory};
 pub use open::{
-    DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
+    DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, open_rank, opens_late,
+    prepare,
 };
 pub use outside::{Listener, Outside};
 pub use shared_file::{FileLanes, SharedFile};

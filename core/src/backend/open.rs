@@ -10,6 +10,7 @@ use super::parts::{Parts, WHOLE, WHOLE_ON_GPUS};
 use super::queue::Queue;
 #[cfg(unix)]
 use super::ranks::{self, Launched};
+use super::ranks::{RanksOn, gpu_of, host_name};
 use super::thread_pool::Pool;
 use super::{Backend, GpuBackend as _, Outside, cuda, interp};
 use crate::error::{Error, Result};
@@ -40,12 +41,12 @@ pub enum DeviceChoice {
     /// every part.
     Parts(u16, u64),
     /// This process and others on this machine, so many in all, each a part; arrays of fewer lanes than the second number
-    /// are whole at every part.
-    Ranks(u16, u64),
+    /// are whole at every part, of GPUs at the first.
+    Ranks(u16, RanksOn, u64),
     /// Processes that a launcher of MPI has started, of which this one leads; arrays of fewer lanes than the number are whole
-    /// at every part.
+    /// at every part, of GPUs at the first.
     #[cfg(unix)]
-    Launched(Launched, u64),
+    Launched(Launched, RanksOn, u64),
 }
 
 impl DeviceChoice {
@@ -56,8 +57,8 @@ impl DeviceChoice {
 
     /// The processes that a launcher has started with this one, which leads.
     #[cfg(unix)]
-    pub const fn launched(launched: Launched) -> Self {
-        Self::Launched(launched, WHOLE)
+    pub const fn launched(launched: Launched, on: RanksOn) -> Self {
+        Self::Launched(launched, on, whole(on))
     }
 
     /// Whether it may have several parts, each with memory of its own.
@@ -74,9 +75,17 @@ impl DeviceChoice {
         Self::Gpus(gpus, WHOLE_ON_GPUS)
     }
 
-    /// Ranks on this machine, as `ranks:N` means it.
-    pub const fn ranks(ranks: u16) -> Self {
-        Self::Ranks(ranks, WHOLE)
+    /// Ranks on this machine, as `ranks:N` and `ranks:N:cuda` mean it.
+    pub const fn ranks(ranks: u16, on: RanksOn) -> Self {
+        Self::Ranks(ranks, on, whole(on))
+    }
+}
+
+/// Lanes from which on ranks split arrays.
+const fn whole(on: RanksOn) -> u64 {
+    match on {
+        RanksOn::Processors => WHOLE,
+        RanksOn::Gpus => WHOLE_ON_GPUS,
     }
 }
 
@@ -86,8 +95,8 @@ impl std::str::FromStr for DeviceChoice {
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || Error::NoDevice {
             name: name.into(),
-            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N, cuda:0-3 \
-                     and cuda:*"
+            reason: "the devices are auto, cpu, cpu:N (N parts), ranks:N, cuda, cuda:N, cuda:0-3, \
+                     cuda:* and ranks:N:cuda"
                 .into(),
         };
         match name {
@@ -95,11 +104,13 @@ impl std::str::FromStr for DeviceChoice {
             "cpu" => Ok(Self::Cpu),
             "cuda" => Ok(Self::Cuda(0)),
             _ if let Some((kind @ ("cpu" | "ranks"), number)) = name.split_once(':') => {
-                let (make, most): (fn(u16) -> Self, _) = match kind {
-                    "cpu" => (Self::parts, MOST_PARTS),
-                    _ => (Self::ranks, MOST_RANKS),
+                let of_gpus = number.strip_suffix(":cuda").filter(|_| kind == "ranks");
+                let (make, most): (fn(u16) -> Self, _) = match of_gpus {
+                    Some(_) => (|ranks| Self::ranks(ranks, RanksOn::Gpus), MOST_RANKS),
+                    None if kind == "cpu" => (Self::parts, MOST_PARTS),
+                    None => (|ranks| Self::ranks(ranks, RanksOn::Processors), MOST_RANKS),
                 };
-                match number.parse() {
+                match of_gpus.unwrap_or(number).parse() {
                     Ok(parts) if (1..=most).contains(&parts) => Ok(make(parts)),
                     _ => Err(Error::NoDevice {
                         name: name.into(),
@@ -126,9 +137,9 @@ impl std::fmt::Display for DeviceChoice {
             Self::Cuda(number) => write!(f, "cuda:{number}"),
             Self::Gpus(gpus, _) => write!(f, "cuda:{gpus}"),
             Self::Parts(parts, _) => write!(f, "cpu:{parts}"),
-            Self::Ranks(ranks, _) => write!(f, "ranks:{ranks}"),
+            Self::Ranks(ranks, on, _) => write!(f, "ranks:{ranks}{on}"),
             #[cfg(unix)]
-            Self::Launched(launched, _) => write!(f, "mpi:{}", launched.size),
+            Self::Launched(launched, on, _) => write!(f, "mpi:{}{on}", launched.size),
         }
     }
 }
@@ -145,6 +156,9 @@ pub fn opens_late(choice: DeviceChoice) -> Result<bool> {
         DeviceChoice::Cuda(_) | DeviceChoice::Gpus(..) => Ok(true),
         DeviceChoice::Cpu | DeviceChoice::Compiled(_) => Ok(false),
         DeviceChoice::Interp(_) | DeviceChoice::Parts(..) => Ok(false),
+        DeviceChoice::Ranks(_, RanksOn::Gpus, _) if !cuda::is_installed() => {
+            gpu_for([0, 0]).map(|_| true)
+        }
         DeviceChoice::Ranks(..) => Ok(true),
         // All of them wait for each other when they start.
         #[cfg(unix)]
@@ -173,21 +187,24 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
             Ok(Arc::new(Parts::of(&device, parts.into(), whole)))
         }
         #[cfg(unix)]
-        DeviceChoice::Ranks(ranks, whole) => {
+        DeviceChoice::Ranks(ranks, on, whole) => {
             // Where they share the processors of this machine.
             let share = if outside.launcher.is_none() { usize::from(ranks) } else { 1 };
             let threads = (threads / share).max(1);
-            let mut devices = vec![open_processor(threads)];
+            let mut devices = vec![open_rank(on, [0, 0], threads, outside)?];
             devices.extend(match &outside.launcher {
-                Some(launcher) => ranks::launch(launcher, outside, threads, ranks.into())?,
-                None => ranks::start(outside, threads, ranks.into())?,
+                Some(launcher) => ranks::launch(launcher, outside, threads, ranks.into(), on)?,
+                None => ranks::start(outside, threads, ranks.into(), on)?,
             });
-            Ok(Arc::new(Parts::over(&format!("ranks:{ranks}"), devices, whole)))
+            Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
         }
         #[cfg(unix)]
-        DeviceChoice::Launched(launched, whole) => {
-            let mut devices = vec![open_processor(threads)];
-            devices.extend(ranks::greet(launched, outside)?);
+        DeviceChoice::Launched(launched, on, whole) => {
+            // Others wait to be greeted, whatever becomes of this one.
+            let others = ranks::greet(launched, on, outside)?;
+            let own = [launched.rank, launched.local];
+            let mut devices = vec![open_rank(on, own, threads, outside)?];
+            devices.extend(others);
             Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
         }
         #[cfg(not(unix))]
@@ -209,7 +226,7 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
 fn open_gpus(gpus: Gpus, whole: u64, outside: &Outside) -> Result<Arc<dyn Backend>> {
     let opened = |number| cuda::Cuda::open(number, outside).map(Arc::new);
     let first = opened(gpus.numbers(1)[0])?;
-    let numbers = gpus.numbers(cuda::n_gpus());
+    let numbers = gpus.numbers(cuda::n_gpus().unwrap_or(0));
     if numbers.len() == 1 {
         return Ok(first);
     }
@@ -220,6 +237,42 @@ fn open_gpus(gpus: Gpus, whole: u64, outside: &Outside) -> Result<Arc<dyn Backen
     }
     let devices = opened.into_iter().map(|gpu| gpu as Arc<dyn Backend>).collect();
     Ok(Arc::new(Parts::over(&format!("cuda:{gpus}"), devices, whole)))
+}
+
+/// Opens what a rank computes on: `rank` is its number, and that among the ranks of its host, which says which of the GPUs
+/// there it takes.
+///
+/// # Errors
+/// `NoDevice`: there is no GPU for it.
+pub fn open_rank(
+    on: RanksOn,
+    rank: [usize; 2],
+    threads: usize,
+    outside: &Outside,
+) -> Result<Arc<dyn Backend>> {
+    if on == RanksOn::Processors {
+        return Ok(open_processor(threads));
+    }
+    let opened = cuda::Cuda::open(gpu_for(rank)?, outside).map_err(|error| match error {
+        Error::NoDevice { name, reason } => without_gpu(rank[0], &format!("{name}: {reason}")),
+        other => other,
+    });
+    Ok(Arc::new(opened?))
+}
+
+/// The GPU of a rank with these numbers.
+fn gpu_for([rank, local]: [usize; 2]) -> Result<u32> {
+    let there = cuda::n_gpus().map_err(|why| without_gpu(rank, &why))?;
+    gpu_of(local, there).ok_or_else(|| without_gpu(rank, "the driver lists none"))
+}
+
+/// Why a rank does not compute on a GPU, and what to do.
+fn without_gpu(rank: usize, why: &str) -> Error {
+    let host = host_name();
+    let remedy =
+        "start every rank where there is a GPU, or leave cuda out: they compute on processors then";
+    let reason = format!("it has no GPU on {host}: {why}; {remedy}");
+    Error::NoDevice { name: format!("rank {rank}"), reason }
 }
 
 /// Makes ready, on a thread, what the first kernel of a process needs beside its own code: the tables of the assembler, which
@@ -282,5 +335,44 @@ fn queued(threads: usize, open: impl FnOnce(Arc<Pool>) -> Arc<dyn Backend>) -> A
     match pool.threads() {
         1 => device,
         _ => Arc::new(Queue::new(device, pool)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_read_as_they_are_shown() {
+        let read = |text: &str| text.parse::<DeviceChoice>();
+        for text in ["auto", "cpu", "cpu:2", "ranks:2", "ranks:1024:cuda", "cuda:1", "cuda:0-3"] {
+            assert_eq!(read(text).unwrap().to_string(), text);
+        }
+        assert_eq!(read("ranks:2:cuda").unwrap(), DeviceChoice::ranks(2, RanksOn::Gpus));
+        let many = "no device \"ranks:1025:cuda\": N of ranks:N is 1 to 1024";
+        assert_eq!(read("ranks:1025:cuda").unwrap_err().to_string(), many);
+        for text in ["ranks:cuda", "ranks:2:cpu", "ranks:2:cuda:0", "cpu:2:cuda", "ranks:2:"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    /// Arrays are split where that pays: ranks with GPUs as GPUs do.
+    #[test]
+    fn what_is_whole_follows_from_what_computes() {
+        let whole = |on| match DeviceChoice::ranks(2, on) {
+            DeviceChoice::Ranks(_, _, whole) => whole,
+            _ => 0,
+        };
+        assert_eq!([RanksOn::Processors, RanksOn::Gpus].map(whole), [WHOLE, WHOLE_ON_GPUS]);
+    }
+
+    #[test]
+    fn a_rank_without_a_gpu_says_which_it_is_and_what_to_do() {
+        let host = host_name();
+        let want = format!(
+            "no device \"rank 3\": it has no GPU on {host}: the driver lists none; start every rank where there is a \
+             GPU, or leave cuda out: they compute on processors then"
+        );
+        assert_eq!(without_gpu(3, "the driver lists none").to_string(), want);
     }
 }

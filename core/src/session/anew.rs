@@ -11,6 +11,8 @@ use crate::memory::buffer::Buffer;
 
 /// Bytes of a block that is looked for in what a device has left: where parts have all of an array, it has fewer.
 const MOST: usize = 1 << 20;
+/// The same where the first part is a GPU, which has longer arrays alone.
+const MOST_ON_GPU: usize = 1 << 24;
 
 impl Session {
     /// Starts anew with a device that was opened because the one before failed.
@@ -38,10 +40,12 @@ impl Session {
 }
 
 /// The block on the device in place of one that failed, if what is left of that has all of it: of parts in other
-/// processes those that go on, and this process.
+/// processes those that go on, and this process, whose GPU has not failed.
 fn rescue(data: &Buffer, failed: &Device, device: &Arc<Device>) -> Result<Option<Arc<Buffer>>> {
-    let has_others = failed.backend.parts() > 1 && failed.backend.gpu().is_none();
-    if !has_others || data.bytes() > MOST || !data.is_of(&failed.memory) {
+    let gpu = failed.backend.gpu();
+    let is_left = failed.backend.parts() > 1 && gpu.is_none_or(|gpu| !gpu.is_lost());
+    let most = if gpu.is_some() { MOST_ON_GPU } else { MOST };
+    if !is_left || data.bytes() > most || !data.is_of(&failed.memory) {
         return Ok(None);
     }
     let mut bytes = vec![0; data.bytes()];

@@ -97,8 +97,9 @@ impl Session {
             }
             #[cfg(unix)]
             DeviceChoice::Launched(..) => self.runtime().choice() == device,
-            DeviceChoice::Ranks(ranks, _) => {
-                matches!(self.runtime().choice(), DeviceChoice::Ranks(own, _) if own == ranks)
+            DeviceChoice::Ranks(ranks, on, _) => {
+                let is_own = |own, own_on| (own, own_on) == (ranks, on);
+                matches!(self.runtime().choice(), DeviceChoice::Ranks(own, on, _) if is_own(own, on))
             }
             DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
                 gpu.is_none() && !has_parts

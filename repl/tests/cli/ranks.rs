@@ -34,6 +34,44 @@ fn a_rank_without_a_leader_says_so() {
     assert_eq!(run(&["--device", "ranks:1025", "-e", "1"]).0, 2);
 }
 
+/// Which rank has none, and what to do, is said before anything runs.
+#[test]
+fn ranks_without_gpus_are_refused() {
+    let refused = |arguments: &[&str], want: &str| {
+        let got = run(&[arguments, &["-e", "1"]].concat());
+        assert_eq!(got, (2, String::new(), format!("error: {want}\n")), "{arguments:?}");
+    };
+    let beside = "--ranks: each computes on processors, or with --device cuda on a GPU, and not on";
+    for device in ["cpu:2", "cuda:1", "ranks:3"] {
+        refused(&["--ranks", "2", "--device", device], &format!("{beside} {device}"));
+    }
+    let (code, output, _) = run(&["--ranks", "2", "--device", "cpu", "-e", "1 + 1"]);
+    assert_eq!((code, output.as_str()), (0, "2\n"));
+    if porcini_core::device::has_cuda() {
+        return;
+    }
+    let host = Command::new("uname").arg("-n").output().unwrap().stdout;
+    let host = String::from_utf8(host).unwrap();
+    let why = format!(
+        "no device \"rank 0\": it has no GPU on {}: the NVIDIA driver's library (libcuda.so.1) is not there; start every \
+         rank where there is a GPU, or leave cuda out: they compute on processors then",
+        host.trim()
+    );
+    refused(&["--ranks", "2", "--device", "cuda"], &why);
+    refused(&["--device", "ranks:2:cuda"], &why);
+}
+
+/// Under a launcher a device is that of all processes, of which each may have a GPU.
+#[test]
+fn under_a_launcher_no_process_has_a_device_of_its_own() {
+    for device in ["cpu", "cuda:1", "ranks:2:cuda"] {
+        let mut command = porcini(&["--device", device, "-e", "1"]);
+        command.env("OMPI_COMM_WORLD_RANK", "0").env("OMPI_COMM_WORLD_SIZE", "2");
+        let (code, _, error) = finished(&command.output().unwrap());
+        assert!(code == 2 && error.contains("only cuda, a GPU each"), "{device}: {error}");
+    }
+}
+
 /// Each would print what all of them should print once.
 #[test]
 fn processes_of_slurm_that_do_not_find_each_other_are_refused() {

@@ -113,6 +113,15 @@ pub(super) fn name(device: sys::CUdevice) -> String {
     cudarc::driver::result::device::get_name(device).unwrap_or_else(|_| "GPU".into())
 }
 
+/// A number that no other GPU has, of whichever host; `None` where the driver does not say.
+pub(super) fn identity(device: sys::CUdevice) -> Option<u128> {
+    let mut id = sys::CUuuid { bytes: [0; 16] };
+    // SAFETY: writes 16 bytes.
+    let known = unsafe { sys::cuDeviceGetUuid_v2(&raw mut id, device) };
+    let bytes = id.bytes.map(|byte| byte.to_ne_bytes()[0]);
+    (known == sys::CUresult::CUDA_SUCCESS).then(|| u128::from_be_bytes(bytes))
+}
+
 /// 90 for 9.0.
 pub(super) fn compute_capability(device: sys::CUdevice) -> u32 {
     let major = attribute(device, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);

@@ -42,6 +42,8 @@ pub(super) struct Gpu {
     pub(super) compute_capability: u32,
     /// Number of multiprocessors.
     pub(super) multiprocessors: u32,
+    /// A number that no other GPU has.
+    pub(super) identity: u128,
     device: sys::CUdevice,
     context: sys::CUcontext,
     streams: Streams,
@@ -156,6 +158,7 @@ impl Gpu {
             name,
             compute_capability,
             multiprocessors,
+            identity: driver_library::identity(device).unwrap_or(number.into()),
             device,
             context,
             streams,

@@ -102,9 +102,15 @@ pub struct Survey {
     pub apart: Option<[usize; 2]>,
 }
 
-/// How many GPUs the driver has; none if it does not start.
-pub fn n_gpus() -> u32 {
-    Driver::start().map_or(0, |driver| u32::try_from(driver.n_gpus).unwrap_or(0))
+/// How many GPUs the driver has.
+///
+/// # Errors
+/// It is not there, or does not start.
+pub fn n_gpus() -> std::result::Result<u32, String> {
+    if !is_installed() {
+        return Err("the NVIDIA driver's library (libcuda.so.1) is not there".into());
+    }
+    Driver::start().map(|driver| u32::try_from(driver.n_gpus).unwrap_or(0))
 }
 
 /// Asks the driver, which must be there ([`is_installed`]), without opening a GPU.
@@ -169,6 +175,10 @@ impl Backend for Cuda {
 
     fn gpu(&self) -> Option<&dyn GpuBackend> {
         Some(self)
+    }
+
+    fn gpu_id(&self) -> Option<u128> {
+        Some(self.gpu.identity)
     }
 
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {

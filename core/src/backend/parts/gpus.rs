@@ -1,4 +1,5 @@
-//! What GPUs as parts of one device are to the rest: what each of them is, since they are alike.
+//! What GPUs as parts of one device are to the rest: what each of them is, since they are alike. Those of other processes are
+//! asked for nothing here.
 
 use super::Parts;
 use crate::backend::{GpuBackend, LoadedModule};

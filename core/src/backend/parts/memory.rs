@@ -31,6 +31,8 @@ struct Block {
     places: Vec<Option<u64>>,
     /// What each part has.
     has: Vec<Spans>,
+    /// What has memory at each part, which then is not asked again.
+    backed: Vec<Spans>,
     /// Elements that were set to one value, which each part can write by itself.
     fills: Vec<Fill>,
 }
@@ -79,8 +81,15 @@ impl Block {
                 .ok_or_else(|| refusal(memory, self.bytes))?,
         };
         self.places[part] = Some(place);
-        let is_there = memory.back(place, bytes.start..bytes.end.min(self.bytes))?;
-        if is_there { Ok(place) } else { Err(exhausted(bytes.end - bytes.start)) }
+        let bytes = bytes.start..bytes.end.min(self.bytes);
+        if self.backed[part].missing(&bytes).is_empty() {
+            return Ok(place);
+        }
+        if !memory.back(place, bytes.clone())? {
+            return Err(refusal(memory, bytes.end - bytes.start));
+        }
+        self.backed[part].add(bytes);
+        Ok(place)
     }
 
     /// Every part has the range no longer, but for those that say so afterwards.
@@ -215,7 +224,7 @@ impl PartMemory {
         let mut wanted = Spans::default();
         missing.into_iter().for_each(|span| wanted.add(span));
         // A GPU says itself, when it is asked for the room.
-        if wanted.bytes() >= SMALL && self.devices[part].gpu().is_none() {
+        if wanted.bytes() >= SMALL && self.devices[part].gpu_id().is_none() {
             let left = self.of(part).capacity().bytes;
             if left < wanted.bytes() {
                 return Err(exhausted(wanted.bytes()));
@@ -317,10 +326,11 @@ impl PartMemory {
     fn add(&self, address: u64, bytes: usize) -> MutexGuard<'_, BTreeMap<u64, Block>> {
         let mut places = vec![None; self.parts()];
         places[0] = Some(address);
-        let has = vec![Spans::default(); self.parts()];
+        let none = vec![Spans::default(); self.parts()];
         // Places of a block of others, too, are as long as kernels read.
         let whole = bytes.next_multiple_of(ALIGNMENT) as u64;
-        let block = Block { bytes: whole, places, has, fills: Vec::new() };
+        let (has, backed) = (none.clone(), none);
+        let block = Block { bytes: whole, places, has, backed, fills: Vec::new() };
         let mut blocks = self.lock();
         blocks.insert(address, block);
         blocks
@@ -484,8 +494,8 @@ impl Memory for PartMemory {
 
     fn capacity(&self) -> Capacity {
         // Of GPUs each has some of an array.
-        let gpus = self.devices.iter().filter_map(|it| Some((it.gpu()?.number(), it.memory())));
-        let gpus: BTreeMap<u32, &dyn Memory> = gpus.collect();
+        let gpus = self.devices.iter().filter_map(|it| Some((it.gpu_id()?, it.memory())));
+        let gpus: BTreeMap<u128, &dyn Memory> = gpus.collect();
         match gpus.len() {
             0 | 1 => self.of(0).capacity(),
             _ => Capacity {

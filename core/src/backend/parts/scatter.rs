@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::memory::{PartMemory, Place};
 use super::partition::Partition;
-use super::shared::{Codes, Shared};
+use super::shared::{Codes, Shared, all};
 use super::split::Split;
-use super::stage::{Stage, all, lower};
+use super::stage::{Stage, lower};
 use super::working::Working;
 use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;

@@ -7,7 +7,7 @@ use super::memory::PartMemory;
 use super::notes::Notes;
 use crate::backend::host::exhausted;
 use crate::backend::primitive::Room;
-use crate::backend::{Backend, Executable};
+use crate::backend::{Backend, Begun, Executable};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
 use crate::memory::caching_allocator::Allocator;
@@ -20,8 +20,8 @@ pub(super) struct Shared {
     /// Lanes from which on arrays are split.
     pub(super) whole: u64,
     pub(super) notes: Notes,
-    /// Working memory of each GPU, for primitives; the session has that of the first part.
-    rooms: Vec<Arc<Allocator>>,
+    /// Working memory of each GPU of this process, for primitives; the session has that of the first part.
+    rooms: Vec<Option<Arc<Allocator>>>,
 }
 
 /// Code of one kernel for each part.
@@ -29,25 +29,26 @@ pub(super) type Codes = Vec<Arc<dyn Executable>>;
 
 impl Shared {
     pub(super) fn new(devices: Vec<Arc<dyn Backend>>, whole: u64) -> Self {
-        let gpus = devices.iter().filter(|device| device.gpu().is_some());
+        let room =
+            |device: &Arc<dyn Backend>| device.gpu().map(|_| Allocator::new(device.clone(), None));
         Self {
             memory: PartMemory::new(devices.clone()),
             whole,
             notes: Notes::default(),
-            rooms: gpus.map(|gpu| Allocator::new(gpu.clone(), None)).collect(),
+            rooms: devices.iter().map(room).collect(),
             devices,
         }
     }
 
-    /// Whether the parts are GPUs: their work goes on while the caller does, and a launch costs each of them
-    /// microseconds.
+    /// Whether the parts are GPUs, here or of other processes: their work goes on while the caller does, and a launch costs
+    /// each of them microseconds.
     pub(super) fn are_gpus(&self) -> bool {
-        !self.rooms.is_empty()
+        self.devices[0].gpu_id().is_some()
     }
 
     /// Whether this process runs what a part is given.
     pub(super) fn is_here(&self, part: usize) -> bool {
-        self.are_gpus() || Arc::ptr_eq(&self.devices[part], &self.devices[0])
+        self.rooms[part].is_some() || Arc::ptr_eq(&self.devices[part], &self.devices[0])
     }
 
     /// The parts that compute what is small: all, which are then spared bringing it, unless it takes them longer than that.
@@ -65,7 +66,7 @@ impl Shared {
         room: Room<'_>,
         work: impl FnOnce(Room<'_>) -> Result<()>,
     ) -> Result<()> {
-        match self.rooms.get(part).filter(|_| part > 0) {
+        match self.rooms[part].as_ref().filter(|_| part > 0) {
             Some(own) => work(&|bytes| own.alloc(bytes).map_err(|_| exhausted(bytes))),
             None => work(&|bytes| {
                 let own = room(bytes)?;
@@ -75,19 +76,33 @@ impl Shared {
         }
     }
 
-    /// Compiles a kernel, once where parts share a device.
+    /// Compiles a kernel, once where parts share a device; other processes beside this one.
     ///
     /// # Errors
     /// What a device says.
     pub(super) fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Codes> {
-        let mut codes: Codes = Vec::with_capacity(self.devices.len());
-        for (part, device) in self.devices.iter().enumerate() {
-            let code = match codes.last() {
-                Some(last) if Arc::ptr_eq(device, &self.devices[part - 1]) => last.clone(),
-                _ => device.lower(kernel, mode)?,
-            };
-            codes.push(code);
+        let is_again =
+            |part: usize| part > 0 && Arc::ptr_eq(&self.devices[part], &self.devices[part - 1]);
+        let parts = 0..self.devices.len();
+        let first = parts.clone().filter(|&part| !is_again(part));
+        let begun = first.map(|part| self.devices[part].begin_lower(kernel, mode));
+        let mut lowered = all(begun)?.into_iter();
+        let mut codes = Codes::with_capacity(parts.len());
+        for part in parts {
+            let again = codes.last().filter(|_| is_again(part)).cloned();
+            codes.extend(again.or_else(|| lowered.next()));
         }
         Ok(codes)
     }
+}
+
+/// Begins what others do, and waits for all of it.
+///
+/// # Errors
+/// That of the first that fails.
+pub(super) fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
+    let begun: Vec<Begun<'c, T>> = begun.collect();
+    // Whatever fails, all come to their ends.
+    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
+    done.into_iter().collect()
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::notes::Took;
 use super::partition::Partition;
-use super::shared::{Codes, Shared};
+use super::shared::{Codes, Shared, all};
 use super::windows::Values;
 use crate::backend::reduce;
 use crate::backend::{Begun, Executable, Failures, Launched, OutOfBounds, Ran};
@@ -327,14 +327,6 @@ impl Stage {
         };
         self.uses.iter().enumerate().map(lacks).sum::<u64>() <= WORTH_ALL
     }
-}
-
-/// Begins what others do, and waits for all of it.
-pub(super) fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
-    let begun: Vec<Begun<'c, T>> = begun.collect();
-    // Whatever fails, all come to their ends.
-    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
-    done.into_iter().collect()
 }
 
 /// Tells when a part ran its lanes, and how long: elsewhere from when it was asked on, here when it is waited for.

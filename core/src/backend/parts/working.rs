@@ -21,7 +21,13 @@ impl<'m> Working<'m> {
 
 /// Why a memory gives no block.
 pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
-    memory.failure().unwrap_or_else(|| exhausted(bytes))
+    memory.failure().unwrap_or_else(|| match exhausted(bytes) {
+        Error::OutOfMemory { requested, used, largest, .. } if !memory.is_host() => {
+            let limit = format!("the memory of {}", memory.capacity().whose);
+            Error::OutOfMemory { requested, used, limit, largest }
+        }
+        error => error,
+    })
 }
 
 impl Drop for Working<'_> {

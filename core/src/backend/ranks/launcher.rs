@@ -15,9 +15,10 @@ use nix::ifaddrs::getifaddrs;
 use rustix::net::sockopt;
 
 use super::channel::Stream;
-use super::remote::{Process, Remote};
+use super::local::{RanksOn, host_name};
+use super::remote::{Process, Stranger, greet};
 use super::waiting::Waiting;
-use super::worker::serve;
+use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -143,6 +144,7 @@ pub fn launch(
     outside: &Outside,
     threads: usize,
     n: usize,
+    on: RanksOn,
 ) -> Result<Vec<Arc<dyn Backend>>> {
     let failed = |reason: String| Error::NoDevice { name: format!("ranks:{n}"), reason };
     if !launcher.contains("{}") {
@@ -173,7 +175,7 @@ pub fn launch(
     let launcher = Arc::new(Launcher(Mutex::new(child.map_err(told)?)));
     let (since, mut last) = (Instant::now(), None::<Instant>);
     let mut waiting = Waiting::new(&outside.waiting);
-    let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<_>) = (Vec::new(), Vec::new());
+    let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<Stranger>) = Default::default();
     while ranks.len() < n - 1 {
         let Ok((mut stream, _)) = listener.accept() else {
             if interrupt::is_requested() {
@@ -207,22 +209,19 @@ pub fn launch(
                 let (messages, control) =
                     if half.kind == 0 { (other, stream) } else { (stream, other) };
                 let process = Distant { control: Mutex::new(control), launcher: launcher.clone() };
-                let rank = ranks.len() + 1;
-                let (messages, process) = (Box::new(Stream(messages)), Box::new(process));
-                let remote = Remote::greet(rank, messages, process, &outside.waiting)?;
-                ranks.push(Arc::new(remote) as Arc<dyn Backend>);
+                ranks.push((Box::new(Stream(messages)), Box::new(process)));
                 last = Some(Instant::now());
             }
         }
     }
-    Ok(ranks)
+    drop(waiting);
+    greet(ranks, on, &outside.waiting)
 }
 
 /// Where this machine can be reached, best first: by its name, by the addresses of its networks, for names are not known
 /// everywhere, and from itself.
 fn hosts(port: u16) -> Vec<String> {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let mut hosts = vec![format!("{name}:{port}")];
+    let mut hosts = vec![format!("{}:{port}", host_name())];
     let interfaces = getifaddrs().into_iter().flatten();
     let addresses = interfaces.filter_map(|interface| {
         Some(IpAddr::from(interface.address?.as_sockaddr_in()?.ip())).filter(|ip| !ip.is_loopback())
@@ -266,11 +265,17 @@ fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {
     Ok(greeting)
 }
 
+/// Whether the leader that the variable [`VARIABLE`] tells of is on this host.
+pub fn leads_here(leader: &str) -> bool {
+    let host = leader.split(' ').nth(1).and_then(|word| word.rsplit_once(':'));
+    host.is_some_and(|(host, _)| host == host_name())
+}
+
 /// Serves the leader that the variable [`VARIABLE`] tells of, until it goes.
 ///
 /// # Errors
 /// The text is none of a leader, nobody is there, or the connection broke.
-pub fn serve_distant(leader: &str, device: Arc<dyn Backend>) -> io::Result<()> {
+pub fn serve_distant(leader: &str, open: &Open<'_>) -> io::Result<()> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{VARIABLE} is wrong"));
     let mut words = leader.split(' ');
     let token: [u8; TOKEN] =
@@ -295,7 +300,7 @@ pub fn serve_distant(leader: &str, device: Arc<dyn Backend>) -> io::Result<()> {
         interrupt::request();
     };
     thread::Builder::new().name("control".into()).spawn(listen)?;
-    serve(Stream(messages), device)
+    serve(Stream(messages), open)
 }
 
 #[cfg(test)]

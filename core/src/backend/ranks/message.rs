@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::local::RanksOn;
 use crate::backend::primitive::PrimitiveCall;
 use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
 use crate::error::Error;
@@ -16,14 +17,24 @@ pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("C
 /// What a rank is asked. Addresses are those of its own memory.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Request {
-    /// Says who asks.
+    /// Says who asks, and what the rank is to compute on.
     Hello {
         version: String,
         rank: usize,
+        on: RanksOn,
     },
     /// A block of zeroed memory.
     Alloc {
         bytes: usize,
+    },
+    /// A block whose bytes have memory when that is asked for.
+    Reserve {
+        bytes: usize,
+    },
+    /// Has bytes of such a block be there.
+    Back {
+        block: u64,
+        bytes: Range<u64>,
     },
     /// Gives a block back; not answered.
     Free {
@@ -61,6 +72,16 @@ pub(super) enum Request {
         lanes: FileLanes,
     },
     Capacity,
+    /// Whether nothing is known to write to a block any more.
+    IsReady {
+        address: u64,
+    },
+    /// Waits for what writes to a block.
+    Wait {
+        address: u64,
+    },
+    /// Waits for all that was launched.
+    Sync,
     /// Compiles a kernel, which has this number from then on.
     Lower {
         number: u64,
@@ -99,12 +120,14 @@ pub(super) enum Reply {
         version: String,
         device: String,
         process: u32,
+        /// Which GPU it computes on, if it does.
+        gpu: Option<u128>,
     },
     Done,
     Address(Option<u64>),
     Capacity(u64),
-    /// Whether it reached the file.
-    Reached(bool),
+    /// Whether it reached a file, has the memory, or is ready: what was asked.
+    Is(bool),
     Code(Code),
     Launched(Failures),
     Ran(Ran),
@@ -143,7 +166,16 @@ impl Code {
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Failure {
     Interrupted,
-    Memory { requested: String, used: String, limit: String },
+    Memory {
+        requested: String,
+        used: String,
+        limit: String,
+    },
+    /// Its device failed, and may have lost what it had.
+    Device {
+        reason: String,
+        lost: bool,
+    },
     Other(String),
 }
 
@@ -154,6 +186,11 @@ impl Failure {
             Error::OutOfMemory { requested, used, limit, .. } => {
                 Self::Memory { requested, used, limit }
             }
+            Error::DeviceFailed { device, what, reason, lost } => {
+                Self::Device { reason: format!("{device} failed while {what}: {reason}"), lost }
+            }
+            // It is the rank's name that matters.
+            Error::NoDevice { reason, .. } => Self::Other(reason),
             other => Self::Other(other.to_string()),
         }
     }
@@ -165,6 +202,9 @@ impl Failure {
             Self::Memory { requested, used, limit } => {
                 let limit = format!("{limit} of {rank}");
                 Error::OutOfMemory { requested, used, limit, largest: String::new() }
+            }
+            Self::Device { reason, lost } => {
+                Error::DeviceFailed { device: rank.into(), what: "working", reason, lost }
             }
             Self::Other(reason) => Error::NoDevice { name: rank.into(), reason },
         }

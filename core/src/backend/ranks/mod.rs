@@ -1,12 +1,14 @@
 //! Ranks: parts of a device in other processes (S31).
 //!
 //! One process leads: it has the session, records, plans and launches. The others hold memory and kernels, and do what they
-//! are asked (`worker.rs`); to the leader each is a device (`remote.rs`), and all of them are parts of one (`parts`). What
-//! they say to each other are messages (`message.rs`) over any connection that keeps their order (`channel.rs`).
+//! are asked (`worker.rs`), on processors or on a GPU each (`local.rs`); to the leader each is a device (`remote.rs`), and all
+//! of them are parts of one (`parts`). What they say to each other are messages (`message.rs`) over any connection that keeps
+//! their order (`channel.rs`).
 
 mod channel;
 #[cfg(unix)]
 mod launcher;
+mod local;
 mod message;
 #[cfg(unix)]
 mod mpi;
@@ -17,8 +19,12 @@ mod waiting;
 mod worker;
 
 #[cfg(unix)]
-pub use launcher::{VARIABLE as LEADER, launch, serve_distant};
+pub use launcher::{VARIABLE as LEADER, launch, leads_here, serve_distant};
+pub use local::{RanksOn, local_rank};
+pub(super) use local::{gpu_of, host_name};
 #[cfg(unix)]
 pub use mpi::{Launched, greet, libraries, serve_launched};
 #[cfg(unix)]
 pub use processes::{serve_leader, start};
+#[cfg(unix)]
+pub use worker::Open;

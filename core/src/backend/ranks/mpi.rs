@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY, Symbol};
 
 use super::channel::Channel;
-use super::remote::{Process, Remote};
-use super::worker::serve;
+use super::local::{RanksOn, local_rank};
+use super::remote::{self, Process};
+use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 
@@ -42,6 +43,8 @@ pub struct Launched {
     pub rank: usize,
     /// How many there are.
     pub size: usize,
+    /// Its number among those of its host.
+    pub local: usize,
     /// Whether Open MPI says so, not a launcher that speaks PMI.
     is_open_mpi: bool,
 }
@@ -52,7 +55,8 @@ impl Launched {
         let number = |name: &str| variable(name)?.parse::<usize>().ok();
         let both = |rank, size, is_open_mpi| {
             let (rank, size) = (number(rank)?, number(size)?);
-            (size > 1 && rank < size).then_some(Self { rank, size, is_open_mpi })
+            let local = local_rank(&variable).unwrap_or(rank);
+            (size > 1 && rank < size).then_some(Self { rank, size, local, is_open_mpi })
         };
         both("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true)
             .or_else(|| both("PMI_RANK", "PMI_SIZE", false))
@@ -425,18 +429,15 @@ impl Process for Other {
 /// Greets the ranks that a launcher has started beside this one.
 ///
 /// # Errors
-/// `NoDevice`: there is no library of MPI, or it is not the launcher's.
-pub fn greet(launched: Launched, outside: &Outside) -> Result<Vec<Arc<dyn Backend>>> {
+/// `NoDevice`: there is no library of MPI, or it is not the launcher's; a rank has nothing to compute on.
+pub fn greet(launched: Launched, on: RanksOn, outside: &Outside) -> Result<Vec<Arc<dyn Backend>>> {
     let mpi = Mpi::start(launched, outside.mpi.clone())?;
     // Whatever becomes of one, all are told when it is over.
     let peers = (1..mpi.size).map(|rank| Peer::new(&mpi, rank, true));
     let peers =
         peers.collect::<io::Result<Vec<_>>>().map_err(|error| refused(error.to_string()))?;
-    let greet = |(rank, peer): (usize, Peer)| {
-        let remote = Remote::greet(rank, Box::new(peer), Box::new(Other), &outside.waiting)?;
-        Ok(Arc::new(remote) as Arc<dyn Backend>)
-    };
-    (1..).zip(peers).map(greet).collect()
+    let stranger = |peer| (Box::new(peer) as _, Box::new(Other) as _);
+    remote::greet(peers.into_iter().map(stranger), on, &outside.waiting)
 }
 
 /// Serves rank 0 until it goes.
@@ -446,11 +447,11 @@ pub fn greet(launched: Launched, outside: &Outside) -> Result<Vec<Arc<dyn Backen
 pub fn serve_launched(
     launched: Launched,
     file: Option<OsString>,
-    device: Arc<dyn Backend>,
+    open: &Open<'_>,
 ) -> io::Result<()> {
     let mpi = Mpi::start(launched, file).map_err(io::Error::other)?;
     debug_assert!(mpi.rank > 0, "internal error: the leader serves");
-    serve(Peer::new(&mpi, 0, false)?, device)
+    serve(Peer::new(&mpi, 0, false)?, open)
 }
 
 #[cfg(test)]
@@ -466,9 +467,13 @@ mod tests {
     fn the_environment_tells_who_was_launched() {
         let of = |set: &[(&str, &str)]| Launched::of(|name| value(set, name));
         let open_mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "4")];
-        assert_eq!(of(&open_mpi), Some(Launched { rank: 1, size: 4, is_open_mpi: true }));
+        let launched = Launched { rank: 1, size: 4, local: 1, is_open_mpi: true };
+        assert_eq!(of(&open_mpi), Some(launched));
+        let on_host = [&open_mpi[..], &[("OMPI_COMM_WORLD_LOCAL_RANK", "0")]].concat();
+        assert_eq!(of(&on_host), Some(Launched { local: 0, ..launched }));
         let pmi = [("PMI_RANK", "0"), ("PMI_SIZE", "2")];
-        assert_eq!(of(&pmi), Some(Launched { rank: 0, size: 2, is_open_mpi: false }));
+        let launched = Launched { rank: 0, size: 2, local: 0, is_open_mpi: false };
+        assert_eq!(of(&pmi), Some(launched));
         for alone in [&[][..], &[("PMI_RANK", "0"), ("PMI_SIZE", "1")], &[("PMI_SIZE", "2")]] {
             assert_eq!(of(alone), None, "{alone:?}");
         }

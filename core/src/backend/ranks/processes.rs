@@ -13,8 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::Stream;
 use super::launcher::VARIABLE as LEADER;
-use super::remote::{Process, Remote};
-use super::worker::serve;
+use super::local::RanksOn;
+use super::remote::{Process, Stranger, greet};
+use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};
 
@@ -84,19 +85,19 @@ impl Drop for Own {
 ///
 /// # Errors
 /// `NoDevice`: the program cannot be started, or does not answer as a rank of this version.
-pub fn start(outside: &Outside, threads: usize, n: usize) -> Result<Vec<Arc<dyn Backend>>> {
-    let started: Vec<_> =
+pub fn start(
+    outside: &Outside,
+    threads: usize,
+    n: usize,
+    on: RanksOn,
+) -> Result<Vec<Arc<dyn Backend>>> {
+    let started: Vec<Stranger> =
         (1..n).map(|rank| spawn(&outside.rank, threads, rank)).collect::<Result<_>>()?;
     // All of them start before the first is waited for.
-    let greet = |(rank, (stream, process)): (usize, (UnixStream, Own))| {
-        let remote =
-            Remote::greet(rank, Box::new(Stream(stream)), Box::new(process), &outside.waiting)?;
-        Ok(Arc::new(remote) as Arc<dyn Backend>)
-    };
-    (1..).zip(started).map(greet).collect()
+    greet(started, on, &outside.waiting)
 }
 
-fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<(UnixStream, Own)> {
+fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<Stranger> {
     let failed = |error: io::Error| Error::NoDevice {
         name: format!("rank {rank}"),
         reason: format!("it cannot be started: {error}"),
@@ -114,14 +115,14 @@ fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<(UnixStrea
         // Ctrl-C is for the leader, which passes it on.
         .process_group(0)
         .spawn();
-    Ok((own, Own(Mutex::new(child.map_err(failed)?))))
+    Ok((Box::new(Stream(own)), Box::new(Own(Mutex::new(child.map_err(failed)?)))))
 }
 
 /// Serves the leader that has started this process, over standard input, until it goes.
 ///
 /// # Errors
 /// Standard input is no connection to a leader, or it broke.
-pub fn serve_leader(device: Arc<dyn Backend>) -> io::Result<()> {
+pub fn serve_leader(open: &Open<'_>) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     if stream.peer_addr().is_err() {
         let what = format!(
@@ -130,5 +131,5 @@ pub fn serve_leader(device: Arc<dyn Backend>) -> io::Result<()> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
-    serve(Stream(stream), device)
+    serve(Stream(stream), open)
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::channel::{Channel, receive, send};
+use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use super::waiting::Waiting;
 use crate::backend::primitive::{PrimitiveCall, Room};
@@ -66,6 +67,8 @@ fn over() -> io::Error {
 pub(super) struct Remote {
     link: Arc<Link>,
     device: String,
+    /// Which GPU it computes on, if it does. Launches there go on when their answers have come.
+    gpu: Option<u128>,
 }
 
 /// A request that is not answered yet.
@@ -107,6 +110,16 @@ impl Link {
         Error::DeviceFailed { device: self.name.clone(), what: "working", reason, lost: false }
     }
 
+    /// What is told of what a rank could not do; one whose device is lost is of no more use.
+    fn failed(&self, failure: Failure) -> Error {
+        match failure.at(&self.name) {
+            error @ Error::DeviceFailed { lost: true, .. } => {
+                self.lost.get_or_init(|| error).clone()
+            }
+            error => error,
+        }
+    }
+
     fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
         let mut channel = self.lock();
         let open = channel.as_deref_mut().ok_or_else(over);
@@ -146,7 +159,7 @@ impl Asked<'_> {
             {
                 Err(self.link.stopped())
             }
-            Ok(Reply::Failed(failure)) => Err(failure.at(&self.link.name)),
+            Ok(Reply::Failed(failure)) => Err(self.link.failed(failure)),
             Ok(reply) => Ok(reply),
             Err(error) => Err(self.link.lost(&error)),
         }
@@ -189,32 +202,46 @@ impl Drop for Asked<'_> {
     }
 }
 
-impl Remote {
-    /// Greets a rank.
-    ///
-    /// # Errors
-    /// It does not answer, or is of another version.
-    pub(super) fn greet(
-        rank: usize,
-        channel: Box<dyn Channel>,
-        process: Box<dyn Process>,
-        waiting: &Listener,
-    ) -> Result<Self> {
-        let link = Arc::new(Link {
+/// A rank that nobody has greeted yet.
+pub(super) type Stranger = (Box<dyn Channel>, Box<dyn Process>);
+
+/// Greets ranks 1, 2 .. beside each other: opening a GPU takes a while.
+///
+/// # Errors
+/// One does not answer, is of another version, or has nothing to compute on.
+pub(super) fn greet(
+    strangers: impl IntoIterator<Item = Stranger>,
+    on: RanksOn,
+    waiting: &Listener,
+) -> Result<Vec<Arc<dyn Backend>>> {
+    let link = |(rank, (channel, process)): (usize, Stranger)| {
+        let link = Link {
             name: format!("rank {rank}"),
             channel: Mutex::new(Some(channel)),
             process,
             waiting: waiting.clone(),
             lost: OnceLock::new(),
             next_kernel: AtomicU64::new(0),
-        });
-        let hello = Request::Hello { version: VERSION.into(), rank };
-        match link.call(&hello, &[])? {
-            Reply::Hello { device, .. } => Ok(Self { link, device }),
-            other => Err(link.unexpected(&other)),
+        };
+        (rank, Arc::new(link))
+    };
+    let links: Vec<(usize, Arc<Link>)> = (1..).zip(strangers).map(link).collect();
+    let hello = |rank| Request::Hello { version: VERSION.into(), rank, on };
+    let asked: Vec<Result<Asked<'_>>> =
+        links.iter().map(|(rank, link)| link.ask(&hello(*rank), &[])).collect();
+    // Whatever fails, all have answered.
+    let answers: Vec<Result<Reply>> =
+        asked.into_iter().map(|asked| asked?.wait(&mut Vec::new())).collect();
+    let met = |(answer, (_, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
+        Reply::Hello { device, gpu, .. } => {
+            Ok(Arc::new(Remote { link: link.clone(), device, gpu }) as Arc<dyn Backend>)
         }
-    }
+        other => Err(link.unexpected(&other)),
+    };
+    answers.into_iter().zip(&links).map(met).collect()
+}
 
+impl Remote {
     fn done(&self, request: &Request, bytes: &[u8]) -> Result<()> {
         match self.link.call(request, bytes)? {
             Reply::Done => Ok(()),
@@ -222,11 +249,18 @@ impl Remote {
         }
     }
 
-    /// Whether it reached the file of a request.
-    fn reached(&self, request: &Request) -> Result<bool> {
+    /// What it says to a question.
+    fn is(&self, request: &Request) -> Result<bool> {
         match self.link.call(request, &[])? {
-            Reply::Reached(reached) => Ok(reached),
+            Reply::Is(is) => Ok(is),
             other => Err(self.link.unexpected(&other)),
+        }
+    }
+
+    fn block(&self, request: &Request) -> Option<u64> {
+        match self.link.call(request, &[]) {
+            Ok(Reply::Address(address)) => address,
+            _ => None,
         }
     }
 }
@@ -236,13 +270,26 @@ impl Backend for Remote {
         self.device.clone()
     }
 
+    fn gpu_id(&self) -> Option<u128> {
+        self.gpu
+    }
+
     fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Arc<dyn Executable>> {
+        self.begin_lower(kernel, mode)()
+    }
+
+    fn begin_lower<'c>(
+        &'c self,
+        kernel: &'c Kernel,
+        mode: LiteralMode,
+    ) -> Begun<'c, Arc<dyn Executable>> {
         let number = self.link.next_kernel.fetch_add(1, Ordering::Relaxed);
         let request = Request::Lower { number, kernel: Box::new(kernel.clone()), mode };
-        match self.link.call(&request, &[])? {
+        let asked = self.link.ask(&request, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
             Reply::Code(code) => Ok(Arc::new(RemoteCode { link: self.link.clone(), number, code })),
             other => Err(self.link.unexpected(&other)),
-        }
+        })
     }
 
     fn run_primitive(&self, call: &PrimitiveCall, _: Room<'_>) -> Result<()> {
@@ -262,7 +309,11 @@ impl Backend for Remote {
     }
 
     fn sync(&self) -> Result<()> {
-        self.link.lost.get().map_or(Ok(()), |error| Err(error.clone()))
+        match self.link.lost.get() {
+            Some(error) => Err(error.clone()),
+            None if self.gpu.is_some() => self.done(&Request::Sync, &[]),
+            None => Ok(()),
+        }
     }
 
     fn leave(&self) {
@@ -276,10 +327,19 @@ impl Backend for Remote {
 
 impl Memory for Remote {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
-        match self.link.call(&Request::Alloc { bytes }, &[]) {
-            Ok(Reply::Address(address)) => address,
-            _ => None,
+        self.block(&Request::Alloc { bytes })
+    }
+
+    fn reserve_raw(&self, bytes: usize) -> Option<u64> {
+        self.block(&Request::Reserve { bytes })
+    }
+
+    fn back(&self, block: u64, bytes: Range<u64>) -> Result<bool> {
+        // What a processor has reserved is there.
+        if self.gpu.is_none() || bytes.is_empty() {
+            return Ok(true);
         }
+        self.is(&Request::Back { block, bytes })
     }
 
     fn free_raw(&self, address: u64, bytes: usize) {
@@ -314,12 +374,25 @@ impl Memory for Remote {
         }
     }
 
+    fn is_ready(&self, address: u64) -> bool {
+        // One that is at work answers later.
+        let is_free = || self.link.channel.try_lock().is_ok();
+        self.gpu.is_none() || is_free() && self.is(&Request::IsReady { address }).unwrap_or(true)
+    }
+
+    fn wait(&self, address: u64) -> Result<()> {
+        match self.gpu {
+            Some(_) => self.done(&Request::Wait { address }, &[]),
+            None => Ok(()),
+        }
+    }
+
     fn load(&self, address: u64, lanes: &FileLanes) -> Result<bool> {
-        self.reached(&Request::Load { address, lanes: lanes.clone() })
+        self.is(&Request::Load { address, lanes: lanes.clone() })
     }
 
     fn save(&self, address: u64, lanes: &FileLanes) -> Result<bool> {
-        self.reached(&Request::Save { address, lanes: lanes.clone() })
+        self.is(&Request::Save { address, lanes: lanes.clone() })
     }
 
     fn capacity(&self) -> Capacity {

@@ -6,15 +6,19 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::channel::{Channel, receive, send};
+use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use crate::backend::host::exhausted;
-use crate::backend::{Backend, Executable, Launched, Ran};
+use crate::backend::{Backend, Executable, Failures, Launched, Ran, Running as _};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
 use crate::memory::caching_allocator::Allocator;
 
-/// What a rank has.
+/// Opens what a rank of a number computes on: the leader says what that is to be.
+pub type Open<'o> = dyn Fn(RanksOn, usize) -> Result<Arc<dyn Backend>> + 'o;
+
+/// What a rank has, once it was greeted.
 struct Worker {
     device: Arc<dyn Backend>,
     /// Working memory of primitives.
@@ -26,9 +30,8 @@ struct Worker {
 ///
 /// # Errors
 /// The connection broke, or brought what is no request.
-pub(super) fn serve(mut channel: impl Channel, device: Arc<dyn Backend>) -> io::Result<()> {
-    let spare = Allocator::new(device.clone(), None);
-    let mut worker = Worker { device, spare, kernels: HashMap::new() };
+pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()> {
+    let mut worker = None;
     let mut bytes = Vec::new();
     loop {
         let request: Request = match receive(&mut channel, &mut bytes) {
@@ -38,7 +41,15 @@ pub(super) fn serve(mut channel: impl Channel, device: Arc<dyn Backend>) -> io::
         let is_answered = request.is_answered();
         // What was asked to stop is over.
         interrupt::clear();
-        let reply = worker.answer(request, &mut bytes);
+        let reply = match (request, &mut worker) {
+            (Request::Hello { version, rank, on }, worker) => greeted(&version, || open(on, rank))
+                .map(|(own, hello)| {
+                    *worker = Some(own);
+                    hello
+                }),
+            (request, Some(worker)) => worker.answer(request, &mut bytes),
+            (_, None) => Err(unknown("work before it was greeted")),
+        };
         if is_answered {
             let reply = reply.unwrap_or_else(|error| {
                 bytes.clear();
@@ -49,21 +60,36 @@ pub(super) fn serve(mut channel: impl Channel, device: Arc<dyn Backend>) -> io::
     }
 }
 
+/// A rank that was greeted, and what it says.
+fn greeted(
+    version: &str,
+    open: impl FnOnce() -> Result<Arc<dyn Backend>>,
+) -> Result<(Worker, Reply)> {
+    if version != VERSION {
+        let reason = format!("it is {VERSION}, and its leader {version}");
+        return Err(Error::NoDevice { name: "rank".into(), reason });
+    }
+    let device = open()?;
+    let hello = Reply::Hello {
+        version: VERSION.into(),
+        device: device.name(),
+        process: std::process::id(),
+        gpu: device.gpu_id(),
+    };
+    let spare = Allocator::new(device.clone(), None);
+    Ok((Worker { device, spare, kernels: HashMap::new() }, hello))
+}
+
 impl Worker {
     /// Does what is asked; `bytes` came behind the request, and go behind the reply.
     fn answer(&mut self, request: Request, bytes: &mut Vec<u8>) -> Result<Reply> {
         let given = std::mem::take(bytes);
         let memory = self.device.memory();
         match request {
-            Request::Hello { version, .. } => {
-                if version != VERSION {
-                    let reason = format!("it is {VERSION}, and its leader {version}");
-                    return Err(Error::NoDevice { name: "rank".into(), reason });
-                }
-                let (device, process) = (self.device.name(), std::process::id());
-                return Ok(Reply::Hello { version: VERSION.into(), device, process });
-            }
+            Request::Hello { .. } => return Err(unknown("its name twice")),
             Request::Alloc { bytes } => return Ok(Reply::Address(memory.alloc_raw(bytes))),
+            Request::Reserve { bytes } => return Ok(Reply::Address(memory.reserve_raw(bytes))),
+            Request::Back { block, bytes } => return Ok(Reply::Is(memory.back(block, bytes)?)),
             Request::Free { address, bytes } => memory.free_raw(address, bytes),
             Request::Fill { address, pattern, width, n } => {
                 memory.fill(address, pattern, width, n)?;
@@ -76,12 +102,15 @@ impl Worker {
                 memory.read(address, bytes)?;
             }
             Request::Load { address, lanes } => {
-                return Ok(Reply::Reached(memory.load(address, &lanes)?));
+                return Ok(Reply::Is(memory.load(address, &lanes)?));
             }
             Request::Save { address, lanes } => {
-                return Ok(Reply::Reached(memory.save(address, &lanes)?));
+                return Ok(Reply::Is(memory.save(address, &lanes)?));
             }
             Request::Capacity => return Ok(Reply::Capacity(memory.capacity().bytes)),
+            Request::IsReady { address } => return Ok(Reply::Is(memory.is_ready(address))),
+            Request::Wait { address } => memory.wait(address)?,
+            Request::Sync => self.device.sync()?,
             Request::Lower { number, kernel, mode } => {
                 let code = self.device.lower(&kernel, mode)?;
                 let told =
@@ -91,13 +120,8 @@ impl Worker {
             }
             Request::Forget { number } => drop(self.kernels.remove(&number)),
             Request::Launch { number, words, n } => {
-                let code = self.kernel(number)?;
-                return match code.launch(ParamBlock::of_words(words), n)? {
-                    Launched::Done { failures, .. } => Ok(Reply::Launched(failures)),
-                    Launched::Running(_) | Launched::Queued(_) => {
-                        unreachable!("internal error: a launch on a processor that waits")
-                    }
-                };
+                let launched = self.kernel(number)?.launch(ParamBlock::of_words(words), n)?;
+                return Ok(Reply::Launched(self.failures(launched)?));
             }
             Request::RunRange { number, words, lanes } => {
                 let code = self.kernel(number)?;
@@ -114,6 +138,15 @@ impl Worker {
             }
         }
         Ok(Reply::Done)
+    }
+
+    /// What was out of bounds in a launch, which is waited for where that is not known yet.
+    fn failures(&self, launched: Launched) -> Result<Failures> {
+        match launched {
+            Launched::Done { failures, .. } => Ok(failures),
+            Launched::Running(running) => self.device.sync().map(|()| running.failures()),
+            Launched::Queued(pending) => self.device.sync().map(|()| pending.failures()),
+        }
     }
 
     fn kernel(&self, number: u64) -> Result<Arc<dyn Executable>> {

@@ -1,0 +1,90 @@
+//! What a rank computes on: the processors that it was given, or one GPU of its host, found by its number among the ranks
+//! there.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What each rank of a device computes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RanksOn {
+    /// Its share of the processors.
+    #[default]
+    Processors,
+    /// One GPU of its host.
+    Gpus,
+}
+
+impl fmt::Display for RanksOn {
+    /// What stands behind `ranks:N`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Processors => "",
+            Self::Gpus => ":cuda",
+        })
+    }
+}
+
+/// Where launchers tell a process its number among those of its host. Slurm comes last: what `mpirun` starts in a job of
+/// Slurm's has the variable of the daemon that has started it, too.
+const VARIABLES: [&str; 8] = [
+    "OMPI_COMM_WORLD_LOCAL_RANK",
+    // MPICH and Intel MPI.
+    "MPI_LOCALRANKID",
+    "MV2_COMM_WORLD_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",
+    "PMI_LOCAL_RANK",
+    "JSM_NAMESPACE_LOCAL_RANK",
+    "FLUX_TASK_LOCAL_ID",
+    "SLURM_LOCALID",
+];
+
+/// The number of a process among those that its launcher has started on its host, by the environment.
+pub fn local_rank(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
+    VARIABLES.iter().find_map(|name| variable(name)?.parse().ok())
+}
+
+/// The GPU of a process with this number among those of its host, where there are so many.
+pub(in crate::backend) fn gpu_of(local: usize, there: u32) -> Option<u32> {
+    let there = usize::try_from(there).ok().filter(|&there| there > 0)?;
+    u32::try_from(local % there).ok()
+}
+
+/// What this machine is called.
+pub(in crate::backend) fn host_name() -> String {
+    #[cfg(unix)]
+    return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    "this machine".into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launchers_tell_the_number_on_a_host() {
+        let of = |set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(known, _)| *known == name);
+            local_rank(|name| value(name).map(|(_, value)| (*value).to_string()))
+        };
+        for name in VARIABLES {
+            assert_eq!(of(&[(name, "3")]), Some(3), "{name}");
+            assert_eq!(of(&[(name, "")]), None, "{name}");
+        }
+        assert_eq!(of(&[("OMPI_COMM_WORLD_RANK", "3")]), None);
+        // What mpirun has started from a daemon of Slurm's.
+        for name in ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"] {
+            assert_eq!(of(&[("SLURM_LOCALID", "0"), (name, "1")]), Some(1), "{name}");
+        }
+    }
+
+    #[test]
+    fn ranks_of_a_host_share_its_gpus_out() {
+        let gpus = |there: u32| (0..5).map(|local| gpu_of(local, there)).collect::<Vec<_>>();
+        assert_eq!(gpus(0), [None; 5]);
+        assert_eq!(gpus(1), [Some(0); 5]);
+        assert_eq!(gpus(2), [0, 1, 0, 1, 0].map(Some));
+        assert_eq!(gpus(8), [0, 1, 2, 3, 4].map(Some));
+    }
+}
