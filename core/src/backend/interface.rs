@@ -275,6 +275,14 @@ pub trait Executable: Send + Sync {
         Ok(Launched::together(launched.collect::<Result<_>>()?))
     }
 
+    /// Makes ready what a launch of `n` lanes needs beside it, so that compiling is over when it begins.
+    ///
+    /// # Errors
+    /// As [`Backend::lower`].
+    fn prepare(&self, _n: u64) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether an output may have the address of an input that has no further use. By default it may not:
     /// the interpreter's loops need distinct blocks.
     ///

@@ -77,6 +77,18 @@ enum Entry {
     },
 }
 
+/// Code of a kernel, with all that a launch of `n` lanes needs.
+fn lowered(
+    backend: &dyn Backend,
+    kernel: &Kernel,
+    mode: LiteralMode,
+    n: u64,
+) -> Result<Arc<dyn Executable>> {
+    let code = backend.lower(kernel, mode)?;
+    code.prepare(n)?;
+    Ok(code)
+}
+
 impl Cache {
     /// Compiles what launches (kernel, lanes, whether literals vary) will want and is not there, side by side, where a
     /// compiler is slow. [`Cache::get`] finds it; what fails is told there.
@@ -93,7 +105,7 @@ impl Cache {
                 self.entries.contains_key(&kernel.hash) || self.ahead.contains_key(&kernel.hash);
             if !is_known && seen.insert(kernel.hash) {
                 let mode = if vary { LiteralMode::Parameter } else { LiteralMode::Embedded };
-                wanted.push((kernel, mode, gpu.quick_version(kernel, mode, n).map(Box::new)));
+                wanted.push((kernel, n, mode, gpu.quick_version(kernel, mode, n).map(Box::new)));
             }
         }
         if wanted.len() < 2 {
@@ -109,8 +121,8 @@ impl Cache {
                     Some(at).filter(|&at| at < wanted.len() && !interrupt::is_requested())
                 };
                 while let Some(at) = claim() {
-                    let (kernel, mode, quick) = &wanted[at];
-                    let code = backend.lower(quick.as_deref().unwrap_or(kernel), *mode);
+                    let (kernel, n, mode, quick) = &wanted[at];
+                    let code = lowered(backend, quick.as_deref().unwrap_or(kernel), *mode, *n);
                     compiled.lock().unwrap_or_else(PoisonError::into_inner).push((at, code));
                 }
             };
@@ -121,7 +133,7 @@ impl Cache {
             work();
         });
         for (at, code) in compiled.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let (kernel, mode, quick_version) = &mut wanted[at];
+            let (kernel, _, mode, quick_version) = &mut wanted[at];
             if !matches!(code, Err(Error::Interrupted)) {
                 let quick_version = quick_version.take();
                 self.ahead.insert(kernel.hash, Ahead { code, quick_version, mode: *mode });
@@ -166,7 +178,7 @@ impl Cache {
             (_, entry) => {
                 let gpu = backend.gpu().filter(|_| entry.is_none());
                 let quick = gpu.and_then(|gpu| gpu.quick_version(kernel, mode, n)).map(Box::new);
-                (backend.lower(quick.as_deref().unwrap_or(kernel), mode), quick)
+                (lowered(backend, quick.as_deref().unwrap_or(kernel), mode, n), quick)
             }
         };
         let executable = match (code, entry) {

@@ -53,6 +53,14 @@ impl Executable for Loaded {
         stage.run_members(&members, n)
     }
 
+    fn prepare(&self, n: u64) -> Result<()> {
+        let stage = &self.split.stage;
+        match n >= stage.shared().whole && stage.runs_ranges() {
+            true => stage.codes().map(drop),
+            false => Ok(()),
+        }
+    }
+
     fn nanoseconds(&self, n: u64) -> f64 {
         self.split.stage.code().nanoseconds(n)
     }

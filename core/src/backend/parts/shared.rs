@@ -46,6 +46,12 @@ impl Shared {
         self.devices[0].gpu_id().is_some()
     }
 
+    /// Whether parts get code when they share a launch: GPUs of other processes, which compile slowly and one kernel after the
+    /// other, and of which the first runs alone what is short.
+    pub(super) fn compiles_late(&self) -> bool {
+        self.are_gpus() && self.rooms.iter().any(Option::is_none)
+    }
+
     /// Whether this process runs what a part is given.
     pub(super) fn is_here(&self, part: usize) -> bool {
         self.rooms[part].is_some() || Arc::ptr_eq(&self.devices[part], &self.devices[0])
@@ -76,19 +82,31 @@ impl Shared {
         }
     }
 
-    /// Compiles a kernel, once where parts share a device; other processes beside this one.
+    /// Compiles a kernel for each part.
     ///
     /// # Errors
     /// What a device says.
     pub(super) fn lower(&self, kernel: &Kernel, mode: LiteralMode) -> Result<Codes> {
-        let is_again =
-            |part: usize| part > 0 && Arc::ptr_eq(&self.devices[part], &self.devices[part - 1]);
-        let parts = 0..self.devices.len();
-        let first = parts.clone().filter(|&part| !is_again(part));
-        let begun = first.map(|part| self.devices[part].begin_lower(kernel, mode));
+        self.lower_behind(self.devices[0].lower(kernel, mode)?, kernel, mode)
+    }
+
+    /// The code of each part, of which the first has its own: once where parts share a device, and by other processes beside
+    /// each other.
+    ///
+    /// # Errors
+    /// What a device says.
+    pub(super) fn lower_behind(
+        &self,
+        first: Arc<dyn Executable>,
+        kernel: &Kernel,
+        mode: LiteralMode,
+    ) -> Result<Codes> {
+        let is_again = |part: usize| Arc::ptr_eq(&self.devices[part], &self.devices[part - 1]);
+        let others = (1..self.devices.len()).filter(|&part| !is_again(part));
+        let begun = others.map(|part| self.devices[part].begin_lower(kernel, mode));
         let mut lowered = all(begun)?.into_iter();
-        let mut codes = Codes::with_capacity(parts.len());
-        for part in parts {
+        let mut codes = vec![first];
+        for part in 1..self.devices.len() {
             let again = codes.last().filter(|_| is_again(part)).cloned();
             codes.extend(again.or_else(|| lowered.next()));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use super::notes::Took;
@@ -53,8 +53,12 @@ pub(super) struct Use {
 /// A kernel, and what it does with buffers.
 pub(super) struct Stage {
     shared: Arc<Shared>,
-    codes: Codes,
+    /// The code of the first part.
+    first: Arc<dyn Executable>,
+    /// That of all of them: where it is made late, since they share a launch.
+    codes: OnceLock<Codes>,
     kernel: Kernel,
+    mode: LiteralMode,
     /// As the device computes them.
     reductions: Vec<Reduction>,
     uses: Vec<Use>,
@@ -64,10 +68,16 @@ impl Stage {
     /// # Errors
     /// What the device says.
     pub(super) fn new(shared: &Arc<Shared>, kernel: &Kernel, mode: LiteralMode) -> Result<Self> {
-        let codes = shared.lower(kernel, mode)?;
+        let first = shared.devices[0].lower(kernel, mode)?;
+        let codes = match shared.compiles_late() {
+            true => OnceLock::new(),
+            false => OnceLock::from(shared.lower_behind(first.clone(), kernel, mode)?),
+        };
         Ok(Self {
             shared: shared.clone(),
+            first,
             codes,
+            mode,
             reductions: legalise(kernel).reductions().collect(),
             uses: uses(kernel),
             kernel: kernel.clone(),
@@ -84,12 +94,31 @@ impl Stage {
 
     /// The code of the first part.
     pub(super) fn code(&self) -> &dyn Executable {
-        &*self.codes[0]
+        &*self.first
     }
 
-    /// Whether every part can run some of the lanes.
+    /// The code of a part that may run all lanes.
+    fn code_of(&self, part: usize) -> &dyn Executable {
+        &**self.codes.get().map_or(&self.first, |codes| &codes[part])
+    }
+
+    /// The code of all parts, made if need be.
+    ///
+    /// # Errors
+    /// What a device says.
+    pub(super) fn codes(&self) -> Result<&Codes> {
+        if let Some(codes) = self.codes.get() {
+            return Ok(codes);
+        }
+        let made = self.shared.lower_behind(self.first.clone(), &self.kernel, self.mode)?;
+        // Another thread's is as good.
+        Ok(self.codes.get_or_init(|| made))
+    }
+
+    /// Whether every part can run some of the lanes. GPUs are alike.
     pub(super) fn runs_ranges(&self) -> bool {
-        self.codes.iter().all(|code| code.ranges().is_some())
+        let all = self.codes.get().map_or(std::slice::from_ref(&self.first), |codes| codes);
+        all.iter().all(|code| code.ranges().is_some())
     }
 
     /// The address that the session has given for a buffer.
@@ -161,7 +190,7 @@ impl Stage {
             }
             for &index in &used.gathers {
                 let length = self.elements(params, buffer);
-                if is_whole && self.codes[part].ranges().is_none() {
+                if is_whole && self.code_of(part).ranges().is_none() {
                     // The host beside a GPU reads all of it.
                     bring(0..length)?;
                     continue;
@@ -218,7 +247,7 @@ impl Stage {
         // Memory is not asked for anything while a part is at work.
         let own = parts.clone().map(|part| self.whole_at(part, params, n));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
-        let begin = |(part, own): (usize, ParamBlock)| self.codes[part].begin(own, n);
+        let begin = |(part, own): (usize, ParamBlock)| self.code_of(part).begin(own, n);
         let launched = all(parts.clone().zip(own).map(begin))?;
         self.wrote(parts, params, n);
         let first = launched.into_iter().next();
@@ -229,7 +258,7 @@ impl Stage {
     pub(super) fn run_members(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
         let own = members.iter().map(|params| self.whole_at(0, params, n));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
-        let launched = self.codes[0].launch_all(Arc::new(own), n)?;
+        let launched = self.first.launch_all(Arc::new(own), n)?;
         members.iter().for_each(|params| self.wrote(0..1, params, n));
         Ok(launched)
     }
@@ -292,6 +321,7 @@ impl Stage {
         partition: Partition,
         found: &Found,
     ) -> Result<Vec<Ran>> {
+        let codes = self.codes()?;
         let mut blocks = Vec::new();
         for (part, lanes) in partition.all().enumerate() {
             if lanes.is_empty() {
@@ -302,7 +332,7 @@ impl Stage {
             blocks.push((self.at(part, params, &lanes)?, part, lanes));
         }
         let begin = |(block, part, lanes): (ParamBlock, usize, Range<u64>)| {
-            let code = self.codes[part].ranges();
+            let code = codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");
             let asked = Instant::now();
             timed(part, asked, code.begin_range(block, lanes))
