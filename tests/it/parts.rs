@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use porcini_core::backend::parts::Parts;
 use porcini_core::backend::ranks::{serve_leader, start};
-use porcini_core::backend::{Backend, Outside};
+use porcini_core::backend::{Backend, GpuBackend as _, Outside};
 use porcini_core::device::{Launched, Rank, RanksOn, SharedFile};
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
@@ -135,7 +135,11 @@ fn check_on_gpus(choice: DeviceChoice) {
 #[test]
 fn a_rank() {
     if ranks::passes_for_gpu() {
-        serve_leader(&|_, _| Ok(Fragile::new())).unwrap();
+        let gpu = Fragile::new();
+        if ranks::fails() {
+            gpu.fail().unwrap();
+        }
+        serve_leader(&|_, _| Ok(gpu.clone())).unwrap();
     } else if ranks::serves() {
         porcini_core::device::serve_rank(None, &Rank::new(1, variable)).unwrap();
     }
@@ -176,6 +180,27 @@ fn programs_agree_over_ranks_that_pass_for_gpus() {
         let parts = Parts::over(&format!("ranks:{n}:cuda"), devices, whole);
         check_on(&Runtime::on(Arc::new(parts), None), &format!("{n} ranks, whole below {whole}"));
     }
+}
+
+/// A rank whose GPU fails is lost as one that ends is; what the leader's has alone stays.
+#[test]
+fn a_rank_whose_gpu_fails_is_lost() {
+    let outside = Outside { rank: ranks::program_whose_gpu_fails(), ..Outside::default() };
+    let mut devices: Vec<Arc<dyn Backend>> = vec![Fragile::new()];
+    devices.extend(start(&outside, 1, 2, RanksOn::Gpus).unwrap());
+    let runtime = Runtime::on(Arc::new(Parts::over("ranks:2:cuda", devices, 1 << 16)), None);
+    let session = Session::builder().runtime(runtime).build().unwrap();
+    let small = session.array(&[1.0_f32, 2.0]).unwrap().try_add(1.0).unwrap();
+    let long = session.arange(DType::F32, 0.into(), 100_000.into(), 1.into()).unwrap() + 1.0;
+    session.eval(&[&small, &long]).unwrap();
+    let error = long.to_vec::<f32>().unwrap_err();
+    assert!(matches!(error, Error::DeviceFailed { lost: true, .. }), "{error}");
+    let told =
+        "rank 1 failed while working: fragile failed while waiting: it was told to; the arrays";
+    assert!(error.to_string().starts_with(told), "{error}");
+    assert_eq!((&small * 2.0).to_vec::<f32>().unwrap(), [4.0, 6.0]);
+    let error = long.to_vec::<f32>().unwrap_err();
+    assert!(matches!(error, Error::Lost { .. }), "{error}");
 }
 
 #[test]

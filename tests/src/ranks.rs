@@ -6,6 +6,8 @@ use std::ffi::OsString;
 const SERVES: &str = "PORCINI_TEST_SERVES";
 /// Set where the GPU of such a process is an interpreter that passes for one.
 const PASSES: &str = "PORCINI_TEST_PASSES_FOR_GPU";
+/// Set where that fails.
+const FAILS: &str = "PORCINI_TEST_GPU_FAILS";
 /// The test that is a rank where [`serves`] says so; every program whose tests open ranks has it.
 const TEST: &str = "parts::a_rank";
 
@@ -28,6 +30,21 @@ pub fn program_without_gpu() -> Vec<OsString> {
     let mut words = program();
     words.insert(1, format!("{PASSES}=1").into());
     words
+}
+
+/// The same with one that has failed.
+///
+/// # Panics
+/// As [`program`].
+pub fn program_whose_gpu_fails() -> Vec<OsString> {
+    let mut words = program_without_gpu();
+    words.insert(1, format!("{FAILS}=1").into());
+    words
+}
+
+/// Whether what passes for a GPU is to fail.
+pub fn fails() -> bool {
+    std::env::var_os(FAILS).is_some()
 }
 
 /// Whether this process was started with an interpreter in the place of a GPU.

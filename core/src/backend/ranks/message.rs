@@ -210,3 +210,27 @@ impl Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a rank could not do, as its leader tells it.
+    #[test]
+    fn failures_name_the_rank() {
+        let told = |error| Failure::of(error).at("rank 1");
+        let failed = |lost| Error::DeviceFailed {
+            device: "cuda:1".into(),
+            what: "launching a kernel",
+            reason: "no".into(),
+            lost,
+        };
+        let text = "rank 1 failed while working: cuda:1 failed while launching a kernel: no";
+        assert_eq!(told(failed(false)).to_string(), text);
+        assert!(told(failed(true)).to_string().starts_with(&format!("{text}; the arrays")));
+        assert!(matches!(told(failed(true)), Error::DeviceFailed { lost: true, .. }));
+        let none = Error::NoDevice { name: "cuda:0".into(), reason: "there is none".into() };
+        assert_eq!(told(none).to_string(), "no device \"rank 1\": there is none");
+        assert_eq!(told(Error::Interrupted), Error::Interrupted);
+    }
+}

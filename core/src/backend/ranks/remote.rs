@@ -121,7 +121,15 @@ impl Link {
     }
 
     fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
-        let mut channel = self.lock();
+        self.ask_over(self.lock(), request, bytes)
+    }
+
+    fn ask_over<'l>(
+        &'l self,
+        mut channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
+        request: &Request,
+        bytes: &[u8],
+    ) -> Result<Asked<'l>> {
         let open = channel.as_deref_mut().ok_or_else(over);
         let sent = open.and_then(|channel| send(channel, request, bytes));
         sent.map_err(|error| self.lost(&error))?;
@@ -375,9 +383,14 @@ impl Memory for Remote {
     }
 
     fn is_ready(&self, address: u64) -> bool {
+        if self.gpu.is_none() {
+            return true;
+        }
         // One that is at work answers later.
-        let is_free = || self.link.channel.try_lock().is_ok();
-        self.gpu.is_none() || is_free() && self.is(&Request::IsReady { address }).unwrap_or(true)
+        let Ok(channel) = self.link.channel.try_lock() else { return false };
+        let asked = self.link.ask_over(channel, &Request::IsReady { address }, &[]);
+        // A failure is told by who waits.
+        !matches!(asked.and_then(|asked| asked.wait(&mut Vec::new())), Ok(Reply::Is(false)))
     }
 
     fn wait(&self, address: u64) -> Result<()> {
