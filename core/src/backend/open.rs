@@ -191,20 +191,18 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
             // Where they share the processors of this machine.
             let share = if outside.launcher.is_none() { usize::from(ranks) } else { 1 };
             let threads = (threads / share).max(1);
-            let mut devices = vec![open_rank(on, [0, 0], threads, outside)?];
-            devices.extend(match &outside.launcher {
-                Some(launcher) => ranks::launch(launcher, outside, threads, ranks.into(), on)?,
-                None => ranks::start(outside, threads, ranks.into(), on)?,
-            });
+            let others = || match &outside.launcher {
+                Some(launcher) => ranks::launch(launcher, outside, threads, ranks.into(), on),
+                None => ranks::start(outside, threads, ranks.into(), on),
+            };
+            let devices = open_ranks(on, || open_rank(on, [0, 0], threads, outside), others)?;
             Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
         }
         #[cfg(unix)]
         DeviceChoice::Launched(launched, on, whole) => {
-            // Others wait to be greeted, whatever becomes of this one.
-            let others = ranks::greet(launched, on, outside)?;
             let own = [launched.rank, launched.local];
-            let mut devices = vec![open_rank(on, own, threads, outside)?];
-            devices.extend(others);
+            let own = || open_rank(on, own, threads, outside);
+            let devices = open_ranks(on, own, || ranks::greet(launched, on, outside))?;
             Ok(Arc::new(Parts::over(&choice.to_string(), devices, whole)))
         }
         #[cfg(not(unix))]
@@ -258,6 +256,27 @@ pub fn open_rank(
         other => other,
     });
     Ok(Arc::new(opened?))
+}
+
+/// What the leader of ranks computes on, and behind it the others: these wait to be greeted, whatever becomes of it, and GPUs
+/// are opened beside each other.
+#[cfg(unix)]
+fn open_ranks(
+    on: RanksOn,
+    own: impl FnOnce() -> Result<Arc<dyn Backend>> + Send,
+    others: impl FnOnce() -> Result<Vec<Arc<dyn Backend>>>,
+) -> Result<Vec<Arc<dyn Backend>>> {
+    let (own, others) = match on {
+        RanksOn::Processors => (own(), others()),
+        RanksOn::Gpus => std::thread::scope(|scope| {
+            let own = scope.spawn(own);
+            let others = others();
+            (own.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), others)
+        }),
+    };
+    let mut devices = vec![own?];
+    devices.extend(others?);
+    Ok(devices)
 }
 
 /// The GPU of a rank with these numbers.
