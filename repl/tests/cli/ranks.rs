@@ -23,6 +23,26 @@ fn parts_and_ranks_print_what_one_process_prints() {
     assert!(code == 1 && error.contains("sizes"), "{error}");
 }
 
+/// The same lines from processes with a GPU each, of arrays that they share; where there are fewer GPUs, they share these too.
+#[test]
+fn ranks_with_gpus_print_what_one_process_prints() {
+    let (code, _, why) = run(&["--device", "cuda", "-e", "FloatC(1) + 1"]);
+    if code != 0 {
+        println!("skipped: {why}");
+        return;
+    }
+    let script = "set_flag(\"lane_order\", true); let n = 5000011; let i = UInt32C::arange(n); \
+        let x = sin(FloatC(i)); let bins = UInt32C::zero(100); scatter_add(bins, i, i % 100); \
+        let sums = FloatC::zero(10); scatter_add(sums, x, i % 10); \
+        print(x, hsum(x), hsum(gather(x, (i + 1) % n) * x), psum(x)[n - 1], bins, sums, compress(x, x > 0.5), sort(x)[..9]); \
+        print(while_loop([x], |x| x < 3, |x| [x + 1])[0], count(x.to(\"cpu\") > 0.25))";
+    let want = run(&["--device", "cpu", "-e", script]);
+    assert_eq!((want.0, want.2.as_str()), (0, ""), "{want:?}");
+    for many in [&["--ranks", "2", "--device", "cuda"][..], &["--device", "ranks:3:cuda"]] {
+        assert_eq!(run(&[many, &["-e", script]].concat()), want, "{many:?}");
+    }
+}
+
 /// Nobody else can be served, and nobody waits for it.
 #[test]
 fn a_rank_without_a_leader_says_so() {
