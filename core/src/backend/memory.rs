@@ -112,6 +112,10 @@ pub trait Memory: Send + Sync {
     }
     /// What the device could still hand out, besides what it has.
     fn capacity(&self) -> Capacity;
+    /// Whose it is, as people read it.
+    fn owner(&self) -> String {
+        self.capacity().whose.into()
+    }
     /// Whether addresses are pointers of this process.
     fn is_host(&self) -> bool {
         false

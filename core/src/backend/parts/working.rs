@@ -23,7 +23,7 @@ impl<'m> Working<'m> {
 pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
     memory.failure().unwrap_or_else(|| match exhausted(bytes) {
         Error::OutOfMemory { requested, used, largest, .. } if !memory.is_host() => {
-            let limit = format!("the memory of {}", memory.capacity().whose);
+            let limit = format!("the memory of {}", memory.owner());
             Error::OutOfMemory { requested, used, limit, largest }
         }
         error => error,

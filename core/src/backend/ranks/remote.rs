@@ -415,6 +415,10 @@ impl Memory for Remote {
         };
         Capacity { bytes, whose: "a rank" }
     }
+
+    fn owner(&self) -> String {
+        self.link.name.clone()
+    }
 }
 
 /// A kernel that a rank has compiled.
