@@ -536,3 +536,70 @@ fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()>
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A memory of so many bytes that is only asked for them.
+    struct Asked {
+        most: u64,
+        ranges: Mutex<Vec<(u64, u64)>>,
+    }
+
+    impl Memory for Asked {
+        fn alloc_raw(&self, _: usize) -> Option<u64> {
+            Some(4096)
+        }
+
+        fn free_raw(&self, _: u64, _: usize) {}
+
+        fn back(&self, _: u64, bytes: Range<u64>) -> Result<bool> {
+            let is_there = bytes.end <= self.most;
+            self.ranges.lock().unwrap().push((bytes.start, bytes.end));
+            Ok(is_there)
+        }
+
+        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> Result<()> {
+            Ok(())
+        }
+
+        fn copy(&self, _: u64, _: u64, _: usize) -> Result<()> {
+            Ok(())
+        }
+
+        fn write(&self, _: u64, _: &[u8]) -> Result<()> {
+            Ok(())
+        }
+
+        fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
+            Ok(())
+        }
+
+        fn capacity(&self) -> Capacity {
+            Capacity { bytes: self.most, whose: "the test" }
+        }
+    }
+
+    /// A rank is asked once for what then has memory, and again for what it refused.
+    #[test]
+    fn nobody_is_asked_twice_for_memory_that_is_there() {
+        let memory = Asked { most: 300, ranges: Mutex::default() };
+        let [has, backed] = [(); 2].map(|()| vec![Spans::default()]);
+        let mut block = Block { bytes: 512, places: vec![None], has, backed, fills: Vec::new() };
+        let mut asked = |bytes: Range<u64>| {
+            let room = block.room(0, &memory, &bytes);
+            (room.is_ok(), std::mem::take(&mut *memory.ranges.lock().unwrap()))
+        };
+        assert_eq!(asked(0..0), (true, vec![]));
+        assert_eq!(asked(0..100), (true, vec![(0, 100)]));
+        assert_eq!(asked(10..50), (true, vec![]));
+        assert_eq!(asked(90..200), (true, vec![(90, 200)]));
+        assert_eq!(asked(0..200), (true, vec![]));
+        for _ in 0..2 {
+            assert_eq!(asked(0..u64::MAX), (false, vec![(0, 512)]));
+        }
+        let error = block.room(0, &memory, &(0..400)).unwrap_err().to_string();
+        assert_eq!(error, "out of memory: wanted 400 B, the rest of the memory of the test in use");
+    }
+}
