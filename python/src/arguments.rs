@@ -137,6 +137,10 @@ fn argument(
         Kind::Axes => integers(op, "an axis or a list of axes", object)?,
         Kind::Integers(what) => integers(op, what, object)?,
         Kind::Array | Kind::Index | Kind::Active => match digits(session, object, first)? {
+            // An index has any shape.
+            Some(Given::Value(value @ Value::Tensor(_))) if name == "index" => {
+                Given::Value(as_line(op, value.clone()).unwrap_or(value))
+            }
             Some(Given::Value(value)) => Given::Value(as_line(op, value)?),
             Some(Given::Number(Scalar::Int(i))) if kind == Kind::Index => {
                 Given::Number(Scalar::Int(i))

@@ -74,6 +74,7 @@ CASES |= {
     "trapezoid dx": (lambda x: np.trapezoid(x, dx=0.5), line),
     "searchsorted": (lambda x: np.searchsorted(x, 2, "right"), np.sort(integers)),
     "counts": (lambda x: np.unique(x, return_counts=True), integers),
+    "index of two axes": (lambda x: x[np.array([[0, -1], [2, 1]])], line),
     "solve": (lambda x: np.linalg.solve(x, np.ones(3, "f4")), positive),
     "inv": (np.linalg.inv, positive),
     "det": (np.linalg.det, positive),
@@ -558,6 +559,20 @@ def test_names_of_scipy():
     ]  # fmt: skip
     for found, expected in cases:
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
+
+
+def test_an_index_of_more_axes_gives_its_shape():
+    index, m = np.array([[0, -1], [2, 1]]), np.arange(3, dtype="f4")
+    for own in [pc.TensorXi(index), index, index.tolist()]:
+        x = pc.Float(m)
+        assert x[own].tolist() == pc.take(x, own).tolist() == m[index].tolist()
+        x[own] = [5, 6]
+        expected = m.copy()
+        expected[index] = [5, 6]
+        assert x.tolist() == expected.tolist()
+    x = pc.Float([0, 0])
+    pc.scatter_add(x, pc.TensorXf([[1, 2]]), pc.TensorXu([[0, 1], [1, 1]]))
+    assert x.tolist() == [1, 5] and pc.gather(x, pc.TensorXu([[1], [0]])).tolist() == [[5], [1]]
 
 
 def test_conditions_and_choices_are_what_numpy_takes():

@@ -230,6 +230,10 @@ impl Answer {
     pub fn array(self) -> Result<Array> {
         match self {
             Self::Value(Value::Array(array)) => Ok(array),
+            Self::Value(other) => {
+                let got = other.type_name();
+                Err(Error::forms(format!("got {got}, expected a one-dimensional array")))
+            }
             other => Err(Error::forms(format!("got {other:?}, expected a one-dimensional array"))),
         }
     }

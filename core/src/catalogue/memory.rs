@@ -1,8 +1,12 @@
 //! Gathers and scatters.
 
+use std::borrow::Cow;
+
 use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ir::op::{ScatterMode, ScatterOp};
+use crate::tensor::{Shape, Tensor};
 use crate::value::{Argument, Form, Value};
 
 table! {
@@ -10,13 +14,18 @@ table! {
     GATHERS;
     /// `source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of
     /// bounds, which is an error at the next read. A source of size 1 is a scalar. Vectors gather component by
-    /// component. Recorded, not run.
+    /// component; an index tensor of two axes or more gives a tensor of its shape. Recorded, not run.
     ///
     /// >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))
     /// [7, 5]
+    /// >> gather(FloatC([5, 6, 7]), TensorXuC([[2, 0], [1, 1]]))
+    /// [[7, 5],
+    ///  [6, 6]]
     gather(source: Value, index: Array; active: Active) = |c| {
-        let (index, active) = (c.array(1)?, c.active(2)?);
-        c.args[0].each(c.op, |source| source.gather(index, active.as_deref()))
+        let (index, shape) = c.index(1)?;
+        let active = active(c, 2, shape)?;
+        let found = c.args[0].each(c.op, |source| source.gather(&index, active.as_deref()))?;
+        c.in_shape(found, shape)
     };
 }
 
@@ -36,7 +45,8 @@ const NOTE: &str = "\
 Only lanes where active (optional) is true take part. The value is a number or an array of the target's type or one \
 that fits it. Recorded, not run. Every name of the target sees the write, copies do not. An index out of bounds is \
 dropped, and an error at the next read. A vector is written component by component, one of a single lane in as many as \
-the others have; a real number in complex ones is one without imaginary part. The mode (optional, last) says what a GPU \
+the others have; a real number in complex ones is one without imaginary part. To the shape of an index tensor the value \
+broadcasts. The mode (optional, last) says what a GPU \
 does where lanes meet at one element: \"fast\" takes them in any order, \"exact\" (or \"last\") in that of the CPU, lane \
 after lane.";
 
@@ -64,8 +74,68 @@ const fn row(op: ScatterOp) -> Row {
         n_required: 3,
         doc: op.doc(),
         note: NOTE,
-        meaning: |c| Ok(Answer::Written(scatter(c, c.args[0], c.args[1])?, None)),
+        meaning: |c| Ok(Answer::Written(scatter_in_shape(c)?, None)),
     }
+}
+
+impl<'a> Call<'_, 'a> {
+    /// The lanes of an index, and the shape that one of two axes or more gives to what it finds.
+    pub(super) fn index(&self, i: usize) -> Result<(Cow<'a, Array>, Option<&'a Shape>)> {
+        match *self.args[i] {
+            Argument::Tensor(index) => {
+                let lanes = index.real(self.op)?.entries()?.swap_remove(0);
+                let shape = index.shape();
+                Ok((Cow::Owned(lanes), (shape.rank() > 1).then_some(shape)))
+            }
+            _ => Ok((Cow::Borrowed(self.array(i)?), None)),
+        }
+    }
+
+    /// What an index found, with its shape if it has one.
+    pub(super) fn in_shape(&self, found: Value, shape: Option<&Shape>) -> Result<Value> {
+        let Some(shape) = shape else { return Ok(found) };
+        let tensor = match (found.form(), &found.leaves()[..]) {
+            (Form::Scalar, [one]) => Tensor::new(one, shape.extents()),
+            (Form::Complex, [real, imag]) => Tensor::complex(real, imag, shape.extents()),
+            _ => Err(self.unexpected(0, "an array, or an index of one axis")),
+        };
+        tensor.map(Value::Tensor)
+    }
+}
+
+/// Which lanes of an index take part, unless all do: those of a mask that broadcasts to its shape.
+fn active<'a>(c: &Call<'_, 'a>, i: usize, shape: Option<&Shape>) -> Result<Option<Cow<'a, Array>>> {
+    match (c.given(i), shape) {
+        (Some(Argument::Tensor(mask)), Some(shape)) => {
+            let mask = mask.real(c.op)?.as_entries(c.op, shape)?.entries()?.swap_remove(0);
+            Ok(Some(Cow::Owned(mask)))
+        }
+        _ => c.active(i),
+    }
+}
+
+/// The target with a value written, which broadcasts to the shape of an index tensor.
+fn scatter_in_shape(c: &Call<'_, '_>) -> Result<Value> {
+    let Argument::Tensor(index) = *c.args[2] else { return scatter(c, c.args[0], c.args[1]) };
+    let lanes = index.real(c.op)?.entries()?.swap_remove(0);
+    let active = active(c, 3, Some(index.shape()))?;
+    let value = match c.args[1] {
+        Argument::Array(_) | Argument::Tensor(_) => {
+            Some(c.tensor(1)?.as_entries(c.op, index.shape())?.lanes()?)
+        }
+        Argument::Number(_) | Argument::Nested(..) => None,
+    };
+    let value = value.as_ref().map(Argument::from);
+    let (lanes, active) = (Argument::from(&lanes), active.as_deref().map(Argument::from));
+    let mut args = c.args.to_vec();
+    args[2] = &lanes;
+    if let Some(value) = &value {
+        args[1] = value;
+    }
+    if let Some(active) = &active {
+        args[3] = active;
+    }
+    scatter(&Call { args: &args, ..*c }, args[0], args[1])
 }
 
 /// The target with a value written.

@@ -153,21 +153,41 @@ fn lanes_index(context: &Context, of: &ArrayRef, index: &Dynamic) -> Result<Opti
     Ok(array.filter(is_integer))
 }
 
-/// What a list with `all`, ranges or `()` reads of an array, which is a tensor of one axis: an array where that has one.
+/// The index that a list with `all`, ranges or `()`, lists in a list, or a tensor of integers is of an array, which is a
+/// tensor of one axis.
+fn index_of_line(array: &ArrayRef, index: &Dynamic) -> Option<Dynamic> {
+    if array.form() != Form::Scalar {
+        return None;
+    }
+    if let Some(list) = index.read_lock::<rhai::Array>() {
+        let is_of_truths = |list: &Dynamic| {
+            list.read_lock::<rhai::Array>().is_some_and(|list| list.iter().all(Dynamic::is_bool))
+        };
+        // Lists alone are one index of more axes, but for a mask in its place.
+        let is_one = list.iter().all(Dynamic::is_array) && !list.iter().all(is_of_truths);
+        let places = || if is_one { vec![index.clone()].into() } else { index.clone() };
+        return list.iter().any(|item| !item.is_int()).then(places);
+    }
+    let given = index.read_lock::<ArrayRef>()?;
+    let is_integers = given.form() == Form::Tensor && given.dtype().is_int();
+    is_integers.then(|| index.clone())
+}
+
+/// An array as a tensor of one axis.
+fn line(array: &ArrayRef, op: &str) -> Result<Tensor> {
+    let lanes = array.array(op)?;
+    Tensor::new(&lanes, &[lanes.size()]).or_fault()
+}
+
+/// What such an index reads of an array: an array where that has one axis.
 fn entries_of_array(
     context: &Context,
     array: &ArrayRef,
     index: &Dynamic,
 ) -> Result<Option<Dynamic>> {
-    let is_places = |list: &rhai::Array| list.iter().any(|item| !item.is_int());
-    if array.form() != Form::Scalar
-        || !index.read_lock::<rhai::Array>().is_some_and(|list| is_places(&list))
-    {
-        return Ok(None);
-    }
-    let lanes = array.array("[]")?;
-    let tensor = Tensor::new(&lanes, &[lanes.size()]).or_fault()?;
-    let found = tensor_index::get(context, &ArrayRef::tensor(tensor), index)?;
+    let Some(index) = index_of_line(array, index) else { return Ok(None) };
+    let tensor = ArrayRef::tensor(line(array, "[]")?);
+    let found = tensor_index::get(context, &tensor, &index)?;
     let line = found.read_lock::<ArrayRef>().and_then(|found| {
         let is_line = matches!(&*found.node(), Node::Tensor(tensor) if tensor.shape().rank() == 1);
         is_line.then(|| found.array("[]"))
@@ -225,6 +245,9 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
         let [column, i] = entry("[]=", array, place)?;
         return assign_component(context, &array.part(&[column]), i, value);
     }
+    if let Some(index) = index_of_line(array, index) {
+        return set_line(context, array, &index, value);
+    }
     if let Some(lanes) = lanes_index(context, array, index)? {
         let value = fitting(context, "[]=", array, value)?;
         let args = [array.clone(), value, lanes].map(Arg::Value);
@@ -245,6 +268,16 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
         Some(slice) => set_slice(context, array, slice, value),
         None => assign_masked(context, array, &mask_index(array, index)?, value),
     }
+}
+
+/// Writes what such an index of a tensor of one axis says.
+fn set_line(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
+    let tensor = line(array, "[]=")?;
+    let new = tensor_index::changed(context, &tensor, index, value)?;
+    context.session.check_change("[]=", &tensor.parts()[0]).or_fault()?;
+    let lanes = new.entries().or_fault()?.swap_remove(0);
+    array.set(Node::Leaf(lanes.own()));
+    Ok(())
 }
 
 /// The components of a vector that a range chooses; `None` for another index or value.

@@ -105,11 +105,12 @@ pub(super) fn alone(
     args: &[&mut Dynamic],
 ) -> Result<Vec<(usize, Dynamic)>> {
     let mut made = Vec::new();
-    for (place, (arg, (_, kind))) in args.iter().zip(row.parameters).enumerate() {
+    for (place, (arg, (name, kind))) in args.iter().zip(row.parameters).enumerate() {
         let Some(list) = arg.read_lock::<rhai::Array>() else { continue };
         match kind {
+            // An index has any shape.
             Kind::Array | Kind::Index | Kind::Active
-                if place > 0 && !list.iter().any(Dynamic::is_array) =>
+                if place > 0 && (*name == "index" || !list.iter().any(Dynamic::is_array)) =>
             {
                 made.push((place, value_of(context, row.name, DType::I32, &list)?));
             }

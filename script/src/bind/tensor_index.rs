@@ -35,21 +35,30 @@ pub(super) fn set(
     index: &Dynamic,
     value: &Dynamic,
 ) -> Result<()> {
-    let op = "[]=";
     let tensor = tensor_of(target)?;
-    if let Ok(name) = index.clone().into_immutable_string() {
-        let new = tensor_members::with(&tensor, &name, value)?;
-        return store(context, target, &tensor, &new);
-    }
+    let new = match index.clone().into_immutable_string() {
+        Ok(name) => tensor_members::with(&tensor, &name, value)?,
+        Err(_) => changed(context, &tensor, index, value)?,
+    };
+    store(context, target, &tensor, &new)
+}
+
+/// A tensor with other entries where an index says.
+pub(super) fn changed(
+    context: &Context,
+    tensor: &Tensor,
+    index: &Dynamic,
+    value: &Dynamic,
+) -> Result<Tensor> {
+    let op = "[]=";
     let list = value.read_lock::<rhai::Array>().map(|list| list.clone());
     let made = match list {
         Some(list) => Dynamic::from(ArrayRef::tensor(entries(context, op, tensor.dtype(), &list)?)),
         None => value.clone(),
     };
     let argument = [Arg::new(op, &made)?];
-    let value = lend(&argument, |args| args[0].fitted_to(op, &tensor)).or_fault()?;
-    let new = tensor.with_indexed(&read(context, &tensor, index)?, &value).or_fault()?;
-    store(context, target, &tensor, &new)
+    let value = lend(&argument, |args| args[0].fitted_to(op, tensor)).or_fault()?;
+    tensor.with_indexed(&read(context, tensor, index)?, &value).or_fault()
 }
 
 fn store(context: &Context, target: &ArrayRef, old: &Tensor, new: &Tensor) -> Result<()> {
