@@ -14,7 +14,6 @@ _NUMPY = {
     "fill_diagonal": "write t[pc.diag_indices(n)] = value",
     "fromfunction": "write f(*pc.indices(shape))",
     "result_type": "write (a + b).dtype",
-    "unique_all": "write pc.unique(x, return_index=True, return_inverse=True, return_counts=True)",
     "fromiter": "write pc.asarray(list(..))",
     "frombuffer": "write pc.asarray(memoryview(b).cast('f')), which shares the memory, or pc.array(..)",
     "fromfile": "write pc.asarray(np.fromfile(..))",

@@ -335,20 +335,14 @@ def _turned(x):
 
 
 @_form("unique")
-def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False):
+def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """A tuple with what is asked for behind the values: where each stands first, the number of each entry's value, counts."""
+    along = () if axis is None else (axis,)
     if not (return_index or return_inverse or return_counts):
-        return unique(x)
-    values, inverse = pc.unique_inverse(x)
-    found = [values]
-    if return_index:
-        places = pc.ravel(inverse).astype(pc.UInt32)
-        found.append(pc.segment_min(pc.arange(places.size), places, values.size))
-    if return_inverse:
-        found.append(inverse)
-    if return_counts:
-        found.append(pc.unique_counts(x)[1])
-    return tuple(found)
+        return unique(x, *along)
+    values, *others = pc.unique_all(x, *along)
+    asked = zip((return_index, return_inverse, return_counts), others)
+    return (values, *(found for is_asked, found in asked if is_asked))
 
 
 @_form("meshgrid")

@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 30] = [
+pub(crate) const FIRST: [(&str, First); 31] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -56,8 +56,9 @@ pub(crate) const FIRST: [(&str, First); 30] = [
     ("not_equal", as_operator),
     ("tensordot", of_pair),
     ("norm", with_axis_second),
-    ("diff", with_axis_second),
+    ("diff", with_times_second),
     ("average", with_weights_second),
+    ("unique", with_flag_second),
     ("zeros_like", of_components),
     ("ones_like", of_components),
     ("full_like", of_components),
@@ -251,6 +252,25 @@ fn of_pair<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
         }
         _ => Ok(None),
     }
+}
+
+/// `unique(x, True)` asks for more than the values, as NumPy has it; to the tables an axis is in its place.
+fn with_flag_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.get(1) {
+        Some(flag) if flag.is_instance_of::<PyBool>() => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// `diff(x, 2, 0)` has how often in front of the axis, as NumPy has it; to the tables it stands behind.
+fn with_times_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let has_times = call.named.map(|named| named.contains("n")).transpose()?.unwrap_or(false);
+    if has_times || call.args.len() > 2 {
+        return by_python(call.py, call.overloads.name, call.args, call.named);
+    }
+    with_axis_second(call)
 }
 
 /// An axis that there is not, where NumPy has something else in its place.

@@ -309,6 +309,7 @@ const NUMPY_FUNCTIONS: &[(&str, &str)] = &[
     ("rot90", "rot90"),
     ("diff", "diff"),
     ("unique", "unique"),
+    ("sliding_window_view", "sliding_window_view"),
     ("nonzero", "nonzero"),
     ("searchsorted", "searchsorted"),
     ("interp", "interp"),

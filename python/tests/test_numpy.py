@@ -74,6 +74,10 @@ CASES |= {
     "trapezoid dx": (lambda x: np.trapezoid(x, dx=0.5), line),
     "searchsorted": (lambda x: np.searchsorted(x, 2, "right"), np.sort(integers)),
     "counts": (lambda x: np.unique(x, return_counts=True), integers),
+    "rows": (lambda x: np.unique(x[[2, 0, 2]], True, True, True, axis=0), matrix),
+    "columns": (lambda x: np.unique(x[:, [2, 0, 2]], axis=1), matrix),
+    "windows": (lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3)), matrix),
+    "windows along": (lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, axis=-1), cube),
     "index of two axes": (lambda x: x[np.array([[0, -1], [2, 1]])], line),
     "solve": (lambda x: np.linalg.solve(x, np.ones(3, "f4")), positive),
     "inv": (np.linalg.inv, positive),
@@ -559,6 +563,16 @@ def test_names_of_scipy():
     ]  # fmt: skip
     for found, expected in cases:
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])
+def test_unique_rows(dtype):
+    for shape, axis in [((40, 2), 0), ((40, 11), 0), ((3, 40), 1), ((9, 2, 3), 0), ((1, 4), 0), ((3, 0), 0), ((0, 3), 0)]:
+        x = (rng.integers(0, 3, shape) - (1 if np.dtype(dtype).kind in "if" else 0)).astype(dtype)
+        for found, expected in zip(pc.unique_all(pc.asarray(x), axis=axis), np.unique(x, True, True, True, axis=axis)):
+            np.testing.assert_array_equal(np.asarray(found), expected)
+        assert len(pc.unique(pc.asarray(x), True, axis=axis)) == 2
+    assert pc.unique(pc.TensorXf([[np.nan, 1], [0.0, 2], [np.nan, 1], [-0.0, 2]]), axis=0).shape == (2, 2)
 
 
 def test_an_index_of_more_axes_gives_its_shape():

@@ -235,17 +235,6 @@ table! {
     /// >> cummin(FloatC([3, 5, 1, 4]))
     /// [3, 3, 1, 1]
     cummin(t: Tensor; axis: Integer) = |c| extremes(c, Tensor::cummin);
-    /// Differences of neighbours along an axis (the last unless given): one entry less.
-    ///
-    /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
-    /// [[3, 5],
-    ///  [0, 3]]
-    diff(t: Tensor; axis: Integer) = |c| {
-        let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
-        tensor.shape().axis(c.op, axis)?;
-        let (upper, lower) = (tensor.slice(axis, 1..)?, tensor.slice(axis, ..-1)?);
-        apply(Op::Sub, &[&Argument::Tensor(&upper), &Argument::Tensor(&lower)])
-    };
 }
 
 /// The extremes up to each entry, without an axis of all as lanes.

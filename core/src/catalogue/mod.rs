@@ -24,6 +24,7 @@ mod along;
 mod call;
 mod cengine;
 mod derivatives;
+mod distinct;
 mod filled;
 mod linear;
 mod makers;
@@ -43,11 +44,13 @@ pub use along::TENSOR_AXES;
 pub use call::{Answer, Call};
 pub use cengine::{CENGINE, CENGINE_TENSORS, NEW, New};
 pub use derivatives::DERIVATIVES;
+pub use distinct::TENSOR_DISTINCT;
 pub use filled::FILLED;
 pub use linear::{FOURIER, LINEAR};
 pub use makers::{MAKERS, TENSOR_MAKERS};
 pub use memory::MEMORY;
 pub use moments::TENSOR_MOMENTS;
+pub use neighbours::TENSOR_NEIGHBOURS;
 pub use patterns::TENSOR_PATTERNS;
 pub use rearrange::REARRANGE;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
@@ -236,8 +239,10 @@ pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
         TENSOR_PRODUCTS,
         TENSOR_AXES,
         TENSOR_CHOICES,
+        TENSOR_DISTINCT,
         TENSOR_STATISTICS,
         TENSOR_MOMENTS,
+        TENSOR_NEIGHBOURS,
         TENSOR_PATTERNS,
         LINEAR,
         FOURIER,

@@ -1,14 +1,61 @@
-//! What neighbours along an axis make: areas between them, steps of angles.
+//! What neighbours along an axis make: windows of them, differences, areas between them, steps of angles.
 
 use std::f64::consts::TAU;
 
-use super::Call;
+use super::{Answer, Call, Kind, Row, table};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
 use crate::tensor::{Shape, Tensor};
 use crate::value::{Argument, Value, apply};
+
+table! {
+    /// What is made of neighbours.
+    pub TENSOR_NEIGHBOURS;
+    /// The windows of so many neighbours along each axis, as one tensor: an entry for each place where a window fits, and
+    /// the axes of the windows behind all others. With an axis, or a list of them, along these alone. A moving average is
+    /// hmean(sliding_window_view(x, 3), -1), a moving median median(sliding_window_view(x, 3), -1). A view: nothing is
+    /// copied or recorded.
+    ///
+    /// >> sliding_window_view(FloatC([1, 2, 3, 4]), 2)
+    /// [[1, 2],
+    ///  [2, 3],
+    ///  [3, 4]]
+    /// >> sliding_window_view(zeros([4, 5]), [2, 3]).shape
+    /// [3, 3, 2, 3]
+    sliding_window_view(t: Tensor, window_shape: Integers("a window"); axis: Integers("axes")) = |c| windows(c);
+    /// The windows of so many neighbours along axes; another name of sliding_window_view.
+    ///
+    /// >> hmax(windows(FloatC([3, 1, 2, 5]), 2), -1)
+    /// [3, 2, 5]
+    windows(t: Tensor, window_shape: Integers("a window"); axis: Integers("axes")) = |c| windows(c);
+    /// Differences of neighbours along an axis (the last unless given): one entry less. With n those of the differences
+    /// again, n times.
+    ///
+    /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
+    /// [[3, 5],
+    ///  [0, 3]]
+    /// >> diff(FloatC([1, 4, 9, 16]), all, 2)
+    /// [2, 2]
+    diff(t: Tensor; axis: Integer, n: Count("how often")) = |c| {
+        let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
+        let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
+        // Of nothing there is nothing.
+        let n = c.size(2)?.min(extent.max(1));
+        let mut value = Value::Tensor(tensor);
+        for _ in 0..n {
+            let Value::Tensor(tensor) = &value else { return Err(c.unexpected(0, "a tensor")) };
+            let [upper, lower] = neighbours(tensor, axis)?;
+            value = apply(Op::Sub, &[&(&upper).into(), &(&lower).into()])?;
+        }
+        Ok::<_, Error>(value)
+    };
+}
+
+fn windows(c: &Call<'_, '_>) -> Result<Tensor> {
+    c.tensor(0)?.sliding_window_view(&c.extents(1)?, c.axes(2)?.as_deref())
+}
 
 /// The upper and the lower ones of neighbours along an axis.
 fn neighbours(of: &Tensor, axis: i64) -> Result<[Value; 2]> {

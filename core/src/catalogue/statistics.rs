@@ -126,53 +126,6 @@ table! {
         let value = c.args[2].fitted_to("put", &tensor)?;
         tensor.put(&c.tensor(1)?, &value, c.axis(3, 0)?)
     };
-    /// The values that occur, each once, ascending; NaN comes last. Evaluates.
-    ///
-    /// >> unique(Int32C([3, 1, 3, 2]))
-    /// [1, 2, 3]
-    unique(x: Tensor) = |c| {
-        distinct(c, &c.tensor(0)?)
-    };
-    /// The values that occur, as unique, and how often each does: a list of two arrays. Evaluates.
-    ///
-    /// >> unique_counts(Int32C([3, 1, 3, 2]))
-    /// [[1, 2, 3], [1, 1, 2]]
-    unique_counts(x: Tensor) = |c| {
-        Ok::<_, Error>(Vec::from(real_entries(c, &c.tensor(0)?)?.unique_counts()?))
-    };
-    /// The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:
-    /// a list of two. Evaluates.
-    ///
-    /// >> unique_inverse(Int32C([3, 1, 3, 2]))
-    /// [[1, 2, 3], [2, 0, 2, 1]]
-    unique_inverse(x: Tensor) = |c| {
-        let values = distinct(c, &c.tensor(0)?)?;
-        let (last, all) = (values.size().saturating_sub(1), in_order(&values)?);
-        let places = map(c.op, c.args, &|x| {
-            let x = in_order(&c.as_array(x[0], values.dtype())?)?;
-            let place = all.search_sorted(&x)?;
-            x.neq(&x)?.select(Scalar::UInt(last), &place)
-        })?;
-        Ok::<_, Error>(vec![Value::Array(values), places])
-    };
-    /// The values that occur in either, each once, ascending, in their common type. Evaluates.
-    ///
-    /// >> union1d(Int32C([3, 1]), Int32C([1, 2]))
-    /// [1, 2, 3]
-    union1d(a: Tensor, b: Tensor) = |c| {
-        let [a, b] = [flat(c, 0)?, flat(c, 1)?];
-        distinct(c, &Tensor::concat(&[a.real(c.op)?.clone(), b.real(c.op)?.clone()], 0)?)
-    };
-    /// The values that occur in both, each once, ascending, in the type of the first. Evaluates.
-    ///
-    /// >> intersect1d(Int32C([3, 1, 3]), Int32C([1, 3, 4]))
-    /// [1, 3]
-    intersect1d(a: Tensor, b: Tensor) = |c| shared(c, true);
-    /// The values that occur in the first and not in the second, each once, ascending. Evaluates.
-    ///
-    /// >> setdiff1d(Int32C([3, 1, 3]), Int32C([1, 4]))
-    /// [3]
-    setdiff1d(a: Tensor, b: Tensor) = |c| shared(c, false);
     /// Sums of segments: of the lanes, or entries along the first axis, that have the same key, a number from 0 up to and
     /// not including n; or of segments that lie behind each other, segment i from offsets[i] up to and not including
     /// offsets[i + 1]. In lane order on every device. Types as of hsum. Recorded, not run, but for
@@ -421,30 +374,8 @@ fn between(c: &Call<'_, '_>, of: &Array, bounds: &[f64]) -> Result<Array> {
 }
 
 /// The entries as one axis.
-fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
+pub(super) fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
     c.tensor(i)?.reshape(&[-1])
-}
-
-/// The values that occur, ascending.
-fn distinct(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
-    real_entries(c, of)?.unique()
-}
-
-fn real_entries(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
-    let [all] = &of.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
-    Ok(all.clone())
-}
-
-/// What numbers have an order by: truth values are 0 and 1.
-fn in_order(x: &Array) -> Result<Array> {
-    x.cast(if x.dtype() == DType::Mask { DType::U8 } else { x.dtype() })
-}
-
-/// The values of the first that are, or are not, among those of the second.
-fn shared(c: &Call<'_, '_>, is_in_both: bool) -> Result<Array> {
-    let values = distinct(c, &c.tensor(0)?)?;
-    let found = Tensor::from(&values).is_among(&c.tensor(1)?)?.entries()?.swap_remove(0);
-    values.compress(&if is_in_both { found } else { found.apply(Op::Not, &[])? })
 }
 
 /// How much of a sum of products is given.

@@ -24,6 +24,7 @@
 
 mod choose;
 mod contract;
+mod distinct;
 mod factor_derivatives;
 mod fourier_derivatives;
 mod indexing;

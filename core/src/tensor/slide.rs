@@ -1,4 +1,5 @@
-//! An array moved along another: the sums of products wherever it lies, of which convolutions are made (S26).
+//! An array moved along another: the sums of products wherever it lies, of which convolutions are made (S26). Windows that
+//! are moved along axes.
 
 use super::product::products_by;
 use super::rearrange::alike;
@@ -9,6 +10,48 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 
 impl Tensor {
+    /// The windows of so many neighbours along axes, or along all: an entry for each place where one fits, and the axes of
+    /// the windows behind all others. Nothing is copied or recorded.
+    ///
+    /// ```
+    /// # fn main() -> porcini_core::Result<()> {
+    /// # use porcini_core::{Session, tensor::Tensor};
+    /// let x = Tensor::from(&Session::new()?.array(&[1, 2, 3, 4])?);
+    /// let pairs = x.sliding_window_view(&[2], None)?;
+    /// assert_eq!(pairs.to_string(), "[[1, 2],\n [2, 3],\n [3, 4]]");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// `Argument` if a window is longer than its axis, there is no such axis, or not a number for each.
+    pub fn sliding_window_view(&self, window: &[u64], axes: Option<&[i64]>) -> Result<Self> {
+        let (op, own) = ("sliding_window_view", self.shape());
+        let axes: Vec<usize> = match axes {
+            Some(axes) => axes.iter().map(|&axis| own.axis(op, axis)).collect::<Result<_>>()?,
+            None => (0..own.rank()).collect(),
+        };
+        if axes.len() != window.len() {
+            let n = axes.len();
+            let what = format!(
+                "got a window {window:?} for {n} axes of {own}, expected a number for each"
+            );
+            return Err(Error::Argument { op, what });
+        }
+        let mut extents = own.extents().to_vec();
+        for (&axis, &n) in axes.iter().zip(window) {
+            let left = extents[axis].checked_sub(n).ok_or_else(|| {
+                let what = format!("got a window of {n} entries for axis {axis} of {own}");
+                Error::Argument { op, what: format!("{what}, expected {} at most", extents[axis]) }
+            })?;
+            extents[axis] = left + 1;
+        }
+        let places = extents.iter().enumerate().map(|(axis, &n)| (n, vec![axis]));
+        let within = axes.iter().zip(window).map(|(&axis, &n)| (n, vec![axis]));
+        let axes: Vec<_> = places.chain(within).collect();
+        Ok(self.viewed(self.view.together(op, &axes)?))
+    }
+
     /// The sums of products of another array with as many neighbours, from each entry on that has them. Both have one axis.
     /// Recorded, not run; no memory is taken but for the sums.
     ///

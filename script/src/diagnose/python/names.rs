@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 283] = [
+pub(super) const WORDS: [(&str, &str); 285] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -128,7 +128,18 @@ pub(super) const WORDS: [(&str, &str); 283] = [
     ("hann", "hanning(n)"),
     ("interpolate", "interp(x, xp, fp)"),
     ("lpad", "format(\"{:5}\", x), or {:05} with zeros"),
-    ("moving average", "s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n"),
+    (
+        "moving average",
+        "hmean(sliding_window_view(x, n), -1); of long windows s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n",
+    ),
+    (
+        "sliding window",
+        "sliding_window_view(x, n), each window a row; hmax(windows(x, n), -1) is the largest in each",
+    ),
+    (
+        "as_strided",
+        "sliding_window_view(x, n), or reshape, t[[0.., ()]] and broadcast_to, which move nothing",
+    ),
     ("cumulative sum", "psum(x)"),
     ("savefig", "save_plot(\"x.svg\", plot(x, y))"),
     ("imread", "read_image(\"x.png\")"),

@@ -1,0 +1,123 @@
+//! The different entries of arrays and tensors, and of those of two what is in either or both.
+
+use super::statistics::flat;
+use super::{Answer, Call, Kind, Row, table};
+use crate::array::Array;
+use crate::dtype::{DType, Scalar};
+use crate::error::{Error, Result};
+use crate::ir::op::Op;
+use crate::tensor::Tensor;
+use crate::value::{Value, map};
+
+table! {
+    /// What finds different entries.
+    pub TENSOR_DISTINCT;
+    /// The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a
+    /// matrix (axis 0), in the order of their first column, those equal there of the second, and so on. Evaluates.
+    ///
+    /// >> unique(Int32C([3, 1, 3, 2]))
+    /// [1, 2, 3]
+    /// >> unique(TensorXiC([[2, 0], [1, 5], [2, 0]]), 0)
+    /// [[1, 5],
+    ///  [2, 0]]
+    unique(x: Tensor; axis: Integer) = |c| match c.given(1) {
+        None => distinct(c, &c.tensor(0)?).map(Value::Array),
+        Some(_) => c.like_first(c.tensor(0)?.unique(c.integer(1)?)?),
+    };
+    /// The values that occur, as unique, and how often each does: a list of two, the second an array. Evaluates.
+    ///
+    /// >> unique_counts(Int32C([3, 1, 3, 2]))
+    /// [[1, 2, 3], [1, 1, 2]]
+    unique_counts(x: Tensor; axis: Integer) = |c| {
+        if c.given(1).is_none() {
+            let found = real_entries(c, &c.tensor(0)?)?.unique_counts()?;
+            return Ok(Vec::from(found).into());
+        }
+        let [values, _, _, counts] = different(c, &c.tensor(0)?, c.integer(1)?)?;
+        Ok::<_, Error>(vec![values, counts])
+    };
+    /// The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:
+    /// a list of two. Along an axis a number for each place of it. Evaluates.
+    ///
+    /// >> unique_inverse(Int32C([3, 1, 3, 2]))
+    /// [[1, 2, 3], [2, 0, 2, 1]]
+    unique_inverse(x: Tensor; axis: Integer) = |c| {
+        if c.given(1).is_some() {
+            let [values, _, inverse, _] = different(c, &c.tensor(0)?, c.integer(1)?)?;
+            return Ok(vec![values, inverse].into());
+        }
+        let values = distinct(c, &c.tensor(0)?)?;
+        let (last, all) = (values.size().saturating_sub(1), in_order(&values)?);
+        let places = map(c.op, &c.args[..1], &|x| {
+            let x = in_order(&c.as_array(x[0], values.dtype())?)?;
+            let place = all.search_sorted(&x)?;
+            x.neq(&x)?.select(Scalar::UInt(last), &place)
+        })?;
+        Ok::<_, Error>(vec![Value::Array(values), places])
+    };
+    /// The values that occur, as unique, the number of the first entry that has each, of each entry the number of its value
+    /// among them, and how often each value occurs: a list of four. Evaluates.
+    ///
+    /// >> unique_all(Int32C([3, 1, 3, 2]))
+    /// [[1, 2, 3], [1, 3, 0], [2, 0, 2, 1], [1, 1, 2]]
+    unique_all(x: Tensor; axis: Integer) = |c| {
+        let tensor = c.tensor(0)?;
+        if c.given(1).is_some() {
+            return Ok(Vec::from(different(c, &tensor, c.integer(1)?)?).into());
+        }
+        let line = tensor.reshape(&[-1])?;
+        let found = line.distinct(c.op, 0)?;
+        let values = real_entries(c, &line)?.take(&found.first)?;
+        let inverse = c.like_first(Tensor::new(&found.inverse, tensor.shape().extents())?)?;
+        Ok::<_, Error>(vec![values.into(), found.first.into(), inverse, found.counts.into()])
+    };
+    /// The values that occur in either, each once, ascending, in their common type. Evaluates.
+    ///
+    /// >> union1d(Int32C([3, 1]), Int32C([1, 2]))
+    /// [1, 2, 3]
+    union1d(a: Tensor, b: Tensor) = |c| {
+        let [a, b] = [flat(c, 0)?, flat(c, 1)?];
+        distinct(c, &Tensor::concat(&[a.real(c.op)?.clone(), b.real(c.op)?.clone()], 0)?)
+    };
+    /// The values that occur in both, each once, ascending, in the type of the first. Evaluates.
+    ///
+    /// >> intersect1d(Int32C([3, 1, 3]), Int32C([1, 3, 4]))
+    /// [1, 3]
+    intersect1d(a: Tensor, b: Tensor) = |c| shared(c, true);
+    /// The values that occur in the first and not in the second, each once, ascending. Evaluates.
+    ///
+    /// >> setdiff1d(Int32C([3, 1, 3]), Int32C([1, 4]))
+    /// [3]
+    setdiff1d(a: Tensor, b: Tensor) = |c| shared(c, false);
+}
+
+/// Along an axis the different entries, the numbers of the first ones, of each entry that of its value, and how often each
+/// is there.
+fn different(c: &Call<'_, '_>, of: &Tensor, axis: i64) -> Result<[Value; 4]> {
+    let found = of.distinct(c.op, axis)?;
+    let first = Tensor::new(&found.first, &[found.first.size()])?;
+    let values = c.like_first(of.take(&first, axis)?)?;
+    Ok([values, found.first.into(), found.inverse.into(), found.counts.into()])
+}
+
+/// The values that occur, ascending.
+fn distinct(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
+    real_entries(c, of)?.unique()
+}
+
+fn real_entries(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
+    let [all] = &of.entries()?[..] else { return Err(c.unexpected(0, "no complex numbers")) };
+    Ok(all.clone())
+}
+
+/// What numbers have an order by: truth values are 0 and 1.
+fn in_order(x: &Array) -> Result<Array> {
+    x.cast(if x.dtype() == DType::Mask { DType::U8 } else { x.dtype() })
+}
+
+/// The values of the first that are, or are not, among those of the second.
+fn shared(c: &Call<'_, '_>, is_in_both: bool) -> Result<Array> {
+    let values = distinct(c, &c.tensor(0)?)?;
+    let found = Tensor::from(&values).is_among(&c.tensor(1)?)?.entries()?.swap_remove(0);
+    values.compress(&if is_in_both { found } else { found.apply(Op::Not, &[])? })
+}
