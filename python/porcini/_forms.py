@@ -384,28 +384,6 @@ def _tensordot(tensordot, a, b, axes=2):
     return tensordot(a, b, first, second)
 
 
-@_form("expand_dims")
-def _expand_dims(expand_dims, x, axis):
-    """Several axes at once."""
-    if not isinstance(axis, (list, tuple)):
-        return NotImplemented
-    x = _operand(x)
-    for place in sorted(axes_of("expand_dims", axis, x.ndim + len(axis))):
-        x = expand_dims(x, place)
-    return x
-
-
-@_form("squeeze")
-def _squeeze(squeeze, x, axis):
-    """Several axes at once."""
-    if not isinstance(axis, (list, tuple)):
-        return NotImplemented
-    x = _operand(x)
-    for place in sorted(axes_of("squeeze", axis, x.ndim), reverse=True):
-        x = squeeze(x, place)
-    return x
-
-
 @_form("moveaxis")
 def _moveaxis(moveaxis, x, source, destination):
     """Several axes at once."""

@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 31] = [
+pub(crate) const FIRST: [(&str, First); 32] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -51,7 +51,8 @@ pub(crate) const FIRST: [(&str, First); 31] = [
     ("convolve", of_entries),
     ("correlate", of_entries),
     ("roots", of_entries),
-    ("split", of_lanes),
+    ("split", between),
+    ("trace", of_first_axes),
     ("equal", as_operator),
     ("not_equal", as_operator),
     ("tensordot", of_pair),
@@ -336,6 +337,26 @@ fn of_entries<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let [Value::Array(real), Value::Array(imag)] = &parts[..] else { return Ok(Some(found)) };
     let row = Tensor::complex(real, imag, &[real.size()]).or_raise()?;
     object::of(call.py, Value::Tensor(row)).map(Some)
+}
+
+/// Parts between places, and those of complex lanes, as `porcini/_forms.py` has them.
+fn between<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.get(1) {
+        Some(places) if !is_index(places) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => of_lanes(call),
+    }
+}
+
+/// Of many matrices NumPy means the first two axes.
+fn of_first_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args {
+        [x] if n_axes(x).is_some_and(|n| n > 2) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
 }
 
 /// Complex lanes as `porcini/_forms.py` has them.

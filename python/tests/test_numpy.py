@@ -575,6 +575,20 @@ def test_unique_rows(dtype):
     assert pc.unique(pc.TensorXf([[np.nan, 1], [0.0, 2], [np.nan, 1], [-0.0, 2]]), axis=0).shape == (2, 2)
 
 
+def test_matrices_of_many_and_the_largest():
+    m = np.arange(18).reshape(2, 3, 3)
+    x = pc.asarray(m)
+    assert pc.trace(x).tolist() == np.trace(m).tolist() and pc.diag(x, 1).tolist() == np.linalg.diagonal(m, offset=1).tolist()
+    values, places = pc.topk(pc.Float([3, math.nan, 5, 3]), 2)
+    assert values.tolist() == [5, 3] and places.tolist() == [2, 0]
+    assert pc.topk(x, k=1, axis=1)[0].tolist() == m.max(1, keepdims=True).tolist()
+    assert pc.diff(pc.Int32([1, 4, 9]), 2, 0).tolist() == pc.diff(pc.Int32([1, 4, 9]), n=2).tolist() == [2]
+    assert type(pc.split(pc.Float([1, 2, 3]), [1])[0]) is pc.Float
+    for mode in ("edge", "reflect", "symmetric", "wrap"):
+        for widths in (1, (2, 0), ((0, 0), (5, 7), (3, 1))):
+            assert pc.pad(x, widths, mode=mode).tolist() == np.pad(m, widths, mode=mode).tolist()
+
+
 def test_an_index_of_more_axes_gives_its_shape():
     index, m = np.array([[0, -1], [2, 1]]), np.arange(3, dtype="f4")
     for own in [pc.TensorXi(index), index, index.tolist()]:

@@ -205,6 +205,22 @@ table! {
     /// [[0, 1],
     ///  [1, 0]]
     argsort_desc(t: Tensor; axis: Integer) = |c| c.tensor(0)?.argsort(Order::Descending, c.axis(1, -1)?);
+    /// The k largest entries along an axis (the last unless given), the largest first, and their numbers: a list of two. Of
+    /// equal ones the first come first; NaN comes last.
+    ///
+    /// >> topk(FloatC([3, 1, 4, 1, 5]), 2)
+    /// [[5, 4], [4, 2]]
+    topk(t: Tensor, k: Count("a number of entries"); axis: Integer) = |c| {
+        let (tensor, k, axis): (_, u64, _) = (c.tensor(0)?, c.integer(1)?, c.axis(2, -1)?);
+        let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
+        if k > extent {
+            let what = format!("got {k} of the {extent} entries along axis {axis} of {}", tensor.shape());
+            return Err(Error::Argument { op: c.op, what });
+        }
+        let number = tensor.argsort(Order::Descending, axis)?.slice(axis, 0..k.cast_signed())?;
+        let largest = tensor.take_along(&number, axis)?;
+        Ok::<_, Error>(vec![c.like_first(largest)?, c.like_first(number)?])
+    };
     /// Sums of the entries up to each along an axis; floats are added by doubling, over 1 entry before, then 2, 4, 8, but
     /// where all other axes have one entry as psum adds them. Without an axis an array: those of all entries in their order, as psum too.
     ///

@@ -34,6 +34,7 @@ mod neighbours;
 mod patterns;
 mod rearrange;
 mod statistics;
+mod tensor_shapes;
 mod tensors;
 mod two_results;
 mod vectors;
@@ -54,7 +55,8 @@ pub use neighbours::TENSOR_NEIGHBOURS;
 pub use patterns::TENSOR_PATTERNS;
 pub use rearrange::REARRANGE;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
-pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE, TENSOR_SHAPES};
+pub use tensor_shapes::TENSOR_SHAPES;
+pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE};
 pub use two_results::PAIRS;
 pub use vectors::{SHAPES, VECTORS};
 

@@ -1,4 +1,4 @@
-//! Functions of tensors: shapes, entries in other places, products.
+//! Functions of tensors: entries in other places, products.
 //!
 //! Some have the names of functions of arrays and vectors: the first argument decides. Axes count from 0, negative ones
 //! from the last; `all`, or leaving them out, is all of them.
@@ -11,159 +11,8 @@ use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::linear::Function;
-use crate::tensor::Tensor;
+use crate::tensor::{Edges, Tensor};
 use crate::value::{Argument, Form, Value, apply, function, product};
-
-table! {
-    /// What gives tensors other shapes; entries stay where they are in memory.
-    pub TENSOR_SHAPES;
-    /// Extents of a tensor as a list.
-    ///
-    /// >> shape(TensorXfC([[1, 2, 3], [4, 5, 6]]))
-    /// [2, 3]
-    shape(t: Tensor) = |c| {
-        let tensor = c.tensor(0)?;
-        Ok::<Vec<Scalar>, Error>(tensor.shape().extents().iter().copied().map(Scalar::UInt).collect())
-    };
-    /// Number of entries along the first axis of a tensor.
-    ///
-    /// >> len(TensorXfC([[1, 2, 3], [4, 5, 6]]))
-    /// 2
-    len(t: Tensor) = |c| {
-        let tensor = c.tensor(0)?;
-        let first = tensor.shape().extents().first().copied();
-        first.map(Scalar::UInt).ok_or_else(|| c.unexpected(0, "a tensor with an axis"))
-    };
-    /// The entries of a tensor or array in their order with another shape, a list; one extent may be -1.
-    ///
-    /// >> reshape(UInt32C::arange(6), [2, -1])
-    /// [[0, 1, 2],
-    ///  [3, 4, 5]]
-    reshape(t: Tensor, shape: Integers("a shape")) = |c| c.tensor(0)?.reshape(&c.integers(1)?);
-    /// The entries of a tensor as an array, the last axis running fastest.
-    ///
-    /// >> ravel(TensorXfC([[1, 2], [3, 4]]))
-    /// [1, 2, 3, 4]
-    ravel(t: Tensor) = |c| c.tensor(0)?.lanes();
-    /// The entries of a tensor as an array; another name of ravel.
-    ///
-    /// >> flatten(TensorXfC([[1, 2], [3, 4]]))
-    /// [1, 2, 3, 4]
-    flatten(t: Tensor) = |c| c.tensor(0)?.lanes();
-    /// The axes of a tensor in opposite order, as t.T, or in the order of a list.
-    ///
-    /// >> transpose(TensorXfC([[1, 2, 3], [4, 5, 6]]))
-    /// [[1, 4],
-    ///  [2, 5],
-    ///  [3, 6]]
-    transpose(t: Tensor; axes: Integers("axes")) = |c| {
-        if c.given(1).is_none() { c.tensor(0)?.transpose() } else { c.tensor(0)?.permute(&c.integers(1)?) }
-    };
-    /// The axes of a tensor in another order.
-    ///
-    /// >> shape(permute(zeros([2, 3, 4]), [2, 0, 1]))
-    /// [4, 2, 3]
-    permute(t: Tensor, axes: Integers("axes")) = |c| c.tensor(0)?.permute(&c.integers(1)?);
-    /// An axis in another place, the others in their order.
-    ///
-    /// >> shape(moveaxis(zeros([2, 3, 4]), 0, -1))
-    /// [3, 4, 2]
-    moveaxis(t: Tensor, from: Integer, to: Integer) = |c| c.tensor(0)?.move_axis(c.integer(1)?, c.integer(2)?);
-    /// Without an axis of one entry, or without all of them.
-    ///
-    /// >> shape(squeeze(zeros([1, 3, 1])))
-    /// [3]
-    squeeze(t: Tensor; axis: Integer) = |c| squeeze(c);
-    /// With an axis of one entry in front of another; -1 is behind all.
-    ///
-    /// >> shape(expand(zeros([2, 3]), -1))
-    /// [2, 3, 1]
-    expand(t: Tensor, axis: Integer) = |c| c.tensor(0)?.expand(c.integer(1)?);
-    /// With an axis of one entry in front of another, -1 is behind all; another name of expand.
-    ///
-    /// >> shape(expand_dims(zeros([2, 3]), 0))
-    /// [1, 2, 3]
-    expand_dims(t: Tensor, axis: Integer) = |c| c.tensor(0)?.expand(c.integer(1)?);
-    /// Stretched to a shape: axes of one entry as often as needed, missing ones in front.
-    ///
-    /// >> broadcast_to(Int32C([1, 2]), [2, 2])
-    /// [[1, 2],
-    ///  [1, 2]]
-    broadcast_to(t: Tensor, shape: Integers("a shape")) = |c| c.tensor(0)?.broadcast_to(&c.extents(1)?);
-    /// The entries in opposite order along an axis, a list of them, or all.
-    ///
-    /// >> flip(TensorXfC([[1, 2], [3, 4]]), 1)
-    /// [[2, 1],
-    ///  [4, 3]]
-    flip(t: Tensor; axes: Axes) = |c| c.tensor(0)?.flip(c.axes(1)?.as_deref());
-    /// The columns of a matrix in opposite order: flip along the second axis.
-    ///
-    /// >> fliplr(TensorXfC([[1, 2], [3, 4]]))
-    /// [[2, 1],
-    ///  [4, 3]]
-    fliplr(t: Tensor) = |c| c.tensor(0)?.flip(Some(&[1]));
-    /// The rows of a matrix in opposite order: flip along the first axis.
-    ///
-    /// >> flipud(TensorXfC([[1, 2], [3, 4]]))
-    /// [[3, 4],
-    ///  [1, 2]]
-    flipud(t: Tensor) = |c| c.tensor(0)?.flip(Some(&[0]));
-    /// A matrix turned by n quarters (1 unless given) to the left, as it is printed: the first two axes.
-    ///
-    /// >> rot90(TensorXfC([[1, 2], [3, 4]]))
-    /// [[2, 4],
-    ///  [1, 3]]
-    rot90(t: Tensor; n: Integer) = |c| {
-        let t = c.tensor(0)?;
-        match c.axis(1, 1)?.rem_euclid(4) {
-            0 => t.flip(Some(&[])),
-            1 => t.swap_axes(0, 1)?.flip(Some(&[0])),
-            2 => t.flip(Some(&[0, 1])),
-            _ => t.flip(Some(&[0]))?.swap_axes(0, 1),
-        }
-    };
-    /// Two axes changed for each other, the others in their places.
-    ///
-    /// >> shape(swapaxes(zeros([2, 3, 4]), 0, -1))
-    /// [4, 3, 2]
-    swapaxes(t: Tensor, a: Integer, b: Integer) = |c| c.tensor(0)?.swap_axes(c.integer(1)?, c.integer(2)?);
-    /// The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there.
-    ///
-    /// >> diag(TensorXfC([[1, 2], [3, 4]]))
-    /// [1, 4]
-    /// >> diag(FloatC([5, 6]), 1)
-    /// [[0, 5, 0],
-    ///  [0, 0, 6],
-    ///  [0, 0, 0]]
-    diag(t: Tensor; k: Integer) = |c| c.tensor(0)?.diag(c.axis(1, 0)?);
-    /// The entries of a matrix, or of many, up to the diagonal, or to k above it (0 unless given); the others are 0.
-    ///
-    /// >> tril(TensorXfC([[1, 2], [3, 4]]))
-    /// [[1, 0],
-    ///  [3, 4]]
-    tril(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Le, c.axis(1, 0)?);
-    /// The entries of a matrix, or of many, from the diagonal on, or from k above it (0 unless given); the others are 0.
-    ///
-    /// >> triu(TensorXfC([[1, 2], [3, 4]]), 1)
-    /// [[0, 2],
-    ///  [0, 0]]
-    triu(t: Tensor; k: Integer) = |c| c.tensor(0)?.triangle(c.op, Op::Ge, c.axis(1, 0)?);
-    /// As many zeros as a tensor or array has entries, with its shape and type.
-    ///
-    /// >> zeros_like(TensorXiC([[1, 2]]))
-    /// [[0, 0]]
-    zeros_like(t: Tensor) = |c| like(c, 0.into());
-    /// As many ones as a tensor or array has entries, with its shape and type.
-    ///
-    /// >> ones_like(TensorXiC([[3, 2]]))
-    /// [[1, 1]]
-    ones_like(t: Tensor) = |c| like(c, 1.into());
-    /// A number as often as a tensor or array has entries, with its shape and type.
-    ///
-    /// >> full_like(TensorXiC([[1, 2]]), 7)
-    /// [[7, 7]]
-    full_like(t: Tensor, x: Scalar("as a value")) = |c| like(c, c.scalar(1)?);
-}
 
 table! {
     /// What puts tensors together, and entries in other places.
@@ -216,14 +65,13 @@ table! {
         let parts = parts.into_iter().map(|part| number_or_tensor(part.squeeze(axis)?));
         parts.collect::<Result<Vec<Value>>>()
     };
-    /// A list of n equal parts of an axis (0 unless given).
+    /// A list of n equal parts of an axis (0 unless given), or of those between the places of a list.
     ///
     /// >> split(TensorXfC([[1, 2, 3, 4]]), 2, 1)[1]
     /// [[3, 4]]
-    split(t: Tensor, n: Count("a number of parts"); axis: Integer) = |c| {
-        let parts = c.tensor(0)?.sections(c.integer(1)?, c.axis(2, 0)?)?;
-        Ok::<Vec<Value>, Error>(parts.into_iter().map(Value::Tensor).collect())
-    };
+    /// >> split(FloatC([1, 2, 3, 4]), [1, 3])
+    /// [[1], [2, 3], [4]]
+    split(t: Tensor, n: Integers("a number of parts"); axis: Integer) = |c| split(c);
     /// Entry i goes to place i + n along an axis, those beyond the end to the start; without an axis all entries in their
     /// order. Of a list of axes along each, by its own of a list of numbers.
     ///
@@ -253,12 +101,15 @@ table! {
         _ => c.tensor(0)?.repeat_each(c.array(1)?, c.axis(2, 0)?),
     };
     /// A tensor with entries of a number (0 unless given) around: a list of as many before and behind, for each axis two
-    /// of them, or one pair for all.
+    /// of them, or one pair for all. With a word in place of the number entries go on: "edge" with the last one, "wrap"
+    /// from the other end, "symmetric" backwards, "reflect" backwards without the last one.
     ///
     /// >> pad(TensorXfC([[1, 2]]), [0, 1, 1, 0])
     /// [[0, 1, 2],
     ///  [0, 0, 0]]
-    pad(t: Tensor, widths: Integers("widths"); value: Scalar("as a value")) = |c| pad(c);
+    /// >> pad(FloatC([1, 2, 3]), 2, "reflect")
+    /// [3, 2, 1, 2, 3, 2, 1]
+    pad(t: Tensor, widths: Integers("widths"); value: Scalar("as a value"), mode: Word(EDGES)) = |c| pad(c);
     /// The entries with these numbers along an axis (0 unless given); negative numbers count from the end.
     ///
     /// >> take(TensorXfC([[1, 2, 3], [4, 5, 6]]), UInt32C([2, 0]), 1)
@@ -316,12 +167,12 @@ table! {
     /// >> norm(FloatC([3, -4]), all, false, 1)
     /// [7]
     norm(t: Tensor; axes: Axes, keepdims: Bool("as keepdims"), order: Number("as an order")) = |c| norm(c);
-    /// The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists.
-    /// The other axes of the first stand in front of those of the second.
+    /// The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists
+    /// or a list of both. The other axes of the first stand in front of those of the second.
     ///
     /// >> tensordot(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[1, 0], [0, 1]]), [0, 1], [1, 0])
     /// [5]
-    tensordot(a: Tensor, b: Tensor, axes: Integers("axes"); others: Integers("axes of the second")) = |c| tensordot(c);
+    tensordot(a: Tensor, b: Tensor, axes: Integers("axes of both"); others: Integers("axes of the second")) = |c| tensordot(c);
     /// The sum of products over the last axis of both; of two arrays the sum of the products of their lanes.
     ///
     /// >> inner(TensorXfC([[1, 2], [3, 4]]), TensorXfC([[1, 1], [0, 1]]))
@@ -339,11 +190,11 @@ table! {
         let m = if n < 0 { m.linear(c.op, Function::Inverse)?.swap_remove(0) } else { m };
         m.matrix_power(n.unsigned_abs())
     };
-    /// The sum of the diagonal of a matrix.
+    /// The sum of the diagonal of a matrix, or of many, which are the last two axes.
     ///
     /// >> trace(TensorXfC([[1, 2], [3, 4]]))
     /// [5]
-    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag(0)?.reduce(ReduceOp::Sum, None, false)?);
+    trace(t: Tensor) = |c| number_or_tensor(c.tensor(0)?.diag(0)?.reduce(ReduceOp::Sum, Some(&[-1]), false)?);
     /// Each entry of a times all of b, in its place (Kronecker's product): of matrices, arrays, tensors of any axes.
     ///
     /// >> kron(TensorXfC([[1, 2]]), TensorXfC([[1, 1], [0, 1]]))
@@ -453,18 +304,6 @@ pub(super) fn number_or_tensor(tensor: Tensor) -> Result<Value> {
     if tensor.shape().rank() == 0 { tensor.lanes() } else { Ok(Value::Tensor(tensor)) }
 }
 
-/// A number as often as the first argument has entries: an array of an array.
-fn like(c: &Call<'_, '_>, number: Scalar) -> Result<Value> {
-    let tensor = c.tensor(0)?;
-    let one = c.session.full(tensor.dtype(), number, 1)?;
-    let all = Tensor::new(&one, tensor.shape().extents())?;
-    match c.args[0] {
-        Argument::Array(_) => all.lanes(),
-        _ if tensor.is_complex() => all.to_complex().map(Value::Tensor),
-        _ => Ok(Value::Tensor(all)),
-    }
-}
-
 fn roll(c: &Call<'_, '_>) -> Result<Tensor> {
     let (tensor, numbers) = (c.tensor(0)?, c.integers(1)?);
     if c.given(2).is_none() {
@@ -487,6 +326,30 @@ fn roll(c: &Call<'_, '_>) -> Result<Tensor> {
         }
     };
     pairs.into_iter().try_fold(tensor, |tensor, (n, axis)| tensor.roll(n, axis))
+}
+
+/// The words for [`Edges`].
+const EDGES: &[&str] = &{
+    let mut words = [""; Edges::NAMES.len()];
+    let mut i = 0;
+    while i < words.len() {
+        words[i] = Edges::NAMES[i].0;
+        i += 1;
+    }
+    words
+};
+
+/// Parts of an axis; those between places of an array are arrays.
+fn split(c: &Call<'_, '_>) -> Result<Vec<Value>> {
+    let (tensor, axis) = (c.tensor(0)?, c.axis(2, 0)?);
+    if let Argument::Number(_) = c.args[1] {
+        let parts = tensor.sections(c.integer(1)?, axis)?;
+        return Ok(parts.into_iter().map(Value::Tensor).collect());
+    }
+    let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
+    let ends = [vec![0], c.integers(1)?, vec![extent.cast_signed()]].concat();
+    let part = |pair: &[i64]| c.like_first(tensor.slice(axis, pair[0]..pair[1])?);
+    ends.windows(2).map(part).collect()
 }
 
 fn tile(c: &Call<'_, '_>) -> Result<Tensor> {
@@ -523,18 +386,6 @@ fn hstack(c: &Call<'_, '_>) -> Result<Value> {
     let tensors = tensors.collect::<Result<Vec<_>>>()?;
     let is_line = tensors.first().is_none_or(|first| first.shape().rank() == 1);
     joined(c, Tensor::joined(c.op, &tensors, i64::from(!is_line))?)
-}
-
-fn squeeze(c: &Call<'_, '_>) -> Result<Value> {
-    let tensor = c.tensor(0)?;
-    if c.given(1).is_some() {
-        return number_or_tensor(tensor.squeeze(c.integer(1)?)?);
-    }
-    let axes = tensor.shape().extents().iter().enumerate().rev();
-    let ones = axes.filter(|(_, extent)| **extent == 1).map(|(axis, _)| axis as u64);
-    let ones: Vec<u64> = ones.collect();
-    let squeezed = ones.iter().try_fold(tensor, |tensor, axis| tensor.squeeze(axis.cast_signed()));
-    number_or_tensor(squeezed?)
 }
 
 fn norm(c: &Call<'_, '_>) -> Result<Value> {
@@ -577,7 +428,14 @@ fn tensordot(c: &Call<'_, '_>) -> Result<Value> {
             let n: u32 = c.integer(2)?;
             ((-i64::from(n)..0).collect(), (0..i64::from(n)).collect())
         }
-        _ => return Err(c.unexpected(2, "a number of axes, or two lists of axes")),
+        // Those of the first, then as many of the second.
+        _ => match c.integers(2)? {
+            both if both.len().is_multiple_of(2) => {
+                let (own, others) = both.split_at(both.len() / 2);
+                (own.to_vec(), others.to_vec())
+            }
+            _ => return Err(c.unexpected(2, "a number of axes, or two lists of axes")),
+        },
     };
     number_or_tensor(a.tensordot(&b, &axes, &others)?)
 }
@@ -631,6 +489,11 @@ fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
         _ if widths.len() % 2 == 0 => pairs,
         _ => return Err(c.unexpected(1, "an even number of widths")),
     };
+    if c.given(3).is_some() {
+        let mode: usize = c.integer(3)?;
+        let (_, edges) = Edges::NAMES.get(mode).ok_or_else(|| c.unexpected(3, "a mode"))?;
+        return tensor.pad_with(&pairs, *edges);
+    }
     // Masks are padded with true, which elsewhere stands for what is left out.
     let number = if c.args.len() > 2 { c.scalar(2)? } else { Scalar::Int(0) };
     tensor.pad(&pairs, number)

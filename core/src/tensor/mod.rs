@@ -25,6 +25,7 @@
 mod choose;
 mod contract;
 mod distinct;
+mod edges;
 mod factor_derivatives;
 mod fourier_derivatives;
 mod indexing;
@@ -39,6 +40,7 @@ mod slide;
 mod softmax;
 mod view;
 
+pub use edges::Edges;
 pub use indexing::AxisIndex;
 pub use shape::{MAX_RANK, Shape};
 
@@ -421,6 +423,24 @@ impl Tensor {
         let op = "expand";
         let place = self.place_between(op, axis)?;
         Ok(self.viewed(View::clone(&self.view).expanded(op, place)?))
+    }
+
+    /// With an axis of one entry in each of these places among all axes that there are then; -1 is the last of them.
+    ///
+    /// # Errors
+    /// `Argument` if there is no such place, one is named twice, or there is no room for so many axes.
+    pub fn expand_at(&self, places: &[i64]) -> Result<Self> {
+        let (op, rank) = ("expand", self.shape().rank() + places.len());
+        let found = places.iter().map(|&axis| place(axis, rank as u64).map(exactly::<usize>));
+        let mut axes = found.collect::<Result<Vec<_>>>().unwrap_or_default();
+        axes.sort_unstable();
+        axes.dedup();
+        if axes.len() != places.len() {
+            let what = format!("got the places {places:?} of axes, expected each once, -{rank} to");
+            return Err(Error::Argument { op, what: format!("{what} {}", rank - 1) });
+        }
+        let expanded = |view: View, axis: usize| view.expanded(op, axis);
+        Ok(self.viewed(axes.into_iter().try_fold(View::clone(&self.view), expanded)?))
     }
 
     /// The place of a new axis; negative ones count from behind all.

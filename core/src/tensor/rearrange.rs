@@ -302,7 +302,8 @@ impl Tensor {
         (0..exactly::<i64>(n)).map(part).collect()
     }
 
-    /// The diagonal of a matrix, so many above it, or a matrix with this diagonal there.
+    /// The diagonal of a matrix, so many above it, of many those of their last two axes; of one axis a matrix with this
+    /// diagonal there.
     ///
     /// # Errors
     /// `Argument` for other shapes.
@@ -321,14 +322,18 @@ impl Tensor {
                 let [row, column] = if above < 0 { [moved, first] } else { [first, moved] };
                 zeros.with_at(&[row, column].map(AxisIndex::Numbers), self)
             }
-            [m, n] => {
-                let (axis, extent) = if above < 0 { (0, m) } else { (1, n) };
+            [ref outer @ .., m, n] => {
+                let row = outer.len();
+                let (axis, extent) = if above < 0 { (row, m) } else { (row + 1, n) };
                 let rest = self.range(axis, from.min(extent), extent);
-                let side = rest.shape().extents().iter().copied().min().unwrap_or(0);
-                Ok(rest.viewed(rest.view.together(op, &[(side, vec![0, 1])])?))
+                let sides = &rest.shape().extents()[row..];
+                let side = (sides[0].min(sides[1]), vec![row, row + 1]);
+                let outer = outer.iter().enumerate().map(|(axis, &n)| (n, vec![axis]));
+                let axes: Vec<_> = outer.chain([side]).collect();
+                Ok(rest.viewed(rest.view.together(op, &axes)?))
             }
-            _ => {
-                let what = format!("got {}, expected one axis or two", self.shape());
+            [] => {
+                let what = format!("got {}, expected one axis or more", self.shape());
                 Err(Error::Argument { op, what })
             }
         }
@@ -366,7 +371,12 @@ impl Tensor {
     }
 
     /// So many entries along an axis: those whose numbers a function makes of theirs.
-    fn picked(&self, axis: i64, n: u64, number: impl Fn(&Array) -> Result<Array>) -> Result<Self> {
+    pub(super) fn picked(
+        &self,
+        axis: i64,
+        n: u64,
+        number: impl Fn(&Array) -> Result<Array>,
+    ) -> Result<Self> {
         let (own, place) = (self.shape().extents(), self.shape().axis("take", axis)?);
         let (extent, inner) = (own[place], own[place + 1..].iter().product::<u64>());
         let shape = self.shape().with_extent("take", place, n)?;

@@ -19,6 +19,8 @@ use crate::value::{Arg, ArrayRef, Form, dynamic, got, scalar, type_name};
 
 /// What is told of a list that may be one of pairs.
 const WIDTHS: &str = "widths";
+/// What is told of a list that may be one of two lists.
+const AXES_OF_BOTH: &str = "axes of both";
 
 /// Registers the functions of a table.
 pub(super) fn register(registry: &mut Registry<'_>, rows: &'static [Row]) {
@@ -145,8 +147,10 @@ pub(super) fn arguments(row: &Row, values: &[&mut Dynamic]) -> Result<SmallVec<[
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
         let left = values.as_slice();
         let Some(value) = left.first() else { break };
-        let is_left_out = kind == Kind::Active && value.is_string();
-        if is_left_out && left.len() < row.parameters.len() - i {
+        let is_word = |(_, kind): &(_, Kind)| matches!(kind, Kind::Word(_));
+        let may_be_word = kind == Kind::Active
+            || matches!(kind, Kind::Scalar(_)) && row.parameters[i + 1..].iter().any(is_word);
+        if may_be_word && value.is_string() && left.len() < row.parameters.len() - i {
             args.push(Arg::Number(Scalar::Bool(true)));
             continue;
         }
@@ -246,8 +250,12 @@ fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
     };
     let pairs = list.iter().map(|item| item.read_lock::<rhai::Array>());
     match pairs.collect::<Option<Vec<_>>>() {
-        // Widths in pairs, one an axis, are as good as all in a row.
-        Some(pairs) if what == WIDTHS && !pairs.is_empty() => {
+        // Widths in pairs, one an axis, are as good as all in a row; so are as many axes of two.
+        Some(pairs)
+            if what == WIDTHS && !pairs.is_empty()
+                || what == AXES_OF_BOTH
+                    && matches!(&pairs[..], [own, others] if own.len() == others.len()) =>
+        {
             let all = pairs.iter().flat_map(|pair| pair.iter());
             all.map(one).collect::<Result<_>>().map(Arg::Numbers)
         }

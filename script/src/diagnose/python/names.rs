@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 285] = [
+pub(super) const WORDS: [(&str, &str); 286] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -132,6 +132,7 @@ pub(super) const WORDS: [(&str, &str); 285] = [
         "moving average",
         "hmean(sliding_window_view(x, n), -1); of long windows s = concat([FloatC([0]), psum(x)]); (s[n..] - s[..-n]) / n",
     ),
+    ("top_k", "topk(x, k)"),
     (
         "sliding window",
         "sliding_window_view(x, n), each window a row; hmax(windows(x, n), -1) is the largest in each",
