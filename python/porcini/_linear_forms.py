@@ -87,5 +87,5 @@ def _lstsq(lstsq, a, b, rcond=None):
 
 @form("trace")
 def _trace(trace, x, offset=0, axis1=0, axis2=1):
-    """Of a diagonal above, offset=, and of any two axes."""
+    """Of a diagonal above, offset=, and of any two axes; of many matrices the first two, as NumPy has it."""
     return pc.hsum(pc.diagonal(x, offset, axis1, axis2), -1)

@@ -22,7 +22,7 @@ table! {
     /// [[1, 2],
     ///  [2, 3],
     ///  [3, 4]]
-    /// >> sliding_window_view(zeros([4, 5]), [2, 3]).shape
+    /// >> shape(sliding_window_view(zeros([4, 5]), [2, 3]))
     /// [3, 3, 2, 3]
     sliding_window_view(t: Tensor, window_shape: Integers("a window"); axis: Integers("axes")) = |c| windows(c);
     /// The windows of so many neighbours along axes; another name of sliding_window_view.
@@ -36,8 +36,6 @@ table! {
     /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
     /// [[3, 5],
     ///  [0, 3]]
-    /// >> diff(FloatC([1, 4, 9, 16]), all, 2)
-    /// [2, 2]
     diff(t: Tensor; axis: Integer, n: Count("how often")) = |c| {
         let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
         let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
