@@ -20,7 +20,7 @@ const TABLES: [&str; 5] = [
 ];
 
 /// Files that list words which only look like names, or give each a meaning of its own.
-const EXCEPTIONS: [(&str, &str); 26] = [
+const EXCEPTIONS: [(&str, &str); 27] = [
     ("core/src/array/description.rs", "columns of a summary, which leave missing values out"),
     ("core/src/array/groups.rs", "columns of groups"),
     ("core/src/backend/cuda/ptx/op.rs", "instructions of PTX"),
@@ -38,6 +38,7 @@ const EXCEPTIONS: [(&str, &str); 26] = [
     ("python/src/index.rs", "members of Python's arrays"),
     ("python/src/numpy.rs", "names of NumPy"),
     ("script/src/bind/derivatives.rs", "names of Enoki and Dr.Jit for what has another"),
+    ("script/src/bind/language_help.rs", "what Rhai's own functions of these names mean"),
     ("script/src/bind/list_tensors.rs", "names that mean something else of lists"),
     ("script/src/bind/engine_operators.rs", "keys of what describes an operator"),
     ("script/src/bind/script_numbers.rs", "functions of Rhai that are replaced"),

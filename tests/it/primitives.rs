@@ -92,7 +92,7 @@ fn prefix_sums_have_the_order_of_s11() {
 
 /// The least (`Op::Min`) or largest (`Op::Max`) lane up to each.
 fn extremes(op: Op, x: &Array) -> Array {
-    let row = Tensor::from(x);
+    let row = Tensor::new(x, &[x.size()]).unwrap();
     let found = if op == Op::Min { row.cummin(0) } else { row.cummax(0) };
     found.unwrap().entries().unwrap().swap_remove(0)
 }

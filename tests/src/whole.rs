@@ -280,8 +280,8 @@ impl Whole {
                 }
             }
             Self::Cumprod => x.cumprod(),
-            Self::Cummin => Ok(Tensor::from(x).cummin(0)?.entries()?.swap_remove(0)),
-            Self::Cummax => Ok(Tensor::from(x).cummax(0)?.entries()?.swap_remove(0)),
+            Self::Cummin => Ok(Tensor::new(x, &[x.size()])?.cummin(0)?.entries()?.swap_remove(0)),
+            Self::Cummax => Ok(Tensor::new(x, &[x.size()])?.cummax(0)?.entries()?.swap_remove(0)),
             Self::PsumExclusive => x.psum_exclusive(),
             Self::PsumReverse => x.psum_reverse(),
             Self::BlockSum(length) => x.block_sum(length),

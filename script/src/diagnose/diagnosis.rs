@@ -559,8 +559,9 @@ impl Diagnosis<'_> {
             self.hints.push("to_int(x) makes an integer of a float".into());
         } else if got.contains("Range") {
             // Of a variable it would be read as a part: it is assigned to.
-            let is_value =
-                self.halves().0.ends_with([')', ']', '}', '"']) || self.halves().0.contains('.');
+            let before = self.halves().0;
+            let list = before.rsplit_once('[').map_or(before, |(list, _)| list);
+            let is_value = list.ends_with([')', ']', '}', '"']) || list.contains('.');
             self.hints.push(if is_value {
                 "a part of a list is taken from a variable: let l = list; l[0..2]".into()
             } else {

@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 286] = [
+pub(super) const WORDS: [(&str, &str); 284] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -217,8 +217,6 @@ pub(super) const WORDS: [(&str, &str); 286] = [
         "strides",
         "x[range(0, 10, 2)] for every second lane: entries lie in a row, and what is turned or cut out is not copied",
     ),
-    ("as_strided", "sliding_window_view(x, 3), or x[range(0, 10, 2)] with a step"),
-    ("sliding window", "sliding_window_view(x, 3)"),
     ("put_along_axis", "put(t, index, value, axis), at the same places of all rows"),
     ("set_printoptions", "set_print(#{digits: 4})"),
     ("packbits", "hsum(reshape(UInt32C(m), [-1, 8]) * UInt32C([128, 64, 32, 16, 8, 4, 2, 1]), 1)"),
