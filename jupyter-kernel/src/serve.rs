@@ -70,26 +70,25 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     let post = spawn("post", move || post.run())?;
 
     porcini_core::device::prepare();
-    spawn("kernel", move || {
-        porcini_script::on_engine_thread(|| {
-            let questions = Questions::new(wire.clone(), outbox.clone(), answered);
-            let notebook = Rc::new(Notebook::new(publisher.clone(), questions));
-            match Interpreter::new(notebook.clone(), &options) {
-                Ok(interpreter) => Kernel {
-                    interpreter,
-                    notebook,
-                    requests: received,
-                    outbox,
-                    wire,
-                    publisher,
-                    history: History::in_file(if keeps { history::file() } else { None }),
-                    count: 0,
-                }
-                .run(),
-                Err(error) => refuse(&error, &outbox),
+    let kernel = porcini_script::start_engine_thread(move || {
+        let questions = Questions::new(wire.clone(), outbox.clone(), answered);
+        let notebook = Rc::new(Notebook::new(publisher.clone(), questions));
+        match Interpreter::new(notebook.clone(), &options) {
+            Ok(interpreter) => Kernel {
+                interpreter,
+                notebook,
+                requests: received,
+                outbox,
+                wire,
+                publisher,
+                history: History::in_file(if keeps { history::file() } else { None }),
+                count: 0,
             }
-        });
-    })?;
+            .run(),
+            Err(error) => refuse(&error, &outbox),
+        }
+    });
+    drop(kernel.map_err(SocketError::Thread)?);
 
     // Ends with the order to quit; then clients have a moment to take what was sent.
     if post.join().is_err() {

@@ -154,7 +154,7 @@ pub enum Entries {
     Identity,
 }
 
-/// Does a piece of work n times, on so many threads, each a run of neighbours; nothing is left of it where it is stopped.
+/// Does a piece of work n times, on so many threads as the system gives of these, each a run of neighbours; nothing is left of it where it is stopped.
 /// Of several errors that of the first piece is told.
 ///
 /// # Errors
@@ -168,7 +168,7 @@ pub fn in_pieces<R: Send, E: Send>(
     stop: &AtomicBool,
     work: impl Fn(usize) -> Result<R, E> + Sync,
 ) -> Result<Option<Vec<R>>, E> {
-    let run = |range: std::ops::Range<usize>| {
+    let run = &|range: std::ops::Range<usize>| {
         let one = |k| (!stop.load(Ordering::Relaxed)).then(|| work(k)).transpose();
         range.map(one).collect::<Result<Option<Vec<R>>, E>>()
     };
@@ -177,12 +177,17 @@ pub fn in_pieces<R: Send, E: Send>(
         return run(0..n);
     }
     thread::scope(|scope| {
-        let starts = (0..n).step_by(length);
-        let threads: Vec<_> =
-            starts.map(|start| scope.spawn(move || run(start..n.min(start + length)))).collect();
+        let start = |start| {
+            let range = start..n.min(start + length);
+            let beside = range.clone();
+            let thread = thread::Builder::new().spawn_scoped(scope, move || run(beside));
+            thread.map_err(|_| range)
+        };
+        let threads: Vec<_> = (0..n).step_by(length).map(start).collect();
         let mut all = Some(Vec::with_capacity(n));
         for thread in threads {
-            match thread.join() {
+            // What the system refuses a thread is done here.
+            match thread.map_or_else(|range| Ok(run(range)), thread::ScopedJoinHandle::join) {
                 Ok(Ok(Some(part))) => {
                     all = all.map(|mut all| {
                         all.extend(part);

@@ -15,7 +15,8 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
 use crate::json::Collected;
-use crate::{exit_code, external_editor, foreground, pager, print, typed};
+use crate::typed::{self, Lines};
+use crate::{exit_code, external_editor, foreground, pager, print};
 
 /// The real system.
 pub(crate) struct System {
@@ -24,6 +25,7 @@ pub(crate) struct System {
     /// Folder of the script, or the working folder: what `import` may reach, besides `PORCINI_PATH`.
     root: PathBuf,
     collected: Collected,
+    lines: Lines,
     /// Whether somebody sits at a prompt, who reads long texts page by page.
     is_shell: bool,
 }
@@ -32,12 +34,18 @@ impl System {
     /// The system for the script in `root` with its arguments.
     pub(crate) fn new(root: PathBuf, arguments: Vec<String>) -> Self {
         let collected = Collected::default();
-        Self { start: Instant::now(), arguments, root, collected, is_shell: false }
+        let lines = Lines::new();
+        Self { start: Instant::now(), arguments, root, collected, lines, is_shell: false }
     }
 
     /// The same with somebody at a prompt.
     pub(crate) fn with_prompt(self, is_shell: bool) -> Self {
         Self { is_shell, ..self }
+    }
+
+    /// What comes through a pipe, for the shell too.
+    pub(crate) fn lines(&self) -> Lines {
+        self.lines.clone()
     }
 
     /// Where what is printed is collected, once someone asks for it.
@@ -70,8 +78,10 @@ impl Host for System {
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
         print::flush();
-        // What comes through a pipe nobody sees.
-        let answer = if secret && io::stdin().is_terminal() {
+        let answer = if !io::stdin().is_terminal() {
+            // Nobody sees a question.
+            self.lines.next()
+        } else if secret {
             typed::secret(prompt)
         } else {
             DefaultEditor::new().and_then(|mut editor| editor.readline(prompt))

@@ -18,12 +18,14 @@ mod source;
 mod tasks;
 mod typed;
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
 use porcini_core::interrupt::{self, Cause};
 use porcini_core::memory::process_heap::Heap;
+use signal_hook::consts::SIGINT;
 
 use crate::signals::Ending;
 
@@ -41,21 +43,45 @@ fn main() -> ExitCode {
         }
     };
     print::paint_when_asked();
-    // The leader of a rank asks as often as it likes.
+    // What everything runs on has its stack before others take memory.
+    let thread = porcini_script::start_engine_thread(move || heedful(arguments));
+    match thread {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)).into(),
+        Err(error) => {
+            print::failure(&format!(
+                "the system refuses a thread, which scripts run on: {error}; more memory (ulimit -v) or more processes \
+                 (ulimit -u) would do"
+            ));
+            exit_code::SCRIPT_ERROR.into()
+        }
+    }
+}
+
+/// Does what was asked for, and heeds signals; the exit code.
+fn heedful(arguments: cli::Arguments) -> u8 {
+    // The leader of a rank asks as often as it likes, and by this signal.
     let is_rank = matches!(arguments.task, Some(cli::Task::Rank { .. }));
+    if is_rank || !signals::is_ignored(SIGINT) {
+        heed_interrupts(is_rank);
+    }
+    signals::heed_file_limit();
+    let ending = Ending::heed();
+    let code = run::run(arguments, &ending);
+    print::flush();
+    ending.code().unwrap_or(code)
+}
+
+fn heed_interrupts(is_rank: bool) {
     let mut asked = None;
     let heard = ctrlc::set_handler(move || match is_rank {
         true => interrupt::request(),
         false => on_interrupt(&mut asked),
     });
     if let Err(error) = heard {
+        // Otherwise nobody would hear of it.
+        signals::end_at_once(SIGINT);
         print::warn(&format!("Ctrl-C will end the process at once: {error}"));
     }
-    signals::heed_file_limit();
-    let ending = Ending::heed();
-    let code = porcini_script::on_engine_thread(|| run::run(arguments, &ending));
-    print::flush();
-    ending.code().unwrap_or(code).into()
 }
 
 /// How long a Ctrl-C may go unanswered: others until then are keys that bounce, or are held.

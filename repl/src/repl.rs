@@ -12,6 +12,7 @@ use crate::exit_code::{OK, SCRIPT_ERROR, end, report};
 use crate::print;
 use crate::settings::{self, EditMode, PromptStyle, Settings};
 use crate::signals::Ending;
+use crate::typed::Lines;
 
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(
@@ -19,9 +20,10 @@ pub(crate) fn run(
     settings: &Settings,
     no_init: bool,
     ending: &Ending,
+    lines: &Lines,
 ) -> u8 {
     let interpreter = Rc::new(RefCell::new(interpreter));
-    let code = converse(&interpreter, settings, no_init, ending);
+    let code = converse(&interpreter, settings, no_init, ending, lines);
     // Nobody else has it any more: the editor is gone.
     let Some(interpreter) = Rc::into_inner(interpreter) else { return code.unwrap_or(OK) };
     let mut interpreter = interpreter.into_inner();
@@ -36,6 +38,7 @@ fn converse(
     settings: &Settings,
     no_init: bool,
     ending: &Ending,
+    lines: &Lines,
 ) -> Option<u8> {
     let device = interpreter.borrow().session().device_name();
     let version = env!("CARGO_PKG_VERSION");
@@ -73,7 +76,7 @@ fn converse(
         let prompt = prompted.borrow().clone();
         let begun = prompt.edited(&std::mem::take(&mut initial));
         let typed = ending.while_idle(|| match editor.helper() {
-            Some(helper) if is_cooked => edit::cooked::read(&prompt, helper),
+            Some(helper) if is_cooked => edit::cooked::read(&prompt, helper, lines),
             _ => editor.readline_with_initial(&prompt.first, (&begun, "")),
         });
         match typed {

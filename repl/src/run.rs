@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
 use porcini_core::device::{Launched, RanksOn};
+use porcini_core::interrupt::{self, Cause};
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
 use crate::cli::{Arguments, Source, Task};
@@ -73,12 +74,13 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
         Ok(read) => read,
         Err(message) => {
             print::failure(&message);
-            return WRONG_USAGE;
+            let is_stopped = interrupt::cause() == Some(Cause::Asked);
+            return if is_stopped { INTERRUPTED } else { WRONG_USAGE };
         }
     };
     let has_prompt = source == Source::Shell || arguments.interactive;
     let system = System::new(script_folder(&source), script_arguments).with_prompt(has_prompt);
-    let printed = system.collected();
+    let (printed, lines) = (system.collected(), system.lines());
     // One line is often over before that is.
     if !matches!(source, Source::Code(_)) {
         porcini_core::device::prepare();
@@ -93,7 +95,7 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     let bounds = options.sandbox.as_ref();
     bounds.iter().filter_map(|bounds| bounds.bind_process()).for_each(|why| print::warn(&why));
     let no_init = arguments.no_init || bounds.is_some();
-    let shell = |interpreter| repl::run(interpreter, &settings, no_init, ending);
+    let shell = |interpreter| repl::run(interpreter, &settings, no_init, ending, &lines);
     if source == Source::Shell {
         return shell(interpreter);
     }

@@ -1,5 +1,5 @@
 //! SIGTERM and SIGHUP end the process: at once at an idle prompt, else as soon as what runs has stopped, and after a
-//! second even if it has not.
+//! second even if it has not. What whoever started the process had it ignore stays ignored.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -31,6 +31,11 @@ pub(crate) fn is_asked() -> bool {
     IS_ASKED.load(Ordering::SeqCst)
 }
 
+/// Why what runs has stopped, which was asked to.
+pub(crate) fn why_stopped() -> &'static str {
+    if is_asked() { "terminated" } else { "interrupted" }
+}
+
 /// Whether the process is to end, and what it does meanwhile.
 #[derive(Default)]
 pub(crate) struct Ending {
@@ -46,7 +51,7 @@ impl Ending {
         let ending = Arc::new(Self::default());
         // Whoever runs a program with nohup wants it to outlive its terminal.
         let heeded = [SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
-        let heard = Signals::new(heeded);
+        let heard = Signals::new(heeded.clone());
         let (waiting, terminal) = (ending.clone(), terminal());
         let wait = |mut signals: Signals| {
             let builder = thread::Builder::new().name("signals".into());
@@ -57,6 +62,7 @@ impl Ending {
             })
         };
         if let Err(error) = heard.and_then(wait) {
+            heeded.for_each(end_at_once);
             print::warn(&format!("SIGTERM will end the process without a word: {error}"));
         }
         ending
@@ -76,7 +82,7 @@ impl Ending {
     }
 
     fn end(&self, signal: i32, terminal: Option<&Termios>) -> ! {
-        let code = u8::try_from(signal).map_or(u8::MAX, |signal| BY_SIGNAL.saturating_add(signal));
+        let code = code_of(signal);
         self.code.store(code, Ordering::SeqCst);
         IS_ASKED.store(true, Ordering::SeqCst);
         interrupt::request();
@@ -90,6 +96,13 @@ impl Ending {
         print::without_waiting(print::flush);
         std::process::exit(code.into());
     }
+}
+
+/// Has a signal end the process without a word, where nobody waits for it.
+pub(crate) fn end_at_once(signal: i32) {
+    let always = Arc::new(AtomicBool::new(true));
+    // What cannot be registered has the system's own effect.
+    drop(flag::register_conditional_shutdown(signal, i32::from(code_of(signal)), always));
 }
 
 /// Has writing more than a file may hold (`ulimit -f`) fail as on a full disk, not end the process by a signal.
@@ -117,8 +130,13 @@ fn leave(before: &Termios) {
     });
 }
 
+/// The exit code of a process that a signal ends.
+fn code_of(signal: i32) -> u8 {
+    u8::try_from(signal).map_or(u8::MAX, |signal| BY_SIGNAL.saturating_add(signal))
+}
+
 /// Whether whoever started this process had it ignore a signal.
-fn is_ignored(signal: i32) -> bool {
+pub(crate) fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use porcini_core::memory::caching_allocator::Bytes;
 
 use crate::cli::{Source, Task};
+use crate::{signals, typed};
 
 /// Bytes of a script, at most.
 const LONGEST_SCRIPT: u64 = 64 << 20;
@@ -22,8 +23,9 @@ pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
                 Err(format!("{path}: {error}{advice}{task}"))
             }
         },
-        Source::Input => match text_of(std::io::stdin().lock()) {
+        Source::Input => match text_of(typed::Input) {
             Ok(text) => Ok((text, "<stdin>".into())),
+            Err(error) if typed::is_interrupt(&error) => Err(signals::why_stopped().into()),
             Err(error) => Err(format!("standard input: {error}")),
         },
         Source::Code(code) => Ok((code.clone(), "<eval>".into())),

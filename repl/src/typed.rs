@@ -1,13 +1,17 @@
-//! Lines as a terminal gives them, which the system edits: secrets, and all where there are no escape sequences.
+//! Lines that no editor reads: those of a pipe, and of a terminal, where the system edits them, secrets, and all where there
+//! are no escape sequences.
 
-use std::io::{self, Write as _};
+use std::cell::RefCell;
+use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read, Write as _};
+use std::rc::Rc;
 
 use porcini_core::interrupt::{self, Cause};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 
-/// Between two looks at the interrupt flag: a read would go on behind the signal.
+/// Between two looks at the interrupt flag.
 const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
 /// A line that the terminal does not show while it is typed.
@@ -15,7 +19,7 @@ pub(crate) fn secret(prompt: &str) -> rustyline::Result<String> {
     // Who sees the question may type at once.
     let _silence = Silence::begin()?;
     show(prompt)?;
-    Ok(line()?.trim_end_matches(['\n', '\r']).into())
+    Lines::new().next()
 }
 
 /// Until it is dropped, a terminal shows of what is typed only where a line ends.
@@ -46,24 +50,57 @@ pub(crate) fn show(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// A line as the terminal gives it: never more than one at a time.
-pub(crate) fn line() -> rustyline::Result<String> {
-    let (input, mut typed, mut part) = (io::stdin(), Vec::new(), [0; 4096]);
-    while !typed.ends_with(b"\n") {
-        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK_AFTER)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => match rustix::io::read(&input, &mut part).map_err(io::Error::from)? {
-                0 if typed.is_empty() => return Err(ReadlineError::Eof),
-                0 => break,
-                n => typed.extend_from_slice(&part[..n]),
-            },
-            Err(error) => return Err(io::Error::from(error).into()),
-        }
-        if interrupt::cause() == Some(Cause::Asked) {
-            // The terminal has forgotten the line, and echoed the key.
-            show("\n")?;
-            return Err(ReadlineError::Interrupted);
+/// Standard input where no editor reads it, with what was read ahead of the next line.
+#[derive(Clone)]
+pub(crate) struct Lines(Rc<RefCell<BufReader<Input>>>);
+
+impl Lines {
+    /// Those that nobody has begun to read.
+    pub(crate) fn new() -> Self {
+        Self(Rc::new(RefCell::new(BufReader::new(Input))))
+    }
+
+    /// The next line, without its end. Of a terminal nothing is read ahead: it gives a line at a time.
+    pub(crate) fn next(&self) -> rustyline::Result<String> {
+        let mut line = String::new();
+        match self.0.borrow_mut().read_line(&mut line) {
+            Ok(0) => Err(ReadlineError::Eof),
+            Ok(_) => {
+                line.truncate(line.trim_end_matches(['\n', '\r']).len());
+                Ok(line)
+            }
+            Err(error) if is_interrupt(&error) => {
+                if io::stdin().is_terminal() {
+                    // It has forgotten the line, and echoed the key.
+                    show("\n")?;
+                }
+                Err(ReadlineError::Interrupted)
+            }
+            Err(error) => Err(error.into()),
         }
     }
-    Ok(String::from_utf8_lossy(&typed).into_owned())
+}
+
+/// Standard input, whose reader hears of Ctrl-C while it waits: a read would go on behind the signal.
+pub(crate) struct Input;
+
+impl Read for Input {
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        let input = io::stdin();
+        loop {
+            match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK_AFTER)) {
+                Ok(0) | Err(Errno::INTR) => {}
+                Ok(_) => return Ok(rustix::io::read(&input, part)?),
+                Err(error) => return Err(error.into()),
+            }
+            if interrupt::cause() == Some(Cause::Asked) {
+                return Err(Errno::CANCELED.into());
+            }
+        }
+    }
+}
+
+/// Whether it says that Ctrl-C has ended a read: of its own kind readers would try again.
+pub(crate) fn is_interrupt(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::CANCELED)
 }

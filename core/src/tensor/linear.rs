@@ -1,9 +1,9 @@
 //! Linear algebra and Fourier transforms of tensors: on the host, whatever the device, in double precision. They are run
 //! when they are called: what they are made of is evaluated and read.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -369,24 +369,31 @@ fn room_of(given: u64, n: u64, outlines: &[Outline]) -> u64 {
 }
 
 /// Does work on a thread of its own, and waits: an interrupt is answered at once, and the result is dropped when it comes.
+/// Where the system refuses the thread it is done here, and an interrupt waits.
 fn off_thread<R: Send + 'static>(
     op: &'static str,
     work: impl FnOnce(&AtomicBool) -> R + Send + 'static,
 ) -> Result<R> {
     let stop = Arc::new(AtomicBool::new(false));
     let (done, result) = sync_channel(1);
-    let flag = stop.clone();
-    let failed = |what: String| Error::Argument { op, what };
-    let thread = thread::Builder::new().name("linear algebra".into());
-    let thread = thread.spawn(move || {
+    let work = Arc::new(Mutex::new(Some(work)));
+    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (flag, given) = (stop.clone(), work.clone());
+    let thread = thread::Builder::new().name("linear algebra".into()).spawn(move || {
         // Nobody waits any more after an interrupt.
-        let _sent = done.send(work(&flag));
+        let _sent = take(&given).map(|work| done.send(work(&flag)));
     });
-    thread.map_err(|error| failed(format!("no thread: {error}")))?;
+    if thread.is_err()
+        && let Some(work) = take(&work)
+    {
+        return Ok(work(&stop));
+    }
     loop {
         match result.recv_timeout(PATIENCE) {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Disconnected) => return Err(failed("the library failed".into())),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::Argument { op, what: "the library failed".into() });
+            }
             Err(RecvTimeoutError::Timeout) if interrupt::is_requested() => {
                 stop.store(true, Ordering::Relaxed);
                 return Err(Error::Interrupted);

@@ -47,7 +47,11 @@ fn driver() -> Vec<Finding> {
     }
     let (sender, answer) = mpsc::channel();
     // The thread may be left behind, so nobody may be there for its answer.
-    std::thread::spawn(move || drop(sender.send(survey_cuda())));
+    let ask = move || drop(sender.send(survey_cuda()));
+    if let Err(error) = std::thread::Builder::new().spawn(ask) {
+        let advice = "more processes (ulimit -u), or more memory (ulimit -v)";
+        return none(&format!("no thread to ask the driver: {error}"), Some(advice));
+    }
     match answer.recv_timeout(PATIENCE) {
         Ok(Ok(survey)) => survey_findings(survey),
         Ok(Err(reason)) => {

@@ -10,17 +10,22 @@ mod output;
 mod pace;
 mod ranks;
 mod sandbox;
+#[cfg(unix)]
+mod signals;
 mod ways;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sandbox::sandboxed;
+#[cfg(unix)]
+use signals::{interrupted, wait_for_output};
 
 fn porcini(arguments: &[&str]) -> Command {
+    #[cfg(unix)]
+    signals::heed();
     let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     for name in
@@ -73,6 +78,9 @@ fn a_file_shows_what_it_prints() {
 fn arguments_reach_the_script() {
     let path = file("arguments", b"print(ARGS)");
     assert_eq!(run(&[&path, "a", "-x", "--threads"]).1, "[a, -x, --threads]\n");
+    assert_eq!(run(&[&path, "--help"]), (0, "[--help]\n".into(), String::new()));
+    assert_eq!(run(&["--json", &path, "-e", "5", "--no-such"]).0, 0);
+    assert_eq!(run(&["-e", "ARGS", "one", "-V"]).1, "[one, -V]\n");
     assert_eq!(run(&["-e", "ARGS", "one", "two"]).1, "[one, two]\n");
     assert_eq!(run_with_input(&["-", "a"], b"ARGS[0]").1, "a\n");
 }
@@ -459,65 +467,6 @@ fn bodies_print_up_to_a_limit() {
     let lanes = "while_loop([UInt32C::arange(1000)], |n| n < 1000, |n| { print(n); [n + 500] });";
     let (_, out, _) = run(&["-e", lanes]);
     assert!(out.lines().nth(1).unwrap().contains(".. 490 skipped .."), "{out}");
-}
-
-/// Waits until the child has printed, interrupts it, and measures how long it takes to end.
-#[cfg(unix)]
-fn interrupted(script: &str) -> (i32, Duration, String) {
-    let mut child = porcini(&["-e", script]).spawn().unwrap();
-    wait_for_output(&mut child);
-    // Into what follows the print.
-    std::thread::sleep(Duration::from_millis(100));
-    let start = Instant::now();
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let (code, _, err) = finished(&output);
-    (code, start.elapsed(), err)
-}
-
-#[cfg(unix)]
-fn wait_for_output(child: &mut Child) {
-    use std::io::Read;
-    let mut byte = [0];
-    child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
-}
-
-#[cfg(unix)]
-#[test]
-fn interruption_ends_loops_and_kernels() {
-    let kernel = "print(1); let x = FloatC::arange(0, 200000000, 1);
-        for i in 0..1000 { x = sin(x) + cos(x * 1.5); } print(hsum(x))";
-    let sleep = "print(1); sleep(60)";
-    for script in ["print(1); loop { }", "print(1); fn f() { loop { } } f()", sleep, kernel] {
-        let (code, time, err) = interrupted(script);
-        assert_eq!(code, 130, "{script}: {err}");
-        // Sooner than any of them ends.
-        assert!(pace::is_within(time, Duration::from_secs(20)), "{script}: {time:?}");
-        assert!(err.starts_with("error: interrupted"), "{err}");
-        assert!(!err.contains("panic"), "{err}");
-    }
-}
-
-/// SIGTERM and SIGHUP end what runs as Ctrl-C does, and the process at the latest a second later.
-#[cfg(unix)]
-#[test]
-fn other_signals_end_the_process() {
-    // What nohup has this process ignore, its children would: but not what it handles.
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::default()).unwrap();
-    for (signal, code) in [("-TERM", 143), ("-HUP", 129)] {
-        let mut child = porcini(&["-e", "print(1); loop { }"]).spawn().unwrap();
-        wait_for_output(&mut child);
-        let id = child.id().to_string();
-        let start = Instant::now();
-        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
-        let (found, _, err) = finished(&child.wait_with_output().unwrap());
-        // One that is late says nothing.
-        let is_told = err.is_empty() || err.starts_with("error: terminated");
-        assert!(found == code && is_told, "{signal}: {found}\n{err}");
-        let time = start.elapsed();
-        assert!(pace::is_within(time, Duration::from_secs(10)), "{signal}: {time:?}");
-    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::io::{Read as _, Write as _};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Child;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use pty_process::Size;
@@ -33,6 +34,16 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     folder
 }
 
+/// What a shell behind `&` has this process ignore, its children would: but not what it handles.
+fn heed_interrupts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let always = Arc::new(AtomicBool::new(true));
+        let signal = signal_hook::consts::SIGINT;
+        signal_hook::flag::register_conditional_shutdown(signal, 130, always).unwrap();
+    });
+}
+
 impl Terminal {
     /// A shell in a window of so many columns, at its first prompt.
     pub(crate) fn start(home: &PathBuf, columns: u16, environment: &[(&str, &str)]) -> Self {
@@ -49,6 +60,7 @@ impl Terminal {
         columns: u16,
         environment: &[(&str, &str)],
     ) -> Self {
+        heed_interrupts();
         let (pty, pts) = open().unwrap();
         pty.resize(Size::new(ROWS, columns)).unwrap();
         let mut command = command.current_dir(home);

@@ -39,9 +39,9 @@ pub fn on_engine_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
 ///
 /// # Errors
 /// If the system refuses the thread.
-pub fn start_engine_thread(
-    work: impl FnOnce() + Send + 'static,
-) -> std::io::Result<std::thread::JoinHandle<()>> {
+pub fn start_engine_thread<R: Send + 'static>(
+    work: impl FnOnce() -> R + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<R>> {
     process_heap::share();
     let builder = std::thread::Builder::new().name("porcini".into()).stack_size(stack());
     builder.spawn(work)
