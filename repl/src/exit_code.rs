@@ -12,7 +12,7 @@ pub(crate) const INTERRUPTED: u8 = 130;
 /// Shows a diagnostic; the exit code that it stands for.
 pub(crate) fn report(error: &Error) -> u8 {
     if error.kind == ErrorKind::Interrupted && signals::is_asked() {
-        print::error(&Error { message: "terminated".into(), ..error.clone() });
+        print::error(&Error { message: signals::why_stopped().into(), ..error.clone() });
     } else if !error.is_exit_alone() {
         print::error(error);
     }
@@ -28,8 +28,8 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Does what is still to be done at the end; the exit code, if there was one before: `exit(0)` is one, too.
+/// Does what is still to be done at the end; the exit code, if there was one before that tells more than that all went well.
 pub(crate) fn end(interpreter: &mut Interpreter, code: Option<u8>) -> u8 {
     let ended = interpreter.end().map_or_else(|error| report(&error), |()| OK);
-    code.unwrap_or(ended)
+    code.filter(|&code| code != OK).unwrap_or(ended)
 }

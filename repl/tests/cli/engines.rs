@@ -84,15 +84,26 @@ fn failures_of_several_engines_have_the_order_of_the_pushes() {
     assert!(code == 1 && places.is_sorted() && places[0].is_some(), "{err}");
 }
 
-/// What fails at the end is told, and leaves the exit code that the script has said.
+/// What fails at the end is told, and leaves the exit code that the script has said, unless it is that all went well.
 #[test]
-fn exit_wins_over_failures_at_the_end() {
+fn exit_with_another_code_wins_over_failures_at_the_end() {
     let write = "let y = FloatC([1, 2, 3]); scatter_add(y, FloatC(5), UInt32C([0, 7]));";
     let told =
         "error: at the end: scatter_add: index 7 out of bounds for size 3 (lane 1, line 1)\n";
-    for (leave, code) in [("exit(0)", 0), ("exit(7)", 7), ("()", 1)] {
+    for (leave, code) in [("exit(0)", 1), ("exit()", 1), ("exit(7)", 7), ("()", 1)] {
         let (found, _, err) = run(&["-e", &format!("{write} {leave}")]);
         assert_eq!((found, err.as_str()), (code, told), "{leave}");
+    }
+}
+
+/// What was launched is waited for, and its error is told where it is.
+#[test]
+fn exit_hides_no_failure_of_what_was_launched() {
+    let launch = "let x = FloatC([1, 2, 3]); let y = gather(x, UInt32C([7])); eval(y);";
+    for (leave, code) in [("exit(0)", 1), ("exit()", 1), ("exit(7)", 7), ("()", 1)] {
+        let (found, _, err) = run(&["-e", &format!("{launch} {leave}")]);
+        let told = "error: gather: index 7 out of bounds for size 3 (lane 0, line 1)\n";
+        assert!(found == code && err.starts_with(told), "{leave}: {found} {err}");
     }
 }
 

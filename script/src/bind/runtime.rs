@@ -70,7 +70,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc(
         "exit",
         "(code)",
-        "Ends the script with an exit code from 0 to 255 (default 0).\n\n\
+        "Ends the script with an exit code from 0 to 255 (default 0). What was launched is waited for; if it \
+         has failed that is told, and 0 becomes 1.\n\n\
          >> if 1 > 2 { exit(3) } else { \"goes on\" }\ngoes on",
     );
     registry.any("exit", 0, |_, _, _| -> Result<()> { Err(stop(Stop::Exit(0))) });

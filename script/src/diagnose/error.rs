@@ -82,6 +82,16 @@ impl Error {
         matches!(self.kind, ErrorKind::Exit(code) if self.message == Stop::Exit(code).to_string())
     }
 
+    /// The same told by a script that leaves: its code is not the one that says that all went well.
+    pub(crate) fn told_by(self, leaves: ErrorKind) -> Self {
+        match (self.kind, leaves) {
+            (ErrorKind::Runtime | ErrorKind::Exit(_), ErrorKind::Exit(code)) => {
+                Self { kind: ErrorKind::Exit(code.max(1)), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// An error without a place.
     pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }

@@ -226,7 +226,9 @@ impl Interpreter {
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
         self.context.session.set_line(0);
-        let pending = result.as_ref().ok().and_then(|_| self.late_error());
+        // A script that leaves has gone to its end, as far as others can see.
+        let is_over = result.as_ref().err().is_none_or(|error| error.is_exit_alone());
+        let pending = if is_over { self.late_error() } else { None };
         let value = self.with_late(result, pending, cell, name)?;
         self.end_forgotten()?;
         self.shown(value, cell, piece, name)
@@ -268,7 +270,11 @@ impl Interpreter {
     ) -> Result<T, Box<Error>> {
         let (mut error, when) = match (result, late) {
             (Ok(value), None) => return Ok(value),
-            (Ok(_), Some(error)) => (self.diagnose(&late_fault(&error), cell, name), "then"),
+            (Ok(_), Some(late)) => (self.diagnose(&late_fault(&late), cell, name), "then"),
+            (Err(error), Some(late)) if error.is_exit_alone() => {
+                let late = self.diagnose(&late_fault(&late), cell, name);
+                (late.told_by(error.kind), "then")
+            }
             (Err(error), _) => (*error, "before that"),
         };
         error.add_others(when, &self.further_errors());
@@ -580,7 +586,10 @@ impl Interpreter {
             match error.kind {
                 // An operation ends the script whatever else has failed.
                 ErrorKind::Exit(_) if further.is_empty() => return error,
-                ErrorKind::Exit(_) => error.message = further.remove(0),
+                ErrorKind::Exit(_) => {
+                    error.message = further.remove(0);
+                    *error = error.clone().told_by(error.kind);
+                }
                 ErrorKind::Interrupted => when = "before that",
                 ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => {}
             }

@@ -131,7 +131,8 @@ impl Interpreter {
         let result = measure(self, &program);
         let result = result.map_err(|error| Box::new(self.diagnose(&error, cell, name)));
         self.tidy_scope();
-        let late = result.as_ref().ok().and_then(|_| self.context.session.take_error());
+        let is_over = result.as_ref().err().is_none_or(|error| error.is_exit_alone());
+        let late = if is_over { self.context.session.take_error() } else { None };
         self.with_late(result, late, cell, name)
     }
 
