@@ -33,7 +33,8 @@ Environment:
   XDG_STATE_HOME         the folder of porcini/history (default: ~/.local/state)
 
 Exit codes:
-  0 ok, 1 script error, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM, 129 by SIGHUP; exit(n) in a script wins.";
+  0 ok, 1 script error, 2 wrong usage, 130 interrupted, 143 ended by SIGTERM, 129 by SIGHUP; exit(n) in a script wins,
+  but exit(0) is 1 where something has failed.";
 
 /// Array scripting: operations are recorded, fused into kernels, and run when a value is looked at.
 #[derive(Parser, Debug)]
@@ -50,12 +51,10 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) task: Option<Task>,
 
-    /// Script to run; `-` reads standard input
-    pub(crate) file: Option<String>,
-
-    /// Arguments of the script, its constant ARGS
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) arguments: Vec<String>,
+    /// Script to run, `-` reads standard input; what stands behind it is the script's, options too: its constant ARGS
+    // One list: two would have options between them.
+    #[arg(trailing_var_arg = true, value_names = ["FILE", "ARGUMENTS"], num_args = 0..)]
+    pub(crate) words: Vec<String>,
 
     /// Run this text and show its last value
     #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
@@ -151,16 +150,15 @@ pub(crate) enum Source {
 impl Arguments {
     /// What to run, and the arguments that belong to the script.
     pub(crate) fn source(&self, stdin_is_terminal: bool) -> (Source, Vec<String>) {
-        let arguments = self.arguments.clone();
-        match (&self.code, &self.file) {
-            // With -e the first free argument belongs to the script already.
-            (Some(code), file) => {
-                (Source::Code(code.clone()), file.iter().cloned().chain(arguments).collect())
-            }
-            (None, Some(file)) if file == "-" => (Source::Input, arguments),
-            (None, Some(file)) => (Source::File(file.clone()), arguments),
-            (None, None) if stdin_is_terminal => (Source::Shell, arguments),
-            (None, None) => (Source::Input, arguments),
+        if let Some(code) = &self.code {
+            // The first word belongs to the script already.
+            return (Source::Code(code.clone()), self.words.clone());
+        }
+        match self.words.split_first() {
+            Some((file, arguments)) if file == "-" => (Source::Input, arguments.to_vec()),
+            Some((file, arguments)) => (Source::File(file.clone()), arguments.to_vec()),
+            None if stdin_is_terminal => (Source::Shell, Vec::new()),
+            None => (Source::Input, Vec::new()),
         }
     }
 }
@@ -182,10 +180,15 @@ mod tests {
         let (from, arguments) = source(&["a.rhai", "-x", "--threads"], true);
         assert_eq!(from, Source::File("a.rhai".into()));
         assert_eq!(arguments, ["-x", "--threads"]);
-        let (from, arguments) = source(&["-e", "1", "x"], true);
-        assert_eq!(
-            (from, arguments.as_slice()),
-            (Source::Code("1".into()), &["x".to_string()][..])
-        );
+        for words in [["-e", "5"], ["--help", "-V"], ["check", "--"], ["--json", "--device"]] {
+            let (from, arguments) = source(&["--json", "a.rhai", words[0], words[1]], true);
+            assert_eq!(
+                (from, arguments),
+                (Source::File("a.rhai".into()), words.map(String::from).to_vec())
+            );
+        }
+        let (from, arguments) = source(&["-e", "1", "--json", "x", "--json"], true);
+        assert_eq!(from, Source::Code("1".into()));
+        assert_eq!(arguments, ["x", "--json"]);
     }
 }
