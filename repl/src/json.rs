@@ -1,4 +1,5 @@
-//! `--json`: one object a statement on standard output, for programs that run scripts.
+//! `--json`: one object a statement on standard output, for programs that run scripts. What a statement prints is written as it
+//! comes, the rest of its object when it ends.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,16 +9,15 @@ use serde_json::{Value, json};
 
 use crate::{exit_code, print};
 
-/// Bytes that one statement may print: its object is made as a whole.
+/// Bytes that one statement may print: who reads has its object as a whole.
 const MOST: usize = 64 << 20;
 
-/// What scripts print is collected while this is `Some`.
+/// What scripts print goes into an object while this is `Some`.
 pub(crate) type Collected = Rc<RefCell<Option<Printed>>>;
 
 /// What a statement has printed.
 #[derive(Default)]
 pub(crate) struct Printed {
-    lines: Vec<String>,
     bytes: usize,
 }
 
@@ -26,13 +26,20 @@ impl Printed {
     pub(crate) fn add(&mut self, text: &str) {
         let before = self.bytes;
         self.bytes = before.saturating_add(text.len() + 1);
+        let line_end = if before == 0 { "" } else { "\\n" };
         if self.bytes <= MOST {
-            self.lines.push(text.into());
+            print::part(&format!("{line_end}{}", letters(text)));
         } else if before <= MOST {
             let limit = MOST >> 20;
-            self.lines.push(format!(".. more than {limit} MiB, the rest is not shown .."));
+            print::part(&format!("{line_end}.. more than {limit} MiB, the rest is not shown .."));
         }
     }
+}
+
+/// A text as it stands between quotes.
+fn letters(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].into()
 }
 
 /// Runs a text statement by statement; the exit code, unless it ran to its end.
@@ -44,10 +51,13 @@ pub(crate) fn run(
 ) -> Option<u8> {
     let cell = Cell::statements(text);
     for statement in cell.pieces() {
+        let (line, code) = (statement.line(), letters(cell.code(statement)));
+        print::part(&format!("{{\"line\":{line},\"code\":\"{code}\",\"printed\":\""));
         *printed.borrow_mut() = Some(Printed::default());
         let result = interpreter.run(&cell, statement, name);
-        let lines = printed.borrow_mut().take().unwrap_or_default().lines;
-        print::value(&object(statement.line(), cell.code(statement), &lines, &result).to_string());
+        printed.borrow_mut().take();
+        // The members that are left, without the bracket before them.
+        print::value(&format!("\",{}", &object(&result).to_string()[1..]));
         if let Err(error) = result {
             return Some(exit_code::exit_code(&error));
         }
@@ -55,18 +65,9 @@ pub(crate) fn run(
     None
 }
 
-fn object(
-    line: usize,
-    statement: &str,
-    printed: &[String],
-    result: &Result<Outcome, Box<Error>>,
-) -> Value {
-    let mut object = json!({
-        "line": line,
-        "code": statement,
-        "printed": printed.join("\n"),
-        "ok": result.is_ok(),
-    });
+/// What a statement has come to.
+fn object(result: &Result<Outcome, Box<Error>>) -> Value {
+    let mut object = json!({ "ok": result.is_ok() });
     match result {
         Ok(outcome) => object["value"] = json!(outcome.text),
         Err(error) => {

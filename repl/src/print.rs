@@ -28,7 +28,12 @@ const LOST: i32 = 1;
 
 /// A value or `print` text.
 pub(crate) fn value(text: &str) {
-    written(lines::put(text));
+    written(lines::put(text, "\n"));
+}
+
+/// A part of a line, which others follow.
+pub(crate) fn part(text: &str) {
+    written(lines::put(text, ""));
 }
 
 /// Has whoever reads standard output see what was printed.

@@ -43,14 +43,14 @@ fn waiting() -> MutexGuard<'static, Waiting> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Prints a line.
-pub(super) fn put(text: &str) -> io::Result<()> {
+/// Prints a line, or a part of one, with what ends it.
+pub(super) fn put(text: &str, end: &str) -> io::Result<()> {
     if *IS_TERMINAL {
-        return writeln!(io::stdout().lock(), "{text}");
+        return write!(io::stdout().lock(), "{text}{end}");
     }
     let mut waiting = waiting();
     waiting.text.extend_from_slice(text.as_bytes());
-    waiting.text.push(b'\n');
+    waiting.text.extend_from_slice(end.as_bytes());
     let is_due = waiting.written.is_none_or(|at| at.elapsed() >= LONGEST);
     if is_due || waiting.text.len() >= MOST || !watch(&mut waiting) {
         return waiting.write();

@@ -1,6 +1,6 @@
 //! What goes through a pipe: many lines at once, none late, each stream behind what the other has said before.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -44,4 +44,20 @@ fn a_broken_pipe_is_quiet() {
     drop(child.stdout.take());
     let (_, _, err) = finished(&child.wait_with_output().unwrap());
     assert_eq!(err, "");
+}
+
+/// What a statement prints is written while it runs, as a part of its object.
+#[test]
+fn objects_come_as_they_are_printed() {
+    let script = "if true { print(`a \"b\"`); print(2); sleep(600) }";
+    let mut child = porcini(&["--json", "-e", script]).spawn().expect("it starts");
+    let start = Instant::now();
+    let mut bytes = child.stdout.take().expect("a pipe").bytes().map_while(Result::ok);
+    let mut shown = Vec::new();
+    while !shown.ends_with(br#""printed":"a \"b\"\n2"#) {
+        shown.push(bytes.next().expect("more"));
+    }
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+    assert!(start.elapsed() < Duration::from_secs(60));
 }

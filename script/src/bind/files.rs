@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::fault::{
     IntoFault, Result, advised, check_interrupt, fault, fault_with_hint, outside_fault, placed,
 };
+use crate::value::growing::Growing;
 use crate::value::host_array::HostRef;
 use crate::value::npy::{self, Header};
 use crate::value::{ArrayRef, type_name};
@@ -232,7 +233,7 @@ pub(super) fn unpacked(
 
 fn write_npz(path: &str, arrays: &Map) -> Result<Vec<u8>> {
     let failed = |what: &dyn std::fmt::Display| fault(format!("write_npz: {path}: {what}"));
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let mut archive = ZipWriter::new(Growing::default());
     let options =
         SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     for (name, value) in arrays {
@@ -243,7 +244,7 @@ fn write_npz(path: &str, arrays: &Map) -> Result<Vec<u8>> {
             archive.write_all(piece).map_err(|error| failed(&error))?;
         }
     }
-    archive.finish().map(Cursor::into_inner).map_err(|error| failed(&error))
+    archive.finish().map(Growing::into_bytes).map_err(|error| failed(&error))
 }
 
 fn host_array(op: &str, value: &Dynamic) -> Result<HostRef> {

@@ -28,7 +28,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         let text = std::str::from_utf8(&bytes).map_err(|error| {
             fault(format!("read_text: {path}: no UTF-8 behind byte {}", error.valid_up_to()))
         })?;
-        Ok(ImmutableString::from(text.strip_prefix('\u{feff}').unwrap_or(text)))
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut owned = String::new();
+        let refused =
+            |_| fault(format!("read_text: {path}: out of memory: {} B of text", text.len()));
+        owned.try_reserve_exact(text.len()).map_err(refused)?;
+        owned.push_str(text);
+        Ok(ImmutableString::from(owned))
     });
     registry.doc(
         "write_text",

@@ -13,6 +13,7 @@ pub(crate) mod custom;
 pub(crate) mod dates;
 pub(crate) mod exchanged;
 pub(crate) mod generator;
+pub(crate) mod growing;
 pub(crate) mod host_array;
 pub mod images;
 pub(crate) mod names;

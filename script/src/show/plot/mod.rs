@@ -81,7 +81,7 @@ impl Picture {
     /// As pixels that fit a window.
     fn window(&self) -> Result<Raster> {
         match &*self.content {
-            Content::Chart(_) => self.raster(1),
+            Content::Chart(chart) => painted(chart, 1),
             Content::Image(raster) => {
                 let (width, height) = raster.shown_size();
                 let most = page::SIZE.0 as usize;
@@ -135,23 +135,27 @@ impl Picture {
 
     /// As a PNG file: an image has its own size, a chart 1440 x 880 pixels.
     pub(crate) fn png(&self) -> Result<Vec<u8>> {
-        self.raster(FINER)?.png()
+        self.png_of(FINER)
     }
 
     /// The same as large as a page shows it.
     pub(crate) fn png_for_page(&self) -> Result<Vec<u8>> {
-        self.raster(1)?.png()
+        self.png_of(1)
     }
 
-    fn raster(&self, times: u32) -> Result<Raster> {
-        let chart = match &*self.content {
-            Content::Chart(chart) => chart,
-            Content::Image(raster) => return Ok(raster.clone()),
-        };
-        let (width, height) = page::SIZE;
-        let mut canvas = Canvas::new(width * times, height * times, true)?;
-        canvas.clear(colours::PAPER);
-        page::paint(chart, &mut canvas, f64::from(times))?;
-        Ok(canvas.raster())
+    fn png_of(&self, times: u32) -> Result<Vec<u8>> {
+        match &*self.content {
+            Content::Chart(chart) => painted(chart, times)?.png(),
+            Content::Image(raster) => raster.png(),
+        }
     }
+}
+
+/// A chart so many times as large as a page shows it.
+fn painted(chart: &Chart, times: u32) -> Result<Raster> {
+    let (width, height) = page::SIZE;
+    let mut canvas = Canvas::new(width * times, height * times, true)?;
+    canvas.clear(colours::PAPER);
+    page::paint(chart, &mut canvas, f64::from(times))?;
+    Ok(canvas.raster())
 }

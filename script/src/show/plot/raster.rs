@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use crate::fault::{Result, check_interrupt, fault};
+use crate::value::growing::Growing;
 
 /// Darkest to lightest, on a dark window.
 pub(super) const SHADES: [char; 5] = [' ', '░', '▒', '▓', '█'];
@@ -22,7 +23,7 @@ pub(crate) struct Raster {
 impl Raster {
     /// As a PNG file.
     pub(crate) fn png(&self) -> Result<Vec<u8>> {
-        let mut file = Vec::new();
+        let mut file = Growing::default();
         let size = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let mut encoder = png::Encoder::new(&mut file, size(self.width), size(self.height));
         encoder.set_color(png::ColorType::Rgb);
@@ -37,7 +38,7 @@ impl Raster {
         }
         pixels.finish().map_err(unwritten)?;
         writer.finish().map_err(unwritten)?;
-        Ok(file)
+        Ok(file.into_bytes())
     }
 
     /// Width and height in a document: small images with larger pixels.

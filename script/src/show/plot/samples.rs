@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, DType, Scalar};
 
 use super::chart::{Grid, Point};
@@ -269,7 +270,7 @@ pub(crate) fn pixels(
         colours => colours.colour(part(x, &(low..high))),
     };
     // Lanes are read once more rather than kept: Ctrl-C would wait for their memory to be freed.
-    let mut pixels = vec![[0; 3]; usize::try_from(n).unwrap_or(0)];
+    let mut pixels = black(&leaves[0], n)?;
     for (channel, leaf) in leaves.iter().enumerate() {
         let paint = |pixel: &mut [u8; 3], x: f64| match (is_colour, channel) {
             (false, _) => *pixel = colour(x),
@@ -285,6 +286,18 @@ pub(crate) fn pixels(
             }
         })?;
     }
+    Ok(pixels)
+}
+
+/// So many black pixels, if there is room for them beside the arrays.
+fn black(of: &Array, n: u64) -> Result<Vec<[u8; 3]>> {
+    let bytes = n.saturating_mul(3);
+    of.session().check_host_memory(bytes).or_fault()?;
+    let n = usize::try_from(n).unwrap_or(usize::MAX);
+    let mut pixels = Vec::new();
+    let refused = |_| fault(format!("out of memory: the pixels take {}", Bytes(bytes)));
+    pixels.try_reserve_exact(n).map_err(refused)?;
+    pixels.resize(n, [0; 3]);
     Ok(pixels)
 }
 

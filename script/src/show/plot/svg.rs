@@ -7,7 +7,7 @@ use base64::Engine as _;
 use super::colours::Rgb;
 use super::raster::Raster;
 use super::surface::{Anchor, Area, Lettering, Pen, Spot, Surface};
-use crate::fault::Result;
+use crate::fault::{Result, fault};
 
 /// Lengths of dashes and of gaps between them.
 const DASHES: [&str; 3] = ["8 4", "2 3", "9 3 2 3"];
@@ -121,16 +121,21 @@ impl Surface for Svg {
     }
 
     fn image(&mut self, area: Area, raster: &Raster) -> Result<()> {
-        let data = base64::engine::general_purpose::STANDARD.encode(raster.png()?);
+        let png = raster.png()?;
         let (x, y) = (short(area.left), short(area.top));
         let (width, height) = (short(area.width()), short(area.height()));
         put(
             self,
             format_args!(
                 "<image x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" preserveAspectRatio=\"none\" \
-                 style=\"image-rendering:pixelated\" href=\"data:image/png;base64,{data}\"/>\n"
+                 style=\"image-rendering:pixelated\" href=\"data:image/png;base64,"
             ),
         );
+        let letters = base64::encoded_len(png.len(), true).unwrap_or(usize::MAX);
+        let refused = |_| fault(format!("out of memory: the picture takes {letters} B as text"));
+        self.text.try_reserve(letters).map_err(refused)?;
+        base64::engine::general_purpose::STANDARD.encode_string(&png, &mut self.text);
+        put(self, format_args!("\"/>\n"));
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ use parquet::file::properties::WriterProperties;
 use porcini_core::{Array, DType};
 
 use super::trouble::{Result, Trouble, poll};
+use crate::value::growing::Growing;
 
 /// Lanes that are read at once.
 const PIECE: usize = 1 << 20;
@@ -73,13 +74,13 @@ pub(crate) fn parquet(
         Compression::Zstd => basic::Compression::ZSTD(ZstdLevel::default()),
     };
     let properties = WriterProperties::builder().set_compression(compression).build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties));
+    let mut writer = ArrowWriter::try_new(Growing::default(), batch.schema(), Some(properties));
     let writer = writer.as_mut().map_err(|error| refused(error))?;
     for batch in pieces(&batch) {
         writer.write(&batch?).map_err(failed)?;
     }
     writer.finish().map_err(failed)?;
-    Ok(std::mem::take(writer.inner_mut()))
+    Ok(std::mem::take(writer.inner_mut()).into_bytes())
 }
 
 /// Columns by name as a file of Arrow.
@@ -100,12 +101,12 @@ pub(crate) fn arrow(
         }
     };
     let options = IpcWriteOptions::default().try_with_compression(compression).map_err(failed)?;
-    let writer = FileWriter::try_new_with_options(Vec::new(), &batch.schema(), options);
+    let writer = FileWriter::try_new_with_options(Growing::default(), &batch.schema(), options);
     let mut writer = writer.map_err(failed)?;
     for batch in pieces(&batch) {
         writer.write(&batch?).map_err(failed)?;
     }
-    writer.into_inner().map_err(failed)
+    writer.into_inner().map(Growing::into_bytes).map_err(failed)
 }
 
 fn refused(error: &impl ToString) -> Trouble {

@@ -3,6 +3,7 @@
 use csv::Writer;
 
 use crate::fault::{Result, check_interrupt, fault};
+use crate::value::growing::Growing;
 
 /// Fields that are written from one read of the arrays.
 const PIECE: u64 = 1 << 20;
@@ -22,7 +23,7 @@ pub(crate) fn write(
         return Ok(Vec::new());
     }
     let failed = |error: csv::Error| fault(format!("write_csv: {path}: {error}"));
-    let mut writer = Writer::from_writer(Vec::new());
+    let mut writer = Writer::from_writer(Growing::default());
     writer.write_record(names).map_err(failed)?;
     let rows = (PIECE / (names.len() as u64).max(1)).clamp(1, MOST_ROWS);
     let mut start = 0;
@@ -36,5 +37,6 @@ pub(crate) fn write(
         }
         start = end;
     }
-    writer.into_inner().map_err(|error| fault(format!("write_csv: {path}: {error}")))
+    let written = writer.into_inner().map(Growing::into_bytes);
+    written.map_err(|error| fault(format!("write_csv: {path}: {}", error.error())))
 }
