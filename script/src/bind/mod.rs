@@ -40,6 +40,7 @@ mod kernel_stats;
 pub(crate) mod kernels;
 mod language_help;
 mod large_integers;
+mod likeness;
 mod list_tensors;
 mod many_arguments;
 pub(crate) mod measure;

@@ -8,6 +8,7 @@ use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session}
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
 
 use super::catalogue::with_arguments;
+use super::likeness::{self, CONTAINS};
 use super::list_tensors::of_entries;
 use super::registry::Registry;
 use crate::context::{AsAxis, Context};
@@ -249,9 +250,6 @@ fn call_with(
     }
 }
 
-/// What `a in b` calls.
-const CONTAINS: &str = "`in` (contains)";
-
 /// What Rhai does silently with values it does not know: text by `+`, equality of lists by type.
 fn traps(registry: &mut Registry<'_>) {
     let (text, array) = (TypeId::of::<ImmutableString>(), TypeId::of::<ArrayRef>());
@@ -271,56 +269,10 @@ fn traps(registry: &mut Registry<'_>) {
             Err(compared_by_lane("index_of"))
         });
     }
-    let engine = &mut *registry.engine;
-    engine.register_fn(
-        "contains",
-        |call: NativeCallContext<'_>, list: &mut rhai::Array, value: Dynamic| -> Result<bool> {
-            for item in list.iter() {
-                if equal(&call, CONTAINS, item, &value)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        },
-    );
-    engine.register_fn("==", |call: NativeCallContext<'_>, a: rhai::Array, b: rhai::Array| {
-        equal_lists(&call, "==", &a, &b)
-    });
-    engine.register_fn("!=", |call: NativeCallContext<'_>, a: rhai::Array, b: rhai::Array| {
-        equal_lists(&call, "!=", &a, &b).map(|equal| !equal)
-    });
+    likeness::register(registry.engine);
 }
 
-fn equal_lists(
-    call: &NativeCallContext<'_>,
-    op: &str,
-    a: &[Dynamic],
-    b: &[Dynamic],
-) -> Result<bool> {
-    let mut same = a.len() == b.len();
-    for (a, b) in a.iter().zip(b) {
-        same &= equal(call, op, a, b)?;
-    }
-    Ok(same)
-}
-
-fn equal(call: &NativeCallContext<'_>, op: &str, a: &Dynamic, b: &Dynamic) -> Result<bool> {
-    if a.is::<ArrayRef>() || b.is::<ArrayRef>() {
-        return Err(compared_by_lane(op));
-    }
-    match call.call_native_fn::<bool>("==", (a.clone(), b.clone())) {
-        // Inside of lists what cannot be compared is another item, as a list and a text.
-        Err(error)
-            if a.type_id() != b.type_id()
-                && matches!(*error, EvalAltResult::ErrorFunctionNotFound(..)) =>
-        {
-            Ok(false)
-        }
-        result => result,
-    }
-}
-
-fn compared_by_lane(op: &str) -> Box<EvalAltResult> {
+pub(super) fn compared_by_lane(op: &str) -> Box<EvalAltResult> {
     fault_with_hint(
         format!(
             "{op}: arrays are compared lane by lane, so they are not equal or unequal as a whole"

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 
 use rhai::{Array, Dynamic, FnPtr, NativeCallContext};
 
+use super::likeness::plainly_equal;
 use super::registry::Registry;
 use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
 use crate::value::type_name;
@@ -56,7 +57,10 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     });
     engine.register_fn("dedup", |call: Call<'_>, list: &mut Array| {
         // What cannot be compared is not the same.
-        dedup(list, |a, b| Ok(call.call_native_fn("==", (a, b)).unwrap_or(false)))
+        dedup(list, |a, b| {
+            let same = plainly_equal(&a, &b);
+            Ok(same.unwrap_or_else(|| call.call_native_fn("==", (a, b)).unwrap_or(false)))
+        })
     });
     engine.register_fn("dedup", |call: Call<'_>, list: &mut Array, same: FnPtr| {
         dedup(list, |a, b| {
