@@ -6,7 +6,8 @@ use std::path::Path;
 
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{Array, Error, interrupt};
-use rhai::{Dynamic, Map};
+use rhai::{Dynamic, EvalAltResult, Map};
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
@@ -28,6 +29,8 @@ const SHARED: u64 = 16 << 20;
 
 /// What an archive begins with.
 const ZIP: &[u8] = b"PK";
+/// Bytes of an unknown beginning that an error shows.
+const SHOWN: usize = 12;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     npy(registry);
@@ -173,7 +176,8 @@ fn read_npz(context: &Context, path: &str, bytes: &[u8], wanted: Option<&[String
         let what = format!("read_npz: {path}: this is an .npy file, of one array");
         return Err(fault_with_hint(what, format!("use read_npy: read_npy(\"{path}\")")));
     }
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|error| failed(&error))?;
+    let archive = ZipArchive::new(Cursor::new(bytes));
+    let mut archive = archive.map_err(|error| no_archive(path, bytes, &error))?;
     let mut names = Vec::new();
     for i in 0..archive.len() {
         check_interrupt()?;
@@ -199,6 +203,26 @@ fn read_npz(context: &Context, path: &str, bytes: &[u8], wanted: Option<&[String
         arrays.insert(name.into(), Dynamic::from(array));
     }
     Ok(arrays)
+}
+
+/// Why a file is no archive: its table of contents, which stands at the end, is not there.
+fn no_archive(path: &str, bytes: &[u8], error: &ZipError) -> Box<EvalAltResult> {
+    let again = "write, copy or download it once more";
+    let (what, remedy) = match bytes {
+        [] => ("the file is empty".into(), again),
+        _ if bytes.starts_with(ZIP) => (
+            format!("the file is cut off or damaged: it has no end of an archive ({error})"),
+            again,
+        ),
+        _ => {
+            let start = bytes[..bytes.len().min(SHOWN)].escape_ascii();
+            (
+                format!("this is no .npz file: it begins with \"{start}\""),
+                "np.savez and write_npz write them",
+            )
+        }
+    };
+    fault_with_hint(format!("read_npz: {path}: {what}"), remedy)
 }
 
 /// How the arrays of a file but one are read.

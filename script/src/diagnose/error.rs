@@ -68,12 +68,23 @@ impl fmt::Display for Error {
 const MOST_OTHERS: usize = 8;
 
 impl Error {
-    /// Tells of what else went wrong, `when` that was.
+    /// Tells of what else went wrong, `when` that was; of what came several times, as in a loop, once.
     pub(crate) fn add_others(&mut self, when: &str, others: &[impl fmt::Display]) {
-        let told = others.iter().take(MOST_OTHERS).map(|other| format!("{when}: {other}"));
-        self.hints.extend(told);
-        if others.len() > MOST_OTHERS {
-            self.hints.push(format!("{when}: {} more", others.len() - MOST_OTHERS));
+        let mut told: Vec<(String, usize)> = Vec::new();
+        for other in others.iter().map(ToString::to_string) {
+            match told.iter_mut().find(|(known, _)| *known == other) {
+                Some((_, n)) => *n += 1,
+                None => told.push((other, 1)),
+            }
+        }
+        let left = told.split_off(told.len().min(MOST_OTHERS));
+        self.hints.extend(told.into_iter().map(|(other, n)| match n {
+            1 => format!("{when}: {other}"),
+            n => format!("{when}: {other} ({n} times)"),
+        }));
+        let left: usize = left.into_iter().map(|(_, n)| n).sum();
+        if left > 0 {
+            self.hints.push(format!("{when}: {left} more"));
         }
     }
 
@@ -143,5 +154,21 @@ impl Error {
             }
         }
         lines.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_several_times_is_told_once() {
+        let mut error = Error::plain(ErrorKind::Runtime, "first");
+        error.add_others("then", &["b", "a", "b", "b"]);
+        assert_eq!(error.hints, ["then: b (3 times)", "then: a"]);
+        error.hints.clear();
+        error.add_others("then", &(0..12).map(|i| i % 10).collect::<Vec<_>>());
+        assert_eq!(error.hints[0], "then: 0 (2 times)");
+        assert_eq!((error.hints.len(), error.hints[8].as_str()), (9, "then: 2 more"));
     }
 }
