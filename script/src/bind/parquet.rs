@@ -21,7 +21,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "(path, columns, options)",
         "Writes a map of arrays or lists of equal length (or 1) as a Parquet file, which pandas.read_parquet and others \
          read. Lanes keep their types; vectors become a column a component, as in write_csv; a category, a list of names and \
-         their numbers, one of texts. Third comes a list of names, the order of the columns, or options: #{order: [\"y\", \
+         their numbers, one of texts. Third comes a list of names, the order of the columns (without one as write_csv has them), or options: #{order: [\"y\", \
          \"x\"], compression: \"zstd\" (snappy without it; gzip, lz4, none)}. Evaluates.\n\n\
          >> write_parquet(\"t.parquet\", #{x: FloatC([1, 2]), y: true}, [\"y\", \"x\"]); type_of(read_parquet(\"t.parquet\").x)\n\
          FloatC",
@@ -50,7 +50,8 @@ mod work {
     use rhai::{Dynamic, Map};
 
     use crate::bind::csv::{
-        Source, category, category_of, check_rows, column_order, list, number_of, sources_of,
+        Source, category, category_of, check_rows, column_order, known_order, list, number_of,
+        sources_of,
     };
     use crate::bind::files::{contents, map, path, store};
     use crate::bind::registry::Registry;
@@ -164,7 +165,7 @@ mod work {
                 }
             }
         }
-        let order = order.unwrap_or_else(|| columns.keys().map(ToString::to_string).collect());
+        let order = order.unwrap_or_else(|| known_order(context, &columns));
         let mut written = Vec::new();
         for name in order {
             let Some(value) = columns.get(name.as_str()) else { continue };
