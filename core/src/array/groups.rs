@@ -136,7 +136,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// What is told of groups.
+    /// What is told of groups. Sum and mean of lanes with NaN are NaN, the least and the largest pass over it, and the count has
+    /// it.
     pub const WORDS: [&'static str; 5] = ["count", "sum", "mean", "min", "max"];
 
     /// The groups of lanes whose keys have these numbers below `n`, integers.
@@ -144,7 +145,8 @@ impl Groups {
         Self { numbers, n }
     }
 
-    /// What a word of [`Groups::WORDS`] tells of the lanes of each group, in order. Recorded, not run.
+    /// What a word of [`Groups::WORDS`], `nansum` or `nanmean` tells of the lanes of each group, in order; the last two pass over
+    /// NaN. Recorded, not run.
     ///
     /// **Dtypes**: counts are u32, means as of [`Array::mean`], others as of [`Array::reduce`].
     ///
@@ -157,13 +159,17 @@ impl Groups {
         }
         match word {
             "count" => self.counts(),
-            "sum" => self.reduced(x, ReduceOp::Sum),
-            "mean" => self.means(x),
-            "min" => self.reduced(x, ReduceOp::Min),
-            "max" => self.reduced(x, ReduceOp::Max),
+            "sum" => self.reduced(x, ReduceOp::Sum, None),
+            "mean" => self.means(x, None),
+            "min" => self.reduced(x, ReduceOp::Min, None),
+            "max" => self.reduced(x, ReduceOp::Max, None),
+            "nansum" => self.reduced(x, ReduceOp::Sum, numbers(x)?.as_ref()),
+            "nanmean" => self.means(x, numbers(x)?.as_ref()),
             _ => Err(Error::Forms {
                 what: format!("group_by: got \"{word}\""),
-                remedy: Some("it is \"count\", \"sum\", \"mean\", \"min\" or \"max\""),
+                remedy: Some(
+                    "it is \"count\", \"sum\", \"mean\", \"min\" or \"max\", without nan \"nansum\" or \"nanmean\"",
+                ),
             }),
         }
     }
@@ -173,21 +179,30 @@ impl Groups {
     /// # Errors
     /// As [`Array::segments`].
     pub fn counts(&self) -> Result<Array> {
+        self.counted(None)
+    }
+
+    fn counted(&self, active: Option<&Array>) -> Result<Array> {
         let ones = self.numbers.session().full(DType::U32, 1, self.numbers.size())?;
-        self.reduced(&ones, ReduceOp::Sum)
+        self.reduced(&ones, ReduceOp::Sum, active)
     }
 
-    fn reduced(&self, x: &Array, op: ReduceOp) -> Result<Array> {
-        x.segments(op, &self.numbers, self.n, None)
+    fn reduced(&self, x: &Array, op: ReduceOp, active: Option<&Array>) -> Result<Array> {
+        x.segments(op, &self.numbers, self.n, active)
     }
 
-    fn means(&self, x: &Array) -> Result<Array> {
+    fn means(&self, x: &Array, active: Option<&Array>) -> Result<Array> {
         // Halves are added in f32 and rounded once.
         let own = x.dtype().quotient();
         let wide = own.widened();
-        let sums = self.reduced(&x.cast(wide)?, ReduceOp::Sum)?;
-        sums.try_div(&self.counts()?.cast(wide)?)?.cast(own)
+        let sums = self.reduced(&x.cast(wide)?, ReduceOp::Sum, active)?;
+        sums.try_div(&self.counted(active)?.cast(wide)?)?.cast(own)
     }
+}
+
+/// Which lanes are not NaN; `None` where all are not.
+fn numbers(x: &Array) -> Result<Option<Array>> {
+    x.dtype().is_float().then(|| x.apply(Op::Eq, &[x.into()])).transpose()
 }
 
 /// What a scatter does that combines segments.

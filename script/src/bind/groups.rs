@@ -15,9 +15,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     let text = "The groups of lanes that have the same key: a map of columns with key, count, sum, mean, min and max of x \
         in each group. The keys are an array, a list of texts or a category; they are evaluated, and stand in order. (table, \
         name, word): A map of columns, grouped by one of them: sum, mean, min or max of each other column of numbers, or \
-        their count.\n\n\
+        their count. Missing numbers, nan, make sum and mean of their group nan; min and max pass over them, and count counts them; the \
+        words \"nansum\" and \"nanmean\" pass over them, too.\n\n\
         >> let g = group_by([\"b\", \"a\", \"b\"], FloatC([1, 2, 3])); print(g.key); print(g.sum)\n[a, b]\n[2, 4]\n\
-        >> group_by(#{city: [\"b\", \"a\", \"b\"], age: FloatC([10, 20, 30])}, \"city\", \"mean\").age\n[20, 20]";
+        >> group_by(#{city: [\"b\", \"a\", \"b\"], age: FloatC([10, 20, 30])}, \"city\", \"mean\").age\n[20, 20]\n\
+        >> group_by(#{city: [\"b\", \"a\", \"b\"], age: FloatC([10, 20, nan])}, \"city\", \"nanmean\").age\n[20, 10]";
     registry.doc("group_by", "group_by(keys, x)", text);
     registry.any("group_by", 2, |context, call, args| {
         context.at(call);
