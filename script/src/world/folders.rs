@@ -25,6 +25,13 @@ const PIECE: usize = 4 << 20;
 const LARGE: usize = 16 << 20;
 #[cfg(unix)]
 const SHARE: usize = 1 << 20;
+/// What new files are called until they take a name, before some letters.
+const NEW: &str = ".porcini-";
+/// How many letters.
+const LETTERS: usize = 6;
+/// Who writes a file of this size has time to look for what others left, which they have not touched for so long.
+const LONG: u64 = 16 << 20;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Links that lead to links, as many as Linux follows.
 const MOST_LINKS: usize = 40;
 /// `read_to_end` looks for the end of a source with some bytes of its own. Without room for them it would end the
@@ -233,7 +240,8 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
     if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
         return std::fs::write(path, contents);
     }
-    replace_by(path, |new| write_pieces(new, contents).map(|()| true)).map(drop)
+    let fill = |new: &mut NamedTempFile| write_pieces(new, contents).map(|()| true);
+    replace_by(path, contents.len() as u64, fill).map(drop)
 }
 
 /// Replaces a plain file as a whole by one of so many bytes, of which the first are given and others are what `fill` says
@@ -252,16 +260,17 @@ pub fn replace_shared(
     if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
         return Ok(false);
     }
-    replace_by(path, |new| {
+    replace_by(path, bytes, |new| {
         new.write_all(head)?;
         new.as_file().set_len(bytes)?;
         Ok(SharedFile::at(new.path()).is_ok_and(|file| fill(&file)))
     })
 }
 
-/// Replaces a plain file by a new one, if `fill` says that it is filled.
+/// Replaces a plain file by a new one of so many bytes, if `fill` says that it is filled.
 fn replace_by(
     path: &Path,
+    bytes: u64,
     fill: impl FnOnce(&mut NamedTempFile) -> io::Result<bool>,
 ) -> io::Result<bool> {
     let before = std::fs::metadata(path).ok();
@@ -272,6 +281,9 @@ fn replace_by(
         drop(File::options().write(true).open(&target)?);
     }
     let folder = folder.unwrap_or(Path::new("."));
+    if bytes >= LONG {
+        remove_left(folder);
+    }
     let mut new = new_file(folder).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             let folder_is =
@@ -326,11 +338,32 @@ fn end_of_links(path: &Path) -> io::Result<PathBuf> {
 /// A file without a name of its own yet; it goes if nobody gives it one.
 fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".porcini-");
+    builder.prefix(NEW).rand_bytes(LETTERS);
     // As any new file, less what the user's mask takes away.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
+}
+
+/// Removes new files whose writers were killed, and so did not remove them: who writes one touches it now and then.
+fn remove_left(folder: &Path) {
+    let is_new = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        let letters = name.to_str().and_then(|name| name.strip_prefix(NEW));
+        letters.is_some_and(|letters| {
+            letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        })
+    };
+    let is_left = |entry: &std::fs::DirEntry| {
+        let about = entry.metadata().ok().filter(std::fs::Metadata::is_file);
+        let age = about.and_then(|about| about.modified().ok()?.elapsed().ok());
+        age.is_some_and(|age| age > DAY)
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(is_new).filter(is_left) {
+        // What cannot be removed stays.
+        drop(std::fs::remove_file(entry.path()));
+    }
 }
 
 /// Refuses what is beyond the system's limit: writing that would end the process by a signal.
@@ -482,5 +515,23 @@ mod tests {
         assert!(replace(at("missing/new"), b"3").is_err());
         assert_eq!(names(folder.path()), ["folder", "link", "new", "plain"]);
         replace("/dev/null", b"3").unwrap();
+    }
+
+    /// A process that is killed while it writes leaves what it has written.
+    #[test]
+    fn what_others_left_goes_a_day_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let days_ago = |days: u32| std::time::SystemTime::now() - DAY * days;
+        for (name, days) in
+            [(".porcini-aB3xyz", 2), (".porcini-aB3xy0", 0), (".porcini-notes.txt", 2)]
+        {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(days_ago(days)).unwrap();
+        }
+        replace(folder.path().join("short"), b"1").unwrap();
+        assert_eq!(names(folder.path()).len(), 4);
+        replace(folder.path().join("long"), &vec![0; 16 << 20]).unwrap();
+        let left = [".porcini-aB3xy0", ".porcini-notes.txt", "long", "short"];
+        assert_eq!(names(folder.path()), left);
     }
 }
