@@ -322,6 +322,21 @@ fn memory_limits_are_honoured() {
     assert!(finished(&output).2.contains("PORCINI_MEMORY_LIMIT=lots is no size"));
 }
 
+/// A picture that has no room where it is written is an error: the system would end the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn pictures_without_room_are_errors() {
+    let place = folder("no_room");
+    let script = "save_image(`i.png`, rand(20000000), 5000, 4000)";
+    for limit in (240_000..480_000).step_by(30_000) {
+        let binary = env!("CARGO_BIN_EXE_porcini");
+        let start = format!("ulimit -v {limit}; exec {binary} -e '{script}'");
+        let output = Command::new("sh").args(["-c", &start]).current_dir(&place).output().unwrap();
+        let (code, _, err) = finished(&output);
+        assert!(code == 0 || code == 1 && err.contains("memory"), "{limit}: {code} {err}");
+    }
+}
+
 #[test]
 fn an_interactive_session_follows_the_script() {
     let path = file("interactive", b"a = FloatC([1, 2]);\n");

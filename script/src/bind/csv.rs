@@ -17,6 +17,7 @@ use super::types::scalar_type;
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint, placed};
 use crate::value::csv::{self, Kind, Layout, Texts, Values, Whole};
+use crate::value::growing::Growing;
 use crate::value::{ArrayRef, Form, Node, scalar, type_name};
 
 /// What a gzip file begins with.
@@ -417,10 +418,10 @@ pub(super) fn column_order(columns: &Map, order: &Dynamic) -> Result<Vec<String>
 
 fn packed(path: &str, text: &[u8]) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| fault(format!("write_csv: {path}: {error}"));
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    let mut packed = GzEncoder::new(Growing::default(), Compression::default());
     for piece in text.chunks(PIECE) {
         check_interrupt()?;
         packed.write_all(piece).map_err(failed)?;
     }
-    packed.finish().map_err(failed)
+    packed.finish().map(Growing::into_bytes).map_err(failed)
 }

@@ -3,8 +3,7 @@
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult, NativeCallContext};
 
-use super::operators::compared_by_lane;
-use crate::fault::{Result, check_interrupt};
+use crate::fault::{Result, check_interrupt, fault_with_hint};
 use crate::value::ArrayRef;
 
 /// What `a in b` calls.
@@ -105,4 +104,13 @@ fn index_of(call: &Call<'_>, list: &[Dynamic], value: &Dynamic, start: i64) -> R
         }
     }
     Ok(-1)
+}
+
+pub(super) fn compared_by_lane(op: &str) -> Box<EvalAltResult> {
+    fault_with_hint(
+        format!(
+            "{op}: arrays are compared lane by lane, so they are not equal or unequal as a whole"
+        ),
+        "write all(a == b), or any(x == value)",
+    )
 }

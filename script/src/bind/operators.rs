@@ -5,10 +5,10 @@ use std::any::TypeId;
 use porcini_core::ir::op::{Class, OPS, Op, OpInfo, Shape};
 use porcini_core::trace::functions::{self, FUNCTIONS, Function};
 use porcini_core::{Array, DType, Operand, Result as CoreResult, Scalar, Session};
-use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext};
+use rhai::{Dynamic, ImmutableString, NativeCallContext};
 
 use super::catalogue::with_arguments;
-use super::likeness::{self, CONTAINS};
+use super::likeness::{self, CONTAINS, compared_by_lane};
 use super::list_tensors::of_entries;
 use super::registry::Registry;
 use crate::context::{AsAxis, Context};
@@ -270,13 +270,4 @@ fn traps(registry: &mut Registry<'_>) {
         });
     }
     likeness::register(registry.engine);
-}
-
-pub(super) fn compared_by_lane(op: &str) -> Box<EvalAltResult> {
-    fault_with_hint(
-        format!(
-            "{op}: arrays are compared lane by lane, so they are not equal or unequal as a whole"
-        ),
-        "write all(a == b), or any(x == value)",
-    )
 }
