@@ -150,7 +150,7 @@ fn label(x: &Bound<'_, PyValue>) -> Option<String> {
     value.leaves().first().and_then(|leaf| leaf.label()).map(|label| label.to_string())
 }
 
-/// Gives memory that is kept for later back to the system: how many blocks and bytes.
+/// Gives memory that is kept for later back to the system: how many blocks and bytes. Compiled kernels go too.
 #[pyfunction]
 fn malloc_trim(py: Python<'_>) -> PyResult<(usize, u64)> {
     let session = home::session(py)?;

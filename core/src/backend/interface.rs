@@ -312,6 +312,11 @@ pub trait Executable: Send + Sync {
 
     /// What the compiler says of the code.
     fn statistics(&self) -> CodeStatistics;
+
+    /// About how many bytes it takes as long as somebody holds it.
+    fn held_bytes(&self) -> usize {
+        self.statistics().bytes
+    }
 }
 
 /// Code that runs some lanes of a launch, while others run elsewhere.

@@ -4,8 +4,12 @@
 //! values, one more compilation turns every literal into a parameter, for good. So a loop over a
 //! changing scalar compiles a structure twice, however long it runs. Where a compiler is slow, the first launch may
 //! have a quick version ([`GpuBackend::quick_version`](crate::backend::GpuBackend::quick_version)), and a structure is then compiled three times at most.
+//!
+//! A session that makes ever new structures keeps those that it used last, in two generations: who is asked for is of the
+//! young one, and when that takes half of the room it becomes the old one, and the old one goes. A launch pays a look-up.
 
 use std::collections::{HashMap, HashSet};
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,14 +43,26 @@ pub struct Found {
 }
 
 /// Executables of one device.
-#[derive(Default)]
 pub struct Cache {
-    entries: HashMap<KernelHash, Entry, Mix>,
-    /// Code that was replaced: freeing it may wait for launches of it.
-    replaced: Vec<Arc<dyn Executable>>,
+    young: Generation,
+    old: Generation,
     /// What was compiled before its launch comes.
     ahead: HashMap<KernelHash, Ahead, Mix>,
+    /// Bytes that both generations may take together.
+    room: usize,
 }
+
+/// Structures of which all go together.
+#[derive(Default)]
+struct Generation {
+    entries: HashMap<KernelHash, Entry, Mix>,
+    /// What was replaced: freeing code may wait for launches of it.
+    replaced: Vec<Entry>,
+    bytes: usize,
+}
+
+/// Bytes of a structure besides its code, about.
+const STRUCTURE: usize = 256;
 
 /// The first compilation of a structure, and the kernel that was compiled, if not the original.
 struct Ahead {
@@ -77,6 +93,20 @@ enum Entry {
     },
 }
 
+impl Entry {
+    /// Bytes that it takes, about; always the same.
+    fn bytes(&self) -> usize {
+        STRUCTURE
+            + match self {
+                Self::Quick { literals, executable } | Self::Embedded { literals, executable } => {
+                    size_of_val(&**literals) + executable.held_bytes()
+                }
+                Self::Parametric { executable } => executable.held_bytes(),
+                Self::Failed { .. } => 0,
+            }
+    }
+}
+
 /// Code of a kernel, with all that a launch of `n` lanes needs.
 fn lowered(
     backend: &dyn Backend,
@@ -90,6 +120,12 @@ fn lowered(
 }
 
 impl Cache {
+    /// A cache that keeps about as many bytes of kernels.
+    pub fn within(room: usize) -> Self {
+        let (young, old) = Default::default();
+        Self { young, old, ahead: HashMap::default(), room }
+    }
+
     /// Compiles what launches (kernel, lanes, whether literals vary) will want and is not there, side by side, where a
     /// compiler is slow. [`Cache::get`] finds it; what fails is told there.
     pub fn compile_ahead<'k>(
@@ -101,8 +137,10 @@ impl Cache {
         let mut seen = HashSet::new();
         let mut wanted = Vec::new();
         for (kernel, n, vary) in launches {
-            let is_known =
-                self.entries.contains_key(&kernel.hash) || self.ahead.contains_key(&kernel.hash);
+            let hash = &kernel.hash;
+            let is_compiled =
+                [&self.young, &self.old].iter().any(|one| one.entries.contains_key(hash));
+            let is_known = is_compiled || self.ahead.contains_key(hash);
             if !is_known && seen.insert(kernel.hash) {
                 let mode = if vary { LiteralMode::Parameter } else { LiteralMode::Embedded };
                 wanted.push((kernel, n, mode, gpu.quick_version(kernel, mode, n).map(Box::new)));
@@ -158,7 +196,8 @@ impl Cache {
         };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);
         let are = |literals: &[u64]| !vary && values().eq(literals.iter().copied());
-        let entry = self.entries.get(&kernel.hash);
+        self.renew(kernel.hash);
+        let entry = self.young.entries.get(&kernel.hash);
         let mode = match entry {
             Some(Entry::Parametric { executable }) => {
                 return hit(executable, LiteralMode::Parameter);
@@ -190,7 +229,7 @@ impl Cache {
                 executable.clone()
             }
             (Err(error), _) => {
-                self.entries.insert(kernel.hash, Entry::Failed { error: error.clone() });
+                self.insert(kernel.hash, Entry::Failed { error: error.clone() });
                 return Err(error);
             }
         };
@@ -200,11 +239,7 @@ impl Cache {
             LiteralMode::Embedded => Entry::Embedded { literals, executable: code },
             LiteralMode::Parameter => Entry::Parametric { executable: code },
         };
-        if let Some(Entry::Quick { executable, .. } | Entry::Embedded { executable, .. }) =
-            self.entries.insert(kernel.hash, entry)
-        {
-            self.replaced.push(executable);
-        }
+        self.insert(kernel.hash, entry);
         let result = match executable.statistics().origin {
             Origin::Disk => CacheResult::Disk,
             Origin::Own | Origin::Driver(_) => CacheResult::Miss,
@@ -212,13 +247,44 @@ impl Cache {
         Ok(Found { executable, result, mode, quick_version })
     }
 
-    /// Number of structures known.
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    /// Makes a structure that is asked for one of the young.
+    fn renew(&mut self, hash: KernelHash) {
+        if !self.young.entries.contains_key(&hash)
+            && let Some(entry) = self.old.entries.remove(&hash)
+        {
+            self.old.bytes = self.old.bytes.saturating_sub(entry.bytes());
+            self.insert(hash, entry);
+        }
     }
 
-    /// Whether nothing was compiled yet.
+    /// Makes it one of the young, which grow old if they are too many.
+    fn insert(&mut self, hash: KernelHash, entry: Entry) {
+        let bytes = entry.bytes();
+        if self.young.bytes.saturating_add(bytes) > self.room / 2 {
+            self.old = mem::take(&mut self.young);
+        }
+        self.young.bytes += bytes;
+        let before = self.young.entries.insert(hash, entry);
+        self.young.replaced.extend(before.or_else(|| self.old.entries.remove(&hash)));
+    }
+
+    /// Forgets all; what runs, or is held elsewhere, lives on.
+    pub fn clear(&mut self) {
+        *self = Self::within(self.room);
+    }
+
+    /// Number of structures that are there.
+    pub fn len(&self) -> usize {
+        self.young.entries.len() + self.old.entries.len()
+    }
+
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.len() == 0
+    }
+
+    /// Bytes that they take, about.
+    pub fn bytes(&self) -> usize {
+        self.young.bytes + self.old.bytes
     }
 }

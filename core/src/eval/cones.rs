@@ -24,8 +24,6 @@ use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 /// Variables beyond which an evaluation is planned anyway.
 const MOST_MET: usize = 1 << 15;
 const _: () = assert!(MOST_MET <= u16::MAX as usize, "operands are numbers of 16 bits");
-/// Forms, instructions and bindings of the plans that are kept.
-const MOST_KEPT: usize = 1 << 20;
 /// Hashes of forms that were met once.
 const N_SEEN: usize = 1 << 8;
 
@@ -158,8 +156,15 @@ impl Cones {
         Some(plan.expect("internal error: a place without a variable"))
     }
 
-    /// Keeps the plan of what was met last, if its form was met before.
-    pub(super) fn learn(&mut self, Met { hash, flags }: Met, plan: &Plan, table: &Table) {
+    /// Keeps the plan of what was met last, if its form was met before; of all plans at most so many forms, instructions and
+    /// bindings.
+    pub(super) fn learn(
+        &mut self,
+        Met { hash, flags }: Met,
+        plan: &Plan,
+        table: &Table,
+        most: usize,
+    ) {
         if self.seen.is_empty() {
             self.seen.resize(N_SEEN, 0);
         }
@@ -180,10 +185,10 @@ impl Cones {
         let insts = plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
         let held = plan.steps.iter().map(|step| step.held().count()).sum::<usize>();
         let size = self.forms.len() + insts + held;
-        if size > MOST_KEPT / 8 {
+        if size > most / 8 {
             return;
         }
-        if self.n_kept + size > MOST_KEPT {
+        if self.n_kept + size > most {
             self.known.clear();
             self.n_kept = 0;
         }

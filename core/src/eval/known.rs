@@ -18,8 +18,6 @@ use crate::ir::mix::Mix;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
-/// Instructions and bindings of the plans that are kept.
-const MOST_KEPT: usize = 1 << 20;
 /// What a plan counts for besides.
 const PLAN: usize = 32;
 
@@ -127,12 +125,12 @@ impl KnownPlans {
         Some((Plan { fills: Vec::new(), steps }, between))
     }
 
-    /// Keeps what a call launches, if that is made of the call alone.
-    pub(super) fn learn(&mut self, called: Called, plan: &Plan, table: &Table) {
+    /// Keeps what a call launches, if that is made of the call alone; of all plans at most so many instructions and bindings.
+    pub(super) fn learn(&mut self, called: Called, plan: &Plan, table: &Table, most: usize) {
         let Some(known) = Known::of(&called, plan, table) else { return };
         let insts = plan.kernels().map(|launch| launch.kernel.insts.len()).sum::<usize>();
         let size = PLAN + insts + plan.steps.iter().map(|step| step.held().count()).sum::<usize>();
-        if self.n_kept + size > MOST_KEPT {
+        if self.n_kept + size > most {
             *self = Self::default();
         }
         self.n_kept += size;

@@ -155,10 +155,10 @@ impl Evaluator<'_> {
         }
         let plan = schedule(table, roots, keep, self.target, scratch)?;
         if let Some(called) = called {
-            scratch.known.learn(called, &plan, table);
+            scratch.known.learn(called, &plan, table, scratch.most_kept);
         }
         if let Some(met) = met {
-            scratch.cones.learn(met, &plan, table);
+            scratch.cones.learn(met, &plan, table, scratch.most_kept);
         }
         Ok((plan, Vec::new()))
     }

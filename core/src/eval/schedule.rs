@@ -24,7 +24,7 @@ use super::launches::{Keep, Plan, PrimitiveLaunch, Step};
 use super::walk::{CHEAP, Node, POLL_INTERVAL, SlotMap, Walk, ends_stage, is_found};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::Target;
+use crate::ir::kernel::{Inst, Target};
 use crate::ir::mix::Mix;
 use crate::ir::primitive::Primitive;
 use crate::ir::table::Table;
@@ -55,10 +55,20 @@ pub struct Scratch {
     pub(super) known: KnownPlans,
     /// What was planned before in the same form.
     pub(super) cones: Cones,
+    /// Instructions and the like of the plans that each of both keeps.
+    pub(super) most_kept: usize,
 }
 
+/// Bytes of an instruction, a form or a binding of a plan, about.
+const PLANNED: usize = size_of::<Inst>();
+
 impl Scratch {
-    /// Forgets what calls launch: the device is another one.
+    /// Maps of a scheduler that keeps plans of at most so many bytes.
+    pub fn within(room: usize) -> Self {
+        Self { most_kept: room / 2 / PLANNED, ..Self::default() }
+    }
+
+    /// Forgets what was planned before.
     pub fn forget_plans(&mut self) {
         self.known = KnownPlans::default();
         self.cones = Cones::default();

@@ -393,6 +393,12 @@ impl Hash for Kernel {
 }
 
 impl Kernel {
+    /// Bytes that it takes.
+    pub fn held_bytes(&self) -> usize {
+        let lists = size_of_val(&*self.insts) + size_of_val(&*self.buffers);
+        size_of::<Self>() + lists + size_of_val(&*self.literals) + size_of_val(&*self.accesses)
+    }
+
     /// The instruction that computes `reg`.
     pub fn inst(&self, reg: Reg) -> &Inst {
         &self.insts[reg.index()]

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::kept::Compiler;
 use super::runtime::Device;
-use super::{Compiler, Session, lock};
+use super::{Session, lock};
 use crate::error::Result;
-use crate::eval::cache::Cache;
 use crate::memory::buffer::Buffer;
 
 /// Bytes of a block that is looked for in what a device has left: where parts have all of an array, it has fewer.
@@ -21,7 +21,7 @@ impl Session {
         match &*home {
             Some(known) if Arc::ptr_eq(known, device) => return,
             Some(failed) => {
-                compiler.cache = Cache::default();
+                compiler.cache.clear();
                 compiler.scratch.forget_plans();
                 // Arrays may share a block.
                 let mut known: HashMap<u64, Option<Arc<Buffer>>> = HashMap::new();

@@ -9,6 +9,7 @@ mod dropping;
 pub mod flags;
 mod host_room;
 pub mod inspect;
+mod kept;
 mod on_demand;
 pub(crate) mod recorded;
 pub mod runtime;
@@ -16,8 +17,7 @@ pub mod tape;
 mod waiting;
 pub(crate) mod watchers;
 
-use std::collections::HashSet;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -27,22 +27,22 @@ use crate::array::{Array, Parts};
 use crate::backend::GpuBackend;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Result, ScriptLine};
-use crate::eval::cache::Cache;
 use crate::eval::history::{History, LaunchRecord, LaunchTotals};
 use crate::eval::launches::{Keep, Plan};
-use crate::eval::schedule::{Scratch, schedule};
+use crate::eval::schedule::schedule;
 use crate::eval::{Evaluator, Named, Reports};
-use crate::ir::kernel::{KernelHash, Target};
+use crate::ir::kernel::Target;
 use crate::ir::primitive::Product;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::linear::fourier::Plans;
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
-use crate::memory::caching_allocator::{Bytes, MemoryInfo};
+use crate::memory::caching_allocator::MemoryInfo;
 use crate::session::flags::{
     ASYNC, BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags,
     LANE_ORDER, TENSOR_CORES,
 };
+use crate::session::kept::{Compiler, KeptKernels};
 use crate::session::runtime::{Device, Runtime};
 use crate::session::watchers::Watchers;
 use crate::trace::range::{check_range, range_size};
@@ -64,8 +64,8 @@ pub struct Session(Arc<Inner>);
 pub(crate) struct Inner {
     table: Mutex<Table>,
     compiler: Mutex<Compiler>,
-    /// Kernel structures compiled, to be read while an evaluation runs.
-    n_kernels: AtomicUsize,
+    /// Compiled kernels, to be read while an evaluation runs.
+    kernels: KeptKernels,
     reports: Mutex<Reports>,
     runtime: Arc<Runtime>,
     /// What contents and kernels are of: one that failed, until there is work for the one in its place.
@@ -97,15 +97,6 @@ pub(crate) struct Common {
     pub(crate) plans: Arc<Plans>,
 }
 
-/// What one evaluation at a time works with.
-#[derive(Default)]
-struct Compiler {
-    cache: Cache,
-    scratch: Scratch,
-    /// The kernels that the user was warned of.
-    told: HashSet<KernelHash>,
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // A panic elsewhere leaves plain data behind; the session goes on with it.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,8 +108,8 @@ impl Session {
         table.numbering.enabled = common.flags.get(CSE);
         Self(Arc::new(Inner {
             table: Mutex::new(table),
-            compiler: Mutex::default(),
-            n_kernels: AtomicUsize::new(0),
+            compiler: Mutex::new(Compiler::of(&runtime)),
+            kernels: KeptKernels::default(),
             reports: Mutex::default(),
             runtime,
             home: Mutex::default(),
@@ -415,7 +406,7 @@ impl Session {
             warnings: inner.common.warnings.as_ref(),
             told,
         });
-        inner.n_kernels.store(compiler.cache.len(), Ordering::Relaxed);
+        inner.kernels.note(&compiler.cache);
         drop(compiler);
         // Writes and drops what waits.
         self.with_table(|_| ());
@@ -574,20 +565,6 @@ impl Session {
         lock(&self.0.common.history).clear();
     }
 
-    /// Gives freed memory back to the device; the number of blocks and bytes.
-    pub fn malloc_trim(&self) -> (usize, u64) {
-        let devices = self.family().into_iter().filter_map(|session| {
-            session.with_table(Table::sweep);
-            session.0.runtime.opened()
-        });
-        let freed = devices.map(|device| device.memory.trim());
-        let (blocks, bytes) =
-            freed.fold((0, 0), |(blocks, bytes), freed| (blocks + freed.0, bytes + freed.1));
-        let freed = Bytes(bytes);
-        self.0.common.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
-        (blocks, bytes)
-    }
-
     /// Lets go of what other processes wait for, before this one ends: nothing is evaluated any more.
     #[doc(hidden)]
     pub fn leave(&self) {
@@ -598,11 +575,6 @@ impl Session {
     pub fn memory_info(&self) -> MemoryInfo {
         self.with_table(Table::sweep);
         self.0.runtime.opened().map(|device| device.memory.info()).unwrap_or_default()
-    }
-
-    /// Number of kernel structures compiled.
-    pub fn n_kernels(&self) -> usize {
-        self.0.n_kernels.load(Ordering::Relaxed)
     }
 
     /// What sessions share.

@@ -288,7 +288,8 @@ fn memory(registry: &mut Registry<'_>) {
     registry.doc(
         "malloc_trim",
         "()",
-        "Gives memory that arrays no longer use back to the system and says how much; also that of lists and texts.\n\n\
+        "Gives memory that arrays no longer use back to the system and says how much; also that of lists and texts.\n\
+         Compiled kernels go too: what is wanted again is compiled again.\n\n\
          >> malloc_trim() >= 0\ntrue",
     );
     registry.doc(

@@ -6,7 +6,7 @@ use porcini_core::ir::op::ScatterOp;
 use porcini_core::random::{PCG32_DEFAULT_STREAM, Pcg32};
 use porcini_core::{Array, DType, DeviceChoice, Error, Session, Value};
 
-use super::{lanes, session};
+use super::{compilations, lanes, session};
 
 #[test]
 fn the_limit_names_the_largest_arrays_and_the_session_goes_on() {
@@ -145,4 +145,45 @@ fn a_label_forks_a_shared_value() {
     assert_ne!(a.serial(), b.serial());
     assert_eq!((a.label(), b.label().as_deref()), (None, Some("b")));
     assert_eq!(a.to_vec::<f32>().unwrap(), b.to_vec::<f32>().unwrap());
+}
+
+/// Square roots and sums in an order that the bits of a number say: every number is a structure of its own.
+fn structure(session: &Session, number: u32) -> Vec<f32> {
+    let mut y = lanes(session, DType::F32, 10);
+    for bit in 0..10 {
+        y = if number >> bit & 1 == 0 { y + 0.5 } else { y.sqrt().unwrap() };
+    }
+    y.to_vec().unwrap()
+}
+
+#[test]
+fn kernels_that_were_not_used_for_long_go() {
+    let limit = 1 << 20;
+    let device = DeviceChoice::Interp(Isa::detect());
+    let session = Session::builder().device(device).threads(2).memory_limit(limit).build().unwrap();
+    let number = 1 << 10;
+    let first = structure(&session, 0);
+    for other in 1..number {
+        structure(&session, other);
+        // One that is used now and then stays.
+        structure(&session, 1);
+    }
+    assert_eq!(compilations(&session), number as usize);
+    assert!(session.n_kernels() < number as usize, "{} kernels", session.n_kernels());
+    assert!(session.kernel_bytes() as u64 <= limit / 8, "{} B", session.kernel_bytes());
+    assert_eq!(structure(&session, 0), first);
+    assert_eq!(compilations(&session), number as usize + 1);
+    structure(&session, number - 1);
+    assert_eq!(compilations(&session), number as usize + 1);
+}
+
+#[test]
+fn few_kernels_stay_until_memory_is_given_back() {
+    let session = session();
+    let values = [0, 1, 2, 0, 1, 2].map(|number| structure(&session, number));
+    assert_eq!((session.n_kernels(), compilations(&session)), (3, 3));
+    session.malloc_trim();
+    assert_eq!((session.n_kernels(), session.kernel_bytes()), (0, 0));
+    assert_eq!(structure(&session, 1), values[1]);
+    assert_eq!((session.n_kernels(), compilations(&session)), (1, 4));
 }

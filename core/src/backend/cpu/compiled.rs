@@ -93,6 +93,12 @@ impl Compiled {
         self.packet_cost as f64 * INSTRUCTION_TIME / self.packet.lanes() as f64
     }
 
+    /// Bytes of the code, and of what a launch must know of it.
+    pub(super) fn held_bytes(&self) -> usize {
+        let finishes = self.finishes.iter().map(|(_, identity)| identity.len()).sum::<usize>();
+        size_of::<Self>() + self.statistics.bytes + finishes
+    }
+
     pub(super) fn function(&self, offset: usize) -> Function {
         let code = std::ptr::with_exposed_provenance::<()>(self.block.address() + offset);
         // SAFETY: the assembler put a function with this signature there.

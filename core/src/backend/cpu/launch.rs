@@ -66,7 +66,8 @@ pub(super) struct Loaded {
     /// The kernel, if other code for it may be wanted.
     source: Option<(Kernel, LiteralMode)>,
     shared: Arc<Shared>,
-    tuning: Tuning,
+    /// Made for the first large launch: most kernels have none, and it is as large as a small kernel.
+    tuning: OnceLock<Box<Tuning>>,
     /// Code in the styles but the first, made when it is first tried.
     styled: [OnceLock<Option<Arc<Compiled>>>; STYLES],
     /// Code for buffers of more than 2^31 elements.
@@ -80,7 +81,7 @@ pub(super) struct Loaded {
     /// For threads, if lanes must write in order and it pays.
     halves: OnceLock<Option<Halves>>,
     /// The same for threads that share the writing.
-    ways: Ways,
+    ways: Option<Box<Ways>>,
     /// Nanoseconds that a lane took in the last launch, as the bits of an f64, if there are loops.
     measured: AtomicU64,
     /// Bytes that a lane reads and writes.
@@ -112,22 +113,25 @@ impl Loaded {
             indexed_buffers(kernel).filter_map(|buffer| kernel.length_word(buffer)).collect();
         lengths.sort_unstable();
         lengths.dedup();
-        let kept = !lengths.is_empty() || kernel.insts.len() <= KEPT_FOR_STYLES;
         let lane_bytes = lane_buffers.iter().map(|buffer| buffer.bytes).sum();
+        let in_order = kernel.lanes_meet();
+        let has_styles = in_order || is_streaming(&code, lane_bytes);
+        // A kernel is several times as large as its code.
+        let kept = !lengths.is_empty() || has_styles && kernel.insts.len() <= KEPT_FOR_STYLES;
         Ok(Some(Self {
             code,
             source: kept.then(|| (kernel.clone(), mode)),
             shared: shared.clone(),
-            tuning: Tuning::new(kernel, shared.target),
+            tuning: OnceLock::new(),
             styled: Default::default(),
             far: OnceLock::new(),
             lane_buffers,
             lengths,
             n_buffers: kernel.buffers.len(),
             n_accesses: kernel.accesses.len(),
-            in_order: kernel.lanes_meet(),
+            in_order,
             halves: OnceLock::new(),
-            ways: Ways::new(),
+            ways: in_order.then(|| Box::new(Ways::new())),
             measured: AtomicU64::new(0),
             lane_bytes,
             tools: Mutex::default(),
@@ -167,16 +171,18 @@ impl Loaded {
         let bytes = n.saturating_mul(self.lane_bytes as u64);
         let aligned =
             |buffer: &LaneBuffer| params.words()[HEADER_WORDS + buffer.buffer].is_multiple_of(64);
-        let large = self.is_streaming() && bytes >= options.tuned_from;
+        let large = is_streaming(&self.code, self.lane_bytes) && bytes >= options.tuned_from;
         // Stores that pass the caches need whole cache lines.
         if !large || !self.lane_buffers.iter().filter(|buffer| buffer.written).all(aligned) {
             return (self.code.clone(), None);
         }
-        let trial = self.tuning.trials.pick(bytes / options.tuned_from.max(1));
+        let make = || Box::new(Tuning::new(kernel, self.shared.target));
+        let tuning = self.tuning.get_or_init(make);
+        let trial = tuning.trials.pick(bytes / options.tuned_from.max(1));
         if trial.style == 0 {
             return (self.code.clone(), Some(trial));
         }
-        let style = self.tuning.styles[trial.style];
+        let style = tuning.styles[trial.style];
         let make = || compile(kernel, *mode, &self.shared, false, style).ok().flatten();
         let code = self.styled[trial.style].get_or_init(make).as_ref();
         code.map_or_else(|| (self.code.clone(), None), |code| (code.clone(), Some(trial)))
@@ -210,16 +216,15 @@ impl Loaded {
     fn measure(&self, trial: Option<Trial>, time: Option<Duration>, n: u64) {
         if let (Some(trial), Some(time)) = (trial, time) {
             let bytes = n.saturating_mul(self.lane_bytes as u64);
-            self.tuning.trials.record(trial, bytes, time);
+            self.tuning.get().iter().for_each(|tuning| tuning.trials.record(trial, bytes, time));
         }
     }
+}
 
-    /// Whether memory takes a good part of the time: few instructions for each byte.
-    fn is_streaming(&self) -> bool {
-        let instructions = self.code.packet_cost;
-        let bytes = self.lane_bytes * self.code.packet.lanes();
-        bytes > 0 && instructions <= bytes
-    }
+/// Whether memory takes a good part of the time: few instructions for each byte.
+fn is_streaming(code: &Compiled, lane_bytes: usize) -> bool {
+    let bytes = lane_bytes * code.packet.lanes();
+    bytes > 0 && code.packet_cost <= bytes
 }
 
 /// Lanes between two looks at the interrupt flag: whole packets of all code that runs them, of `packet` lanes at most.
@@ -356,16 +361,16 @@ impl Executable for Loaded {
         if self.in_order
             && !far
             && !params.in_place
-            && let Some(source) = &self.source
+            && let (Some(source), Some(ways)) = (&self.source, &self.ways)
         {
-            let (launched, other) = self.ways.launch(source, &params, n, &self.shared)?;
+            let (launched, other) = ways.launch(source, &params, n, &self.shared)?;
             if let Some(launched) = launched {
                 return Ok(launched);
             }
             way = other;
         }
         let launched = self.run(code, far, params, 0..n, Launch::finish)?;
-        way.iter().for_each(|way| self.ways.measure(way, n));
+        self.ways.iter().zip(&way).for_each(|(ways, way)| ways.measure(way, n));
         Ok(launched)
     }
 
@@ -375,6 +380,12 @@ impl Executable for Loaded {
 
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics
+    }
+
+    fn held_bytes(&self) -> usize {
+        let source = self.source.as_ref().map_or(0, |(kernel, _)| kernel.held_bytes());
+        let frame = Some(self.code.frame_bytes).filter(|&bytes| bytes <= KEPT_FRAME);
+        size_of::<Self>() + self.code.held_bytes() + frame.unwrap_or(0) + source
     }
 
     fn nanoseconds(&self, n: u64) -> f64 {

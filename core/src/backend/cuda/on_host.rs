@@ -178,4 +178,8 @@ impl Executable for OnHostKernel {
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics()
     }
+
+    fn held_bytes(&self) -> usize {
+        self.code.held_bytes()
+    }
 }

@@ -68,4 +68,8 @@ impl Executable for Loaded {
     fn statistics(&self) -> CodeStatistics {
         self.split.stage.code().statistics()
     }
+
+    fn held_bytes(&self) -> usize {
+        self.split.stage.code().held_bytes()
+    }
 }

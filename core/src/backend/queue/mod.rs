@@ -260,6 +260,10 @@ impl Executable for Queued {
     fn statistics(&self) -> CodeStatistics {
         self.code.statistics()
     }
+
+    fn held_bytes(&self) -> usize {
+        self.code.held_bytes()
+    }
 }
 
 /// A launch that waited for others and began then: the time that it took is its own. One that a single thread ran, longer
