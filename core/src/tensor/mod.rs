@@ -38,6 +38,7 @@ mod reduce;
 mod shape;
 mod slide;
 mod softmax;
+mod vector_derivatives;
 mod view;
 
 pub use edges::Edges;

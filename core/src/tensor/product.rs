@@ -105,10 +105,16 @@ impl Tensor {
 
     /// A product one of whose factors has one axis.
     fn by_vector(&self, other: &Self) -> Result<Self> {
-        let op = "matmul";
         if let Some(product) = self.by_lying_vector(other)? {
             return Ok(product);
         }
+        let product = || self.by_entries(other);
+        self.by_followed_vector(other, product)?.map_or_else(product, Ok)
+    }
+
+    /// The same by all its products.
+    fn by_entries(&self, other: &Self) -> Result<Self> {
+        let op = "matmul";
         let right =
             if other.shape().rank() == 1 { other.clone() } else { other.matrix_transpose()? };
         let shape = self.shape().broadcast(op, right.shape())?;

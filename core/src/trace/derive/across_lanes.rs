@@ -65,13 +65,17 @@ impl Recorder<'_> {
                 self.pull_product(cotangents, product, &x, v)
             }
             Kind::Primitive(Primitive::Along(along)) if along.is_weighted => {
-                let lanes = self.spread(v, along, self.size(x[0]))?;
-                let factors = self.repeated(x[1], along, self.size(x[0]))?;
-                let part = self.same(Op::Mul, &[lanes, factors])?;
-                self.pass(cotangents, x[0], part)?;
-                let products = self.same(Op::Mul, &[lanes, x[0]])?;
-                let part = self.sums_by_place(products, along)?;
-                self.pass(cotangents, x[1], part)
+                if cotangents.wants(x[0]) {
+                    let lanes = self.spread(v, along, self.size(x[0]))?;
+                    let factors = self.repeated(x[1], along, self.size(x[0]))?;
+                    let part = self.same(Op::Mul, &[lanes, factors])?;
+                    self.pass(cotangents, x[0], part)?;
+                }
+                if cotangents.wants(x[1]) {
+                    let part = self.pull_factors(along, x[0], v)?;
+                    self.pass(cotangents, x[1], part)?;
+                }
+                Ok(())
             }
             Kind::Primitive(primitive) => {
                 let part = self.pull_primitive(primitive, id, x[0], v)?;

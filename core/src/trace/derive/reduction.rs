@@ -132,6 +132,21 @@ impl Recorder<'_> {
         self.pick(factors, place, None)
     }
 
+    /// The cotangent of the factors of weighted sums of `x`, `[outer, extent, inner]`: at each place the sum of the lanes there,
+    /// each times the cotangent `v` of the sum that it is in.
+    pub(super) fn pull_factors(&mut self, along: Along, x: VarId, v: VarId) -> Result<VarId> {
+        let size = self.size(x);
+        let outer = size / (along.extent * along.inner);
+        // Of one matrix cotangents are factors along its other axis: it is read once, where it lies.
+        if outer == 1 || along.inner == 1 {
+            let v = self.widen(v, outer * along.inner)?;
+            return self.weighted_sums(x, v, if along.inner == 1 { along.extent } else { 1 });
+        }
+        let lanes = self.spread(v, along, size)?;
+        let products = self.same(Op::Mul, &[lanes, x])?;
+        self.sums_by_place(products, along)
+    }
+
     /// The place along an axis of each lane.
     fn place_along(&mut self, along: Along, size: u64) -> Result<VarId> {
         let lane = self.lane_numbers(size);
@@ -142,7 +157,7 @@ impl Recorder<'_> {
     }
 
     /// The sums over all lanes at the same place along an axis: along the inner axis, then along the outer one.
-    pub(super) fn sums_by_place(&mut self, x: VarId, along: Along) -> Result<VarId> {
+    fn sums_by_place(&mut self, x: VarId, along: Along) -> Result<VarId> {
         let rows = self.along(ReduceOp::Sum, x, along.inner, 1)?;
         let outer = self.size(rows) / along.extent;
         self.along(ReduceOp::Sum, rows, outer, along.extent)
