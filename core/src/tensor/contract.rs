@@ -365,7 +365,10 @@ impl Factor {
         let right = other.labels.iter().copied().filter(|label| !has(self, label));
         let right: Vec<Label> = right.collect();
         let labels = [&many[..], &left, &right].concat();
-        if [&left, &right, &summed].iter().any(|labels| labels.is_empty()) {
+        // A vector is that of one matrix.
+        let is_vector = left.is_empty() != right.is_empty() && many.is_empty();
+        let are_matrices = !left.is_empty() && !right.is_empty();
+        if summed.is_empty() || !(is_vector || are_matrices) {
             let order = [&labels[..], &summed].concat();
             let entries = |factor: &Self| {
                 factor.tensor.along_labels(op, &factor.labels, &order, extents)?.entries()
@@ -381,7 +384,8 @@ impl Factor {
             let side =
                 |labels: &[Label]| labels.iter().map(|label| extents[label]).product::<u64>();
             let mut shape: Vec<u64> = many.iter().map(|label| extents[label]).collect();
-            shape.extend([side(rows), side(columns)]);
+            let sides = [rows, columns].into_iter().filter(|labels| !labels.is_empty());
+            shape.extend(sides.map(side));
             tensor.shaped(op, shape)
         };
         let product = matrix(self, &left, &summed)?.matmul(&matrix(other, &summed, &right)?)?;
