@@ -411,6 +411,40 @@ fn functions_of_tensors_have_the_slopes_of_differences() -> Result<()> {
             }),
         ),
         (
+            "vecmat",
+            Box::new(|x| {
+                entries(Tensor::new(&x.slice(12..15)?, &[3])?.matmul(&shaped(x, &[3, 4])?)?)
+            }),
+        ),
+        (
+            "matvec, many",
+            Box::new(|x| {
+                entries(shaped(x, &[2, 2, 3])?.matmul(&Tensor::new(&x.slice(12..15)?, &[3])?)?)
+            }),
+        ),
+        (
+            "vecmat, many",
+            Box::new(|x| {
+                entries(Tensor::new(&x.slice(12..14)?, &[2])?.matmul(&shaped(x, &[2, 2, 3])?)?)
+            }),
+        ),
+        (
+            "matvec, complex",
+            Box::new(|x| {
+                let a = Tensor::complex(&x.slice(..6)?, &x.slice(6..12)?, &[2, 3])?;
+                let b = Tensor::complex(&x.slice(12..15)?, &x.slice(15..18)?, &[3])?;
+                entries(a.matmul(&b)?)
+            }),
+        ),
+        (
+            "vecmat, complex, many",
+            Box::new(|x| {
+                let a = Tensor::complex(&x.slice(..8)?, &x.slice(8..16)?, &[2, 2, 2])?;
+                let b = Tensor::complex(&x.slice(16..18)?, &x.slice(18..20)?, &[2])?;
+                entries(b.matmul(&a)?)
+            }),
+        ),
+        (
             "sum along",
             Box::new(|x| {
                 entries(shaped(x, &[2, 3, 4])?.reduce(ReduceOp::Sum, Some(&[1]), false)?)

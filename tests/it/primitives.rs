@@ -189,9 +189,10 @@ fn reductions_along_an_axis_are_those_of_its_rows() {
 /// S26: what a vector multiplies is added in the order of a reduction, wherever the matrices lie.
 #[test]
 fn products_with_vectors_are_sums_of_products() {
+    let small = [[1, 2, 2], [3, 1, 5], [2, 16, 3], [100, 3, 5]];
     for (i, session) in sessions().iter().enumerate() {
         for dtype in [DType::F16, DType::F32, DType::F64, DType::I32] {
-            for shape in CUBES {
+            for shape in CUBES.into_iter().chain(small) {
                 let [_, rows, columns] = shape.map(|extent| usize::try_from(extent).unwrap());
                 let n = usize::try_from(shape.iter().product::<u64>()).unwrap();
                 let array = |lanes: &[u64]| {

@@ -18,6 +18,10 @@ const TURN_RIGHT: [&str; 2] = [
     "columns of the left one are as many as rows of the right one: write a @ b.H, which turns each",
 ];
 
+/// Entries of a matrix up to which a product with a vector is a launch of its own: what is computed with the next product is
+/// computed again for each of its entries, and to record and plan it takes longer than to launch it.
+const SMALL: u64 = 256;
+
 impl Tensor {
     /// The product of matrices, which are the last two axes; the axes before them broadcast. A tensor of one axis is a row
     /// on the left, a column on the right, whose axis goes away; its products are added in the order of [`Array::hsum`].
@@ -124,15 +128,17 @@ impl Tensor {
     }
 
     /// The product of floats where the matrices lie in memory, row by row or column by column: each is read once, where it
-    /// lies. `None` of others, and of few.
+    /// lies. `None` of others, and of few products for each of many sums, which are computed with what is around.
     fn by_lying_vector(&self, other: &Self) -> Result<Option<Self>> {
         let is_left = other.shape().rank() == 1;
         let (matrix, vector) = if is_left { (self, other) } else { (other, self) };
         let [lanes] = &matrix.parts[..] else { return Ok(None) };
         let rank = matrix.shape().rank();
         let is_float = matches!(lanes.dtype(), DType::F32 | DType::F64);
-        let is_vector = vector.shape().rank() == 1 && vector.shape().n_entries() > FEW;
-        if !is_vector || rank < 2 || !is_float || lanes.size() == 0 {
+        let is_vector = vector.shape().rank() == 1;
+        let is_worth = vector.shape().n_entries() > FEW || matrix.shape().n_entries() <= SMALL;
+        let is_inside = lanes.is_recorded() || vector.parts[0].is_recorded();
+        if !is_vector || !is_worth || rank < 2 || !is_float || lanes.size() == 0 || is_inside {
             return Ok(None);
         }
         let Some(is_turned) = matrix.view.is_turned(lanes.size()) else { return Ok(None) };
