@@ -87,7 +87,7 @@ pub struct Whos {
     pub memory: MemoryInfo,
     /// The device's name.
     pub device: String,
-    /// Kernel structures compiled.
+    /// Compiled kernels that are kept.
     pub n_kernels: usize,
 }
 

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Session;
 use super::runtime::Runtime;
+use crate::convert::exactly;
 use crate::eval::cache::Cache;
 use crate::eval::schedule::Scratch;
 use crate::ir::kernel::KernelHash;
 use crate::ir::table::Table;
 use crate::memory::caching_allocator::Bytes;
 
-/// Bytes of compiled kernels that a session keeps at most.
-const KERNELS: u64 = 256 << 20;
+/// Bytes of compiled kernels that a session keeps at most, and that it may keep whatever the limit is.
+const MOST_KERNELS: u64 = 256 << 20;
+const LEAST_KERNELS: u64 = 1 << 20;
 /// Which part of a memory limit kernels may take.
 const OF_LIMIT: u64 = 8;
 
@@ -28,8 +30,8 @@ pub(super) struct Compiler {
 impl Compiler {
     /// For sessions of a runtime: plans take half as much as kernels.
     pub(super) fn of(runtime: &Runtime) -> Self {
-        let limited = runtime.memory_limit().map_or(KERNELS, |limit| limit.bytes / OF_LIMIT);
-        let room = usize::try_from(limited.min(KERNELS)).unwrap_or(usize::MAX);
+        let limit = runtime.memory_limit().map_or(MOST_KERNELS, |limit| limit.bytes / OF_LIMIT);
+        let room = exactly(limit.clamp(LEAST_KERNELS, MOST_KERNELS));
         let (cache, scratch) = (Cache::within(room), Scratch::within(room / 2));
         Self { cache, scratch, told: HashSet::new() }
     }

@@ -150,7 +150,7 @@ fn a_label_forks_a_shared_value() {
 /// Square roots and sums in an order that the bits of a number say: every number is a structure of its own.
 fn structure(session: &Session, number: u32) -> Vec<f32> {
     let mut y = lanes(session, DType::F32, 10);
-    for bit in 0..10 {
+    for bit in 0..12 {
         y = if number >> bit & 1 == 0 { y + 0.5 } else { y.sqrt().unwrap() };
     }
     y.to_vec().unwrap()
@@ -158,10 +158,10 @@ fn structure(session: &Session, number: u32) -> Vec<f32> {
 
 #[test]
 fn kernels_that_were_not_used_for_long_go() {
-    let limit = 1 << 20;
+    let limit = 8 << 20;
     let device = DeviceChoice::Interp(Isa::detect());
     let session = Session::builder().device(device).threads(2).memory_limit(limit).build().unwrap();
-    let number = 1 << 10;
+    let number = 1 << 12;
     let first = structure(&session, 0);
     for other in 1..number {
         structure(&session, other);
