@@ -1727,7 +1727,7 @@ def lzcnt(x: Any) -> Any:
     ...
 
 def malloc_trim() -> Any:
-    """Gives memory that is kept for later back to the system: how many blocks and bytes."""
+    """Gives memory that is kept for later back to the system: how many blocks and bytes. Compiled kernels go too."""
     ...
 
 def mantissa(x: Any) -> Any:
