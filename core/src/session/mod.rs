@@ -14,6 +14,7 @@ mod on_demand;
 pub(crate) mod recorded;
 pub mod runtime;
 pub mod tape;
+mod trim;
 mod waiting;
 pub(crate) mod watchers;
 
@@ -37,7 +38,6 @@ use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId};
 use crate::linear::fourier::Plans;
 use crate::log::{Log, LogQueue, LogSink, TRACE_LEVEL};
-use crate::memory::caching_allocator::MemoryInfo;
 use crate::session::flags::{
     ASYNC, BATCH, BOUNDS_CHECK, CHECK_DUPLICATES, CSE, FAST_MATH, FOLD, FORBID_EVAL, Flags,
     LANE_ORDER, TENSOR_CORES,
@@ -569,12 +569,6 @@ impl Session {
     #[doc(hidden)]
     pub fn leave(&self) {
         self.0.runtime.opened().iter().for_each(|device| device.backend.leave());
-    }
-
-    /// Device memory in use, kept and allowed.
-    pub fn memory_info(&self) -> MemoryInfo {
-        self.with_table(Table::sweep);
-        self.0.runtime.opened().map(|device| device.memory.info()).unwrap_or_default()
     }
 
     /// What sessions share.
