@@ -37,6 +37,8 @@ def __getattr__(name):
     # Functions of core's tables are made when they are first asked for: there are hundreds, and imports are short.
     if name == "__all__":  # import *: Python's own functions stay what they are
         return [name for name in __dir__() if not hasattr(builtins, name)]
+    if name.startswith("__"):  # what Python and libraries ask of any object
+        raise AttributeError(f"module porcini has no {name}")
     made = _porcini._function(name)
     if made is None:
         from ._elsewhere import ELSEWHERE

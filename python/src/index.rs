@@ -14,7 +14,7 @@ use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
 use crate::names::as_python;
 use crate::object::{self, PyValue, dtype_of, lane};
-use crate::{functions, home};
+use crate::{functions, home, types};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -571,12 +571,22 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
     }
     let form = value.get().value().form();
     let Some(places) = form.positions(name) else {
-        let class = value.get_type().name()?.to_string();
-        return Err(PyAttributeError::new_err(format!(
-            "{class} has no member {name} that can be set"
-        )));
+        return set_attribute(value, name, new);
     };
     set_components(value, name, &places, new)
+}
+
+/// Sets an attribute of an object whose class is one of a user; ours have none.
+fn set_attribute(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_>) -> PyResult<()> {
+    let class = value.get_type();
+    let set = object::set_attribute(value, name, Some(new));
+    if set.is_ok()
+        || types::is_derived(&class, &types::class_of(value.py(), &value.get().value())?)?
+    {
+        return set;
+    }
+    let class = class.name()?;
+    Err(PyAttributeError::new_err(format!("{class} has no member {name} that can be set")))
 }
 
 /// The numbers of the components that a slice says.

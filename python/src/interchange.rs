@@ -4,7 +4,7 @@ use porcini_core::Session;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyFunction, PyType};
 
 use crate::given::Given;
 use crate::memory::Taking;
@@ -58,9 +58,11 @@ fn as_numpy(session: &Session, object: &Bound<'_, PyAny>, taking: Taking) -> PyR
 
 /// Whether an object is an array of another library.
 pub(crate) fn is_foreign(object: &Bound<'_, PyAny>) -> bool {
-    // A class has what its objects have, of which it is none.
+    // A class has what its objects have, of which it is none; modules may make what they are asked for.
     !object.is_instance_of::<PyValue>()
         && !object.is_instance_of::<PyType>()
+        && !object.is_instance_of::<PyModule>()
+        && !object.is_instance_of::<PyFunction>()
         && ["__array_interface__", "__dlpack__"]
             .iter()
             .any(|name| object.hasattr(*name).unwrap_or_default())

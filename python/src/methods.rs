@@ -16,7 +16,7 @@ use pyo3::{ffi, intern};
 use crate::convert::python_number;
 use crate::errors::{OrRaise, got};
 use crate::interrupt::blocking;
-use crate::names::as_python;
+use crate::names::{as_python, is_of_protocol};
 use crate::object::{self, PyValue, lane};
 use crate::operators::{binary, by_function, divided, raised_to, unary};
 use crate::{
@@ -447,11 +447,11 @@ impl PyValue {
     }
 
     fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        Self::copy(slf)
+        pickle::copied(slf, Self::copy(slf)?, None)
     }
 
-    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, _memo: &Object<'py>) -> PyResult<Object<'py>> {
-        Self::copy(slf)
+    fn __deepcopy__<'py>(slf: &Bound<'py, Self>, memo: &Object<'py>) -> PyResult<Object<'py>> {
+        pickle::copied(slf, Self::copy(slf)?, Some(memo))
     }
 
     /// Components by name, and the functions of the package with this value as their first argument.
@@ -459,6 +459,9 @@ impl PyValue {
         if name == "grad" {
             // Asked for again where it is none: the error says why.
             return Self::grad(slf);
+        }
+        if is_of_protocol(name) {
+            return Err(PyAttributeError::new_err(name.to_owned()));
         }
         if let Some(found) = index::member(slf, name)? {
             return Ok(found);
@@ -480,6 +483,10 @@ impl PyValue {
 
     fn __setattr__(slf: &Bound<'_, Self>, name: &str, value: &Object<'_>) -> PyResult<()> {
         index::set_member(slf, name, value)
+    }
+
+    fn __delattr__(slf: &Bound<'_, Self>, name: &str) -> PyResult<()> {
+        object::set_attribute(slf, name, None)
     }
 
     fn __dir__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {

@@ -76,3 +76,8 @@ fn is_type(word: &str) -> bool {
                 .iter()
                 .any(|stem| word.starts_with(stem))
 }
+
+/// Whether a name is one that Python and libraries ask for, to see what an object can do: `__dlpack__`.
+pub(crate) fn is_of_protocol(name: &str) -> bool {
+    name.starts_with("__") && name.ends_with("__")
+}

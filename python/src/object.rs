@@ -1,14 +1,16 @@
 //! The object that a value is in Python: what all classes such as Float and Vector3f have in common.
 #![expect(unsafe_code, reason = "an object gets the class of its value")]
 
+use std::ptr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use porcini_core::tensor::Shape;
 use porcini_core::{Array, DType, Scalar, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
+use pyo3::impl_::pymethods::tp_new_impl;
 use pyo3::prelude::*;
-use pyo3::types::PyType;
+use pyo3::types::{PyString, PyType};
 
 use crate::errors::OrRaise;
 use crate::interrupt::blocking;
@@ -102,12 +104,37 @@ pub(crate) fn of(py: Python<'_>, value: Value) -> PyResult<Object<'_>> {
     Ok(with_own_class(Bound::new(py, PyValue::new(value))?, &class))
 }
 
-/// The object that a call of a class makes: of the class of its value, or of one that is derived of it.
+/// The object that a call of a class makes: of the class of its value, or of one of a user that is derived of it.
 pub(crate) fn made<'py>(class: &Bound<'py, PyType>, value: Value) -> PyResult<Bound<'py, PyValue>> {
     let py = class.py();
     let own = types::class_of(py, &value)?;
-    let class = if class.is_subclass(&own)? { class } else { &own };
-    Ok(with_class(Bound::new(py, PyValue::new(value))?, class).cast_into::<PyValue>()?)
+    if !class.is(&own) && types::is_derived(class, &own)? {
+        return of_derived(class, value);
+    }
+    Ok(with_class(Bound::new(py, PyValue::new(value))?, &own).cast_into::<PyValue>()?)
+}
+
+/// An object of a class of a user, which is laid out as that class has it: with room for attributes.
+fn of_derived<'py>(class: &Bound<'py, PyType>, value: Value) -> PyResult<Bound<'py, PyValue>> {
+    let (py, new) = (class.py(), PyClassInitializer::from(PyValue::new(value)));
+    // SAFETY: the class is derived of that of PyValue.
+    let made = unsafe { tp_new_impl::<_, PyValue>(py, new, class.as_type_ptr())? };
+    // SAFETY: the call gives a reference to an object that nobody else has.
+    let made = unsafe { Bound::from_owned_ptr(py, made) };
+    Ok(made.cast_into::<PyValue>()?)
+}
+
+/// Sets an attribute, or deletes it, as objects do whose class does not say how.
+pub(crate) fn set_attribute(
+    object: &Bound<'_, PyValue>,
+    name: &str,
+    new: Option<&Object<'_>>,
+) -> PyResult<()> {
+    let name = PyString::intern(object.py(), name);
+    let new = new.map_or(ptr::null_mut(), Bound::as_ptr);
+    // SAFETY: all are alive; without a value the attribute is deleted.
+    let done = unsafe { ffi::PyObject_GenericSetAttr(object.as_ptr(), name.as_ptr(), new) };
+    if done == 0 { Ok(()) } else { Err(PyErr::fetch(object.py())) }
 }
 
 /// The object of an array.

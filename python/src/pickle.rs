@@ -5,13 +5,14 @@ use porcini_core::value::Form;
 use porcini_core::{Array, DType, Session, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 
 use crate::errors::OrRaise;
 use crate::home;
 use crate::interrupt::blocking;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
+use crate::types;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -22,7 +23,43 @@ pub(crate) fn reduced<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>>
     object::check_read("pickle", &held)?;
     let state = state(py, &held)?;
     let restore = py.import("porcini._porcini")?.getattr("_restored")?;
-    Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any())
+    let class = value.get_type();
+    if !types::is_derived(&class, &types::class_of(py, &held)?)? {
+        return Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any());
+    }
+    let args = PyTuple::new(py, [state, class.into_any()])?.into_any();
+    Ok(PyTuple::new(py, [restore, args, value.call_method0("__getstate__")?])?.into_any())
+}
+
+/// A copy of a value as one of the value's class, which may be one of a user: with its attributes, which are copied, too,
+/// where a memo says what was.
+pub(crate) fn copied<'py>(
+    value: &Bound<'py, PyValue>,
+    copy: Object<'py>,
+    memo: Option<&Object<'py>>,
+) -> PyResult<Object<'py>> {
+    let (py, class) = (value.py(), value.get_type());
+    if class.is(copy.get_type()) {
+        return Ok(copy);
+    }
+    let held = copy.cast::<PyValue>()?.get().value().clone();
+    let copy = object::made(&class, held)?;
+    let mut attributes = value.call_method0("__getstate__")?;
+    if let Some(memo) = memo {
+        memo.set_item(value.as_ptr().addr(), &copy)?;
+        attributes = py.import("copy")?.call_method1("deepcopy", (attributes, memo))?;
+    }
+    // Attributes in a dictionary, or in a pair of that and another one of those in slots.
+    let all = match attributes.cast::<PyTuple>() {
+        Ok(pair) => pair.iter().collect(),
+        Err(_) => vec![attributes],
+    };
+    for attributes in all.iter().filter_map(|each| each.cast::<PyDict>().ok()) {
+        for (name, attribute) in attributes.iter() {
+            object::set_attribute(&copy, name.extract()?, Some(&attribute))?;
+        }
+    }
+    Ok(copy.into_any())
 }
 
 fn state<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
@@ -79,10 +116,19 @@ fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
     Ok(Value::Nested(form, parts))
 }
 
-/// The value that a pickle holds.
+/// The value that a pickle holds, of its own class or of one of a user.
 #[pyfunction]
-fn _restored<'py>(py: Python<'py>, state: &Object<'py>) -> PyResult<Object<'py>> {
-    object::of(py, value_of(home::session(py)?, state)?)
+#[pyo3(signature = (state, class = None))]
+fn _restored<'py>(
+    py: Python<'py>,
+    state: &Object<'py>,
+    class: Option<&Bound<'py, PyType>>,
+) -> PyResult<Object<'py>> {
+    let value = value_of(home::session(py)?, state)?;
+    match class {
+        Some(class) => Ok(object::made(class, value)?.into_any()),
+        None => object::of(py, value),
+    }
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

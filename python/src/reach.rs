@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use porcini_core::{Array, DType, Scalar, Value};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCode, PyDict, PyList, PyString, PyTuple, PyType};
 
@@ -124,7 +125,11 @@ impl<'py> Reach<'py> {
             let arrays = value.arrays().or_raise()?;
             self.facts.push(Fact::Value(value.type_name(), extents, arrays.len()));
             self.add_slot(object, arrays);
-            return Ok(());
+            // Classes of users have attributes.
+            return match object.getattr_opt(intern!(object.py(), "__dict__"))? {
+                Some(attributes) => self.add(&attributes),
+                None => Ok(()),
+            };
         }
         if let Ok(generator) = object.cast::<Generator>() {
             self.facts.push(Fact::Generator);

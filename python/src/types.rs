@@ -91,6 +91,12 @@ pub(crate) fn kind_of<'a>(class: &Bound<'_, PyType>) -> PyResult<Option<&'a Clas
     Ok(class.mro().iter().find_map(|class| find(&class)))
 }
 
+/// Whether a class is one of a user, and derived of ours for values of the other one.
+pub(crate) fn is_derived(class: &Bound<'_, PyType>, own: &Bound<'_, PyType>) -> PyResult<bool> {
+    let Some(known) = kind_of(class)? else { return Ok(false) };
+    Ok(!known.class.is(class) && own.is_subclass(known.class.bind(class.py()))?)
+}
+
 /// The class of lanes of a type.
 pub(crate) fn of_lanes(py: Python<'_>, dtype: DType) -> &Bound<'_, PyType> {
     let classes = CLASSES.get(py).expect("internal error: no classes");
