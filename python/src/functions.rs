@@ -434,12 +434,26 @@ fn of_row<'py>(
             return Err(PyTypeError::new_err(format!("{}: got no arguments", row.name)));
         }
     };
-    let given = arguments(session, row, args, named)?;
-    let answer = blocking(py, || {
-        let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
-        row.call(session, &args.iter().collect::<Vec<_>>())
-    })?;
-    answered(py, answer, first)
+    let target = written(row, first);
+    loop {
+        let before = target.map(|target| target.get().value().clone());
+        let given = arguments(session, row, args, named)?;
+        let answer = blocking(py, || {
+            let args: Vec<Argument<'_>> = given.iter().map(Given::argument).collect();
+            row.call(session, &args.iter().collect::<Vec<_>>())
+        })?;
+        // Where another thread wrote meanwhile, this is written behind it.
+        let is_late = target.zip(before).is_some_and(|(target, before)| !target.get().is(&before));
+        if !is_late {
+            return answered(py, answer, first);
+        }
+    }
+}
+
+/// The first argument of a row that writes to it.
+fn written<'a, 'py>(row: &Row, first: Option<&'a Object<'py>>) -> Option<&'a Bound<'py, PyValue>> {
+    let is_written = matches!(row.parameters.first(), Some((_, Kind::Target | Kind::Marked)));
+    first.filter(|_| is_written)?.cast::<PyValue>().ok()
 }
 
 /// An operation of the table of operations, lane by lane.

@@ -43,6 +43,7 @@ mod recursion;
 mod runtime;
 mod scripts;
 mod session_numbers;
+mod stand_ins;
 mod tree;
 mod types;
 

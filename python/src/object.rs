@@ -1,6 +1,7 @@
 //! The object that a value is in Python: what all classes such as Float and Vector3f have in common.
 #![expect(unsafe_code, reason = "an object gets the class of its value")]
 
+use std::ops::Deref;
 use std::ptr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -15,7 +16,7 @@ use pyo3::types::{PyString, PyType};
 use crate::errors::OrRaise;
 use crate::interrupt::blocking;
 use crate::names::as_python;
-use crate::types;
+use crate::{stand_ins, types};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -27,6 +28,24 @@ pub(crate) struct PyValue {
     whole: Option<(Py<Self>, usize)>,
 }
 
+/// What a thread sees in an object.
+pub(crate) enum Seen<'a> {
+    Held(RwLockReadGuard<'a, Value>),
+    /// What stands there while a function is recorded.
+    StandIn(Value),
+}
+
+impl Deref for Seen<'_> {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        match self {
+            Self::Held(held) => held,
+            Self::StandIn(value) => value,
+        }
+    }
+}
+
 impl PyValue {
     /// A value by itself.
     pub(crate) fn new(value: Value) -> Self {
@@ -34,9 +53,14 @@ impl PyValue {
     }
 
     /// What it is now. Nobody waits for anything while holding this.
-    pub(crate) fn value(&self) -> RwLockReadGuard<'_, Value> {
+    pub(crate) fn value(&self) -> Seen<'_> {
         self.follow();
-        self.value.read().unwrap_or_else(PoisonError::into_inner)
+        let held = || Seen::Held(self.value.read().unwrap_or_else(PoisonError::into_inner));
+        stand_ins::value(self.address()).map_or_else(held, Seen::StandIn)
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
     }
 
     /// A component becomes what others wrote in the whole. It waits for nobody: while one of them is held, it stays.
@@ -44,12 +68,28 @@ impl PyValue {
         let Some((whole, i)) = &self.whole else { return };
         let whole = whole.get();
         whole.follow();
-        let Ok(held) = whole.value.try_read() else { return };
-        if let (Value::Nested(_, components), Ok(mut value)) = (&*held, self.value.try_write())
-            && let Some(now) = components.get(*i)
-        {
+        let held = match stand_ins::value(whole.address()) {
+            Some(stand_in) => Seen::StandIn(stand_in),
+            None => match whole.value.try_read() {
+                Ok(held) => Seen::Held(held),
+                Err(_) => return,
+            },
+        };
+        let Value::Nested(_, components) = &*held else { return };
+        let Some(now) = components.get(*i) else { return };
+        if stand_ins::has_value(self.address()) {
+            stand_ins::lend_value(self.address(), now.clone());
+        } else if let Ok(mut value) = self.value.try_write() {
             value.clone_from(now);
         }
+    }
+
+    /// Whether it is this value still: nobody wrote to it.
+    pub(crate) fn is(&self, value: &Value) -> bool {
+        let now = self.value();
+        let (now, before) = (now.leaves(), value.leaves());
+        let mut pairs = now.iter().zip(&before);
+        now.len() == before.len() && pairs.all(|(now, before)| now.serial() == before.serial())
     }
 
     fn value_mut(&self) -> RwLockWriteGuard<'_, Value> {
@@ -58,15 +98,32 @@ impl PyValue {
 
     /// Makes everybody who holds it see another value, and what it is a component of, too.
     pub(crate) fn set(&self, py: Python<'_>, value: Value) {
-        if let Some((whole, i)) = &self.whole {
-            let whole = whole.bind(py).get();
-            let mut changed = whole.value().clone();
-            if let Value::Nested(_, components) = &mut changed {
-                components[*i] = value.clone();
-                whole.set(py, changed);
-            }
+        if let Some((whole, changed)) = self.whole_with(&value) {
+            whole.set(py, changed);
         }
-        *self.value_mut() = value;
+        if stand_ins::has_value(self.address()) {
+            stand_ins::lend_value(self.address(), value);
+        } else {
+            *self.value_mut() = value;
+        }
+    }
+
+    /// As [`PyValue::set`], for this thread alone, until it has recorded a function.
+    pub(crate) fn lend(&self, py: Python<'_>, value: Value) {
+        if let Some((whole, changed)) = self.whole_with(&value) {
+            whole.lend(py, changed);
+        }
+        stand_ins::lend_value(self.address(), value);
+    }
+
+    /// What it is a component of, and what that becomes with another value in its place.
+    fn whole_with(&self, value: &Value) -> Option<(&Self, Value)> {
+        let (whole, i) = self.whole.as_ref()?;
+        let whole = whole.get();
+        let mut changed = whole.value().clone();
+        let Value::Nested(_, components) = &mut changed else { return None };
+        components[*i] = value.clone();
+        Some((whole, changed))
     }
 
     /// The lanes of what decides in a loop or branch about values with tensors of these shapes: of a tensor its entries.

@@ -1,5 +1,6 @@
 //! `PCG32`: random number generators, one a lane.
 
+use std::ptr;
 use std::sync::{PoisonError, RwLock};
 
 use porcini_core::random::{Draw, PCG32_DEFAULT_STATE, PCG32_DEFAULT_STREAM, Pcg32, Seed};
@@ -13,6 +14,7 @@ use crate::home;
 use crate::interrupt::blocking;
 use crate::lane_type::{LaneType, lane_type};
 use crate::object::{self, PyValue};
+use crate::stand_ins;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -23,10 +25,14 @@ pub(crate) struct Generator(RwLock<Pcg32>);
 
 impl Generator {
     fn rng(&self) -> Pcg32 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let held = || self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        stand_ins::generator(self.address()).unwrap_or_else(held)
     }
 
     fn put(&self, rng: Pcg32) {
+        if stand_ins::generator(self.address()).is_some() {
+            return stand_ins::lend_generator(self.address(), rng);
+        }
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = rng;
     }
 
@@ -34,6 +40,15 @@ impl Generator {
     pub(crate) fn arrays(&self) -> [Array; 2] {
         let rng = self.rng();
         [rng.state, rng.inc]
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// Lets this thread see another state and increment, until it has recorded a function.
+    pub(crate) fn lend(&self, state: Array, inc: Array) {
+        stand_ins::lend_generator(self.address(), Pcg32 { state, inc });
     }
 
     /// Sets state and increment.
@@ -50,7 +65,7 @@ impl Generator {
     fn draw<'py>(
         slf: &Bound<'py, Self>,
         active: Option<&Object<'py>>,
-        draw: impl FnOnce(&mut Pcg32, Option<&Array>) -> porcini_core::Result<Array> + Send,
+        draw: impl Fn(&mut Pcg32, Option<&Array>) -> porcini_core::Result<Array> + Sync,
     ) -> PyResult<Object<'py>> {
         let py = slf.py();
         let session = home::session(py)?;
@@ -67,19 +82,34 @@ impl Generator {
     /// As [`Generator::draw`], the array.
     pub(crate) fn drawn(
         slf: &Bound<'_, Self>,
-        draw: impl FnOnce(&mut Pcg32) -> porcini_core::Result<Array> + Send,
+        draw: impl Fn(&mut Pcg32) -> porcini_core::Result<Array> + Sync,
     ) -> PyResult<Array> {
         let session = home::session(slf.py())?;
-        let mut rng = slf.get().rng();
-        for field in [&rng.state, &rng.inc] {
+        for field in &slf.get().arrays() {
             session.check_change("PCG32", field).or_raise()?;
         }
-        let (rng, drawn) = blocking(slf.py(), move || {
-            let drawn = draw(&mut rng)?;
-            Ok((rng, drawn))
-        })?;
-        slf.get().put(rng);
-        Ok(drawn)
+        slf.get().moved(slf.py(), draw)
+    }
+
+    /// What work gives that moves the generator on: of several threads one after the other.
+    fn moved<R: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Fn(&mut Pcg32) -> porcini_core::Result<R> + Sync,
+    ) -> PyResult<R> {
+        let serials = |rng: &Pcg32| [&rng.state, &rng.inc].map(Array::serial);
+        loop {
+            let before = self.rng();
+            let (rng, result) = blocking(py, || {
+                let mut rng = before.clone();
+                let result = work(&mut rng)?;
+                Ok((rng, result))
+            })?;
+            if serials(&self.rng()) == serials(&before) {
+                self.put(rng);
+                return Ok(result);
+            }
+        }
     }
 }
 
@@ -157,12 +187,7 @@ macro_rules! draws {
             fn shuffle<'py>(slf: &Bound<'py, Self>, x: &Object<'py>) -> PyResult<Object<'py>> {
                 let py = slf.py();
                 let given = Given::expected(home::session(py)?, "shuffle", x)?;
-                let mut rng = slf.get().rng();
-                let (rng, value) = blocking(py, move || {
-                    let value = rng.shuffled(&given.argument())?;
-                    Ok((rng, value))
-                })?;
-                slf.get().put(rng);
+                let value = slf.get().moved(py, |rng| rng.shuffled(&given.argument()))?;
                 object::of(py, value)
             }
 

@@ -16,6 +16,7 @@ use crate::interchange::is_foreign;
 use crate::object::PyValue;
 use crate::random::Generator;
 use crate::reach::{Fact, Reach};
+use crate::stand_ins::StandIns;
 use crate::tree::{Numbers, Tree, own};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -70,7 +71,7 @@ impl Function {
             py,
             args.iter().map(|arg| own(session, arg)).collect::<PyResult<Vec<_>>>()?,
         )?;
-        let reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+        let mut reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
         let is_others = |other: &Py<PyAny>| is_foreign(other.bind(py));
         let holds_others = reach.others.iter().any(is_others);
         if reach.is_too_much() || holds_others || !session.replays(&reach.arrays) {
@@ -83,6 +84,9 @@ impl Function {
                 let recording = Arc::new(recorded(session, f, args, kwargs, &reach)?);
                 if recording.is_all {
                     slf.get().keep(reach.facts.clone(), recording.clone());
+                    // What other threads wrote while the function ran is not to be written over.
+                    let now = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+                    reach = if now.facts == reach.facts { now } else { reach };
                 }
                 recording
             }
@@ -141,6 +145,10 @@ impl Function {
 
     fn keep(&self, facts: Vec<Fact>, recording: Arc<Recording>) {
         let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another thread may have been faster.
+        if recordings.iter().any(|(known, _)| *known == facts) {
+            return;
+        }
         recordings.push_back((facts, recording));
         if recordings.len() > MOST_RECORDINGS {
             recordings.pop_front();
@@ -169,6 +177,23 @@ fn change(
     Ok(())
 }
 
+/// As [`change`], for this thread alone, until it has recorded the function.
+fn lend(
+    py: Python<'_>,
+    slot: &Object<'_>,
+    tree: &Tree,
+    arrays: &mut dyn Iterator<Item = Array>,
+) -> PyResult<()> {
+    if let (Tree::Value(skeleton), Ok(value)) = (tree, slot.cast::<PyValue>()) {
+        value.get().lend(py, skeleton.with(arrays).or_raise()?);
+    } else if let Ok(generator) = slot.cast::<Generator>()
+        && let (Some(state), Some(inc)) = (arrays.next(), arrays.next())
+    {
+        generator.get().lend(state, inc);
+    }
+    Ok(())
+}
+
 /// Calls a function with stand-ins in all that it can reach.
 fn recorded(
     session: &Session,
@@ -179,19 +204,14 @@ fn recorded(
 ) -> PyResult<Recording> {
     let py = f.py();
     let stand_ins = session.stand_ins(&reach.arrays.iter().collect::<Vec<_>>()).or_raise()?;
-    let mut trees = Vec::new();
-    let mut own = Vec::new();
+    let seen = StandIns::new();
+    let mut lent = stand_ins.iter().cloned();
     for slot in &reach.slots {
-        trees.push(Tree::of(session, slot, Numbers::Kept, &mut own)?);
+        let tree = Tree::of(session, slot, Numbers::Kept, &mut Vec::new())?;
+        lend(py, slot, &tree, &mut lent)?;
     }
-    let put = |arrays: &[Array]| -> PyResult<()> {
-        let mut arrays = arrays.iter().cloned();
-        let mut slots = reach.slots.iter().zip(&trees);
-        slots.try_for_each(|(slot, tree)| change(py, slot, tree, &mut arrays))
-    };
-    put(&stand_ins)?;
     let value = session.recording_function(|| f.call(args, kwargs));
-    // What stands in the slots now, before it is put back.
+    // What stands in the slots now.
     let mut after = Vec::new();
     let mut held = Vec::new();
     for slot in &reach.slots {
@@ -199,7 +219,7 @@ fn recorded(
         let tree = Tree::of(session, slot, Numbers::Kept, &mut after)?;
         held.push((tree, start..after.len()));
     }
-    put(&own)?;
+    drop(seen);
     if let Some(error) = session.take_recording_failure() {
         return Err(raised(&error));
     }

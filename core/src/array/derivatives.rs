@@ -294,11 +294,11 @@ impl Array {
         Err(Error::Argument { op, what })
     }
 
-    /// Whether a function is differentiated ([`Session::differentiating`]), and a number that is read from the array has
+    /// Whether this thread differentiates a function ([`Session::differentiating`]), and a number that is read from the array has
     /// no derivative where the array has one.
     pub fn has_derivative_to_lose(&self) -> bool {
         self.session().with_table(|table| {
-            table.recording.differentiated > 0
+            table.recording.differentiated.has_own()
                 && table.get(self.id()).tracked
                 && !table.recording.tracking().untracked
         })
@@ -479,8 +479,8 @@ impl Session {
     /// [`Session::no_grad`] too.
     pub fn differentiating<R>(&self, work: impl FnOnce() -> R) -> R {
         self.meanwhile(
-            |table| table.recording.differentiated += 1,
-            |table| table.recording.differentiated -= 1,
+            |table| table.recording.differentiated.begin(),
+            |table| table.recording.differentiated.end(),
             || self.with_tracking(true, work),
         )
     }

@@ -439,8 +439,8 @@ impl Table {
     /// Notes that a function which is recorded asked for lanes.
     #[cold]
     pub(crate) fn note_stand_in(&mut self, error: &Error) {
-        if matches!(error, Error::StandIn { .. }) && self.recording.functions > 0 {
-            self.recording.failure = Some(error.clone());
+        if matches!(error, Error::StandIn { .. }) && self.recording.functions.has_own() {
+            self.recording.fail(error.clone());
         }
     }
 

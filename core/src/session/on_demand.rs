@@ -82,7 +82,7 @@ impl Session {
     fn relieve_table(&self) -> Result<()> {
         let is_crowded = |table: &mut Table| {
             table.is_crowded()
-                && table.recording.functions == 0
+                && table.recording.functions.is_empty()
                 && table.open_region_mut().is_none()
         };
         if !self.with_table(is_crowded) || self.common().flags.get(FORBID_EVAL) {

@@ -31,28 +31,28 @@ impl Session {
         })
     }
 
-    /// Runs `work`, a function that is recorded: it may not draw from a generator of the session.
+    /// Runs `work`, a function that this thread records: it may not draw from a generator of the session.
     pub fn recording_function<R>(&self, work: impl FnOnce() -> R) -> R {
         self.meanwhile(
-            |table| table.recording.functions += 1,
-            |table| table.recording.functions -= 1,
+            |table| table.recording.functions.begin(),
+            |table| table.recording.functions.end(),
             work,
         )
     }
 
-    /// Lets the recording of a function fail, whatever the function makes of the error.
+    /// Lets the recording of a function on this thread fail, whatever the function makes of the error.
     pub fn fail_recording(&self, error: Error) {
-        self.with_table(|table| table.recording.failure = Some(error));
+        self.with_table(|table| table.recording.fail(error));
     }
 
-    /// What let the recording of a function fail since this was asked.
+    /// What let the recording of a function on this thread fail since this was asked.
     pub fn take_recording_failure(&self) -> Option<Error> {
-        self.with_table(|table| table.recording.failure.take())
+        self.with_table(|table| table.recording.take_failure())
     }
 
-    /// Whether a function is being recorded.
+    /// Whether this thread records a function.
     pub fn records_function(&self) -> bool {
-        self.with_table(|table| table.recording.functions > 0)
+        self.with_table(|table| table.recording.functions.has_own())
     }
 
     /// Whether a call with these arguments may be recorded as another one was: they are of this session, no derivatives are
@@ -61,7 +61,7 @@ impl Session {
         let are_plain = |table: &mut Table| {
             // A body that runs step by step has a part in what is recorded in it.
             table.open_region_mut().is_none()
-                && table.recording.functions == 0
+                && !table.recording.functions.has_own()
                 && arguments.iter().all(|array| !table.get(array.id()).tracked)
         };
         arguments.iter().all(|array| self.is(array.session()))

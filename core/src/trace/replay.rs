@@ -211,7 +211,7 @@ impl Recorder<'_> {
         let n_references = inputs.len().saturating_mul(recording.outputs.len());
         let may_wait = recording.may_wait
             && n_references <= MOST_REFERENCES
-            && self.table.recording.functions == 0;
+            && !self.table.recording.functions.has_own();
         if !may_wait || inputs.iter().any(is_known) || self.is_spelled_out(inputs) {
             return self.replayed(recording, inputs);
         }

@@ -18,14 +18,43 @@ pub(crate) struct Recording {
     pub(crate) inlines: bool,
     /// Of threads that do not track what they record, or ask that bodies keep that in mind.
     tracking: SmallVec<[(ThreadId, Tracking); 1]>,
-    /// How many functions are being recorded to be called later, one in the other.
-    pub(crate) functions: usize,
+    /// The threads that record functions to be called later, once for each function in the other.
+    pub(crate) functions: Threads,
     /// What such a function did that it may not do.
-    pub(crate) failure: Option<Error>,
-    /// How many functions are being differentiated, one in the other.
-    pub(crate) differentiated: usize,
+    failures: SmallVec<[(ThreadId, Error); 1]>,
+    /// The threads that differentiate functions, once for each function in the other.
+    pub(crate) differentiated: Threads,
     /// What is gone through on its own of what is tracked.
     pub(crate) isolated: Option<Isolated>,
+}
+
+/// Threads that are at something, once for each time that one began and did not end: what others do meanwhile is no part of it.
+#[derive(Debug, Default)]
+pub(crate) struct Threads(SmallVec<[ThreadId; 1]>);
+
+impl Threads {
+    /// This thread begins.
+    pub(crate) fn begin(&mut self) {
+        self.0.push(thread::current().id());
+    }
+
+    /// This thread ends what it began last.
+    pub(crate) fn end(&mut self) {
+        let own = thread::current().id();
+        if let Some(last) = self.0.iter().rposition(|&thread| thread == own) {
+            self.0.remove(last);
+        }
+    }
+
+    /// Whether this thread is at it.
+    pub(crate) fn has_own(&self) -> bool {
+        !self.0.is_empty() && self.0.contains(&thread::current().id())
+    }
+
+    /// Whether no thread is.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 /// How a thread tracks what it records, see [`Session::start_tracking`](crate::Session::start_tracking).
@@ -72,6 +101,22 @@ impl Recording {
     pub(crate) fn exchange_untracked(&mut self, untracked: bool) -> Tracking {
         let tracking = self.tracking();
         self.exchange_tracking(Tracking { untracked, ..tracking })
+    }
+}
+
+/// Functions that are recorded to be called later.
+impl Recording {
+    /// Notes what the function of this thread did that it may not do.
+    pub(crate) fn fail(&mut self, error: Error) {
+        self.take_failure();
+        self.failures.push((thread::current().id(), error));
+    }
+
+    /// What it did since this was asked.
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        let own = thread::current().id();
+        let place = self.failures.iter().position(|(thread, _)| *thread == own)?;
+        Some(self.failures.remove(place).1)
     }
 }
 
