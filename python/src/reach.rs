@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use porcini_core::{Array, DType, Scalar, Value};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyString, PyTuple, PyType};
 
 use crate::convert::number;
 use crate::errors::OrRaise;
@@ -90,6 +90,10 @@ impl<'py> Reach<'py> {
     fn add(&mut self, object: &Object<'py>) -> PyResult<()> {
         if self.is_too_much() {
             return Ok(());
+        }
+        // Modules may make what they are asked for, and that takes its time.
+        if object.is_instance_of::<PyModule>() || object.is_instance_of::<PyFunction>() {
+            return self.add_once(object);
         }
         let fact = match number(object) {
             Ok(Some(Scalar::Bool(truth))) => Fact::Bool(truth),
