@@ -220,8 +220,11 @@ fn pulled(
             }
             None => {
                 let given = Given::expected(home::session(py)?, "custom", gradient)?;
-                match given {
-                    Given::Value(value) => value.arrays().or_raise()?,
+                match (given, item) {
+                    (Given::Value(value), Tree::Value(form)) => {
+                        form.summed(value).and_then(|value| value.arrays()).or_raise()?
+                    }
+                    (Given::Value(value), _) => value.arrays().or_raise()?,
                     _ => return Err(wrong_type("custom: backward gave no array")),
                 }
             }

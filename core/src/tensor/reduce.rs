@@ -41,6 +41,29 @@ impl Tensor {
         self.over(name, axes, keeps, &of_all, &along)
     }
 
+    /// Sums along the axes along which entries of a shape are broadcast to these; itself where they are not.
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub(crate) fn summed_to(&self, shape: &Shape) -> Result<Self> {
+        let extents = self.shape().extents();
+        let Some(n_new) = extents.len().checked_sub(shape.rank()) else { return Ok(self.clone()) };
+        let is_summed =
+            |axis: usize| axis < n_new || extents[axis] != 1 && shape.extents()[axis - n_new] == 1;
+        let axes: Vec<i64> = (0_i64..)
+            .zip(0..extents.len())
+            .filter(|&(_, axis)| is_summed(axis))
+            .map(|(i, _)| i)
+            .collect();
+        let is_broadcast =
+            |axis: usize| is_summed(axis) || extents[axis] == shape.extents()[axis - n_new];
+        if axes.is_empty() || !(0..extents.len()).all(is_broadcast) {
+            return Ok(self.clone());
+        }
+        let sums = self.reduce(ReduceOp::Sum, Some(&axes), true)?;
+        Self::of(sums.entries()?, shape.clone())
+    }
+
     /// Means along axes, as [`Tensor::reduce`]; of a mask how many are true, from 0 to 1.
     ///
     /// # Errors
@@ -160,8 +183,16 @@ impl Tensor {
         let x = self.each(|part| part.cast(result.widened()))?;
         // True lanes are ones then.
         let op = if op == ReduceOp::Count { ReduceOp::Sum } else { op };
-        let combined = if extent <= FEW { x.halves(op, axis)? } else { x.along(op, axis)? };
+        let is_few = extent <= FEW && !x.shares_ties(op);
+        let combined = if is_few { x.halves(op, axis)? } else { x.along(op, axis)? };
         combined.each(|part| part.cast(result))
+    }
+
+    /// Whether a minimum or maximum has a derivative, which entries that are equal share: in halves some would get more.
+    /// Bodies that are recorded have operations alone.
+    fn shares_ties(&self, op: ReduceOp) -> bool {
+        matches!(op, ReduceOp::Min | ReduceOp::Max)
+            && self.parts.iter().any(|part| part.is_followed() && !part.session().is_recording())
     }
 
     /// One lane of the type of the entries.

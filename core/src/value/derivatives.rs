@@ -67,6 +67,19 @@ impl Skeleton {
         self.with(&mut arrays.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
+    /// A gradient by a value of this form: of a tensor with one entry along an axis, along which it was broadcast, the sum.
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn summed(&self, gradient: Value) -> Result<Value> {
+        match (self, gradient) {
+            (Self::Tensor(shape, _), Value::Tensor(gradient)) => {
+                gradient.summed_to(shape).map(Value::Tensor)
+            }
+            (_, gradient) => Ok(gradient),
+        }
+    }
+
     /// Number of arrays.
     pub fn n_arrays(&self) -> usize {
         match self {

@@ -485,7 +485,7 @@ impl Given {
         match self {
             Self::Value(form) => {
                 let value = found.read_lock::<ArrayRef>().ok_or_else(got)?.to_value();
-                let arrays = value.arrays().or_fault()?;
+                let arrays = form.summed(value).and_then(|value| value.arrays()).or_fault()?;
                 if arrays.len() != form.n_arrays() {
                     return Err(got());
                 }

@@ -154,7 +154,8 @@ impl Recorder<'_> {
         // The function may go across lanes: which of its operands' the cotangent does not reach is not known.
         for (operand, part) in self.var(id).made_of().into_iter().zip(parts) {
             if let Some(part) = *part {
-                let part = self.widen(part, self.size(operand)).unwrap_or(part);
+                // What has one lane was that of all lanes.
+                let part = self.fitting(part, self.size(operand)).unwrap_or(part);
                 self.pass(&mut way.cotangents, operand, part)?;
             }
         }
