@@ -48,7 +48,7 @@ impl<'py> States<'py> {
     fn called(&self, f: &Object<'py>, arrays: &[Array]) -> PyResult<Object<'py>> {
         let states = self.tree.with(self.py, &mut arrays.iter().cloned())?;
         match (&self.tree, states.cast::<PyTuple>()) {
-            (Tree::Tuple(_), Ok(several)) => f.call1(several.clone()),
+            (Tree::Tuple(_) | Tree::Object(..), Ok(several)) => f.call1(several.clone()),
             (Tree::List(_), _) => {
                 let several = PyTuple::new(self.py, states.cast::<PyList>()?.iter())?;
                 f.call1(several)

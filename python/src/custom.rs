@@ -244,7 +244,9 @@ fn n_arrays(tree: &Tree) -> usize {
     match tree {
         Tree::Value(skeleton) => skeleton.n_arrays(),
         Tree::Generator => 2,
-        Tree::List(items) | Tree::Tuple(items) => items.iter().map(n_arrays).sum(),
+        Tree::List(items) | Tree::Tuple(items) | Tree::Object(_, items) => {
+            items.iter().map(n_arrays).sum()
+        }
         Tree::Dict(entries) => entries.iter().map(|(_, item)| n_arrays(item)).sum(),
         Tree::Other(_) | Tree::Known(_) => 0,
     }

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::around::Around;
 use crate::convert::is_sequence;
 use crate::custom::asking;
 use crate::errors::{OrRaise, got, wrong_type};
@@ -61,7 +62,12 @@ impl Arguments {
             })?;
         }
         if marked.iter().all(Option::is_none) {
-            return Err(wrong_type(format!("{op}: got no arguments of floats")));
+            let args: Vec<String> = args.iter().map(|arg| got(&arg)).collect();
+            return Err(wrong_type(format!(
+                "{op}: got ({}), no arguments of floats; those are arrays and numbers, alone and in lists, tuples, dicts \
+                 and data classes",
+                args.join(", ")
+            )));
         }
         Ok(Self { session, tree: Tree::Tuple(items), arrays, marked })
     }
@@ -115,6 +121,7 @@ fn of_tree<'py, 'm>(
             }
             dict.into_any()
         }
+        Tree::Object(around, items) => around.with(py, all(items)?)?,
         Tree::Other(_) | Tree::Known(_) => py.None().into_bound(py),
     })
 }
@@ -279,6 +286,10 @@ fn in_form<'py>(
             found.set_item(key, in_form(&item, made)?)?;
         }
         return Ok(found.into_any());
+    }
+    if let Some((around, held)) = Around::of(object)? {
+        let held = held.iter().map(|item| in_form(item, made));
+        return around.with(py, held.collect::<PyResult<Vec<_>>>()?);
     }
     let items = object.try_iter()?.map(|item| in_form(&item?, made));
     let items = items.collect::<PyResult<Vec<_>>>()?;

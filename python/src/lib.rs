@@ -5,6 +5,7 @@
 
 mod aliases;
 mod arguments;
+mod around;
 mod arrow;
 mod buffers;
 mod callable;

@@ -32,8 +32,8 @@ struct Recording {
     /// What it returns: outputs are the arrays in changes, then those in here. What a call reaches is returned itself,
     /// by its place among the slots, with what the call wrote to it.
     result: Tree,
-    /// What facts name by address.
-    _others: Vec<Py<PyAny>>,
+    /// What facts name by address; a call that returns one returns itself.
+    others: Vec<Py<PyAny>>,
     /// Whether recording it again with other arrays is all that the function does: it put no other objects into lists,
     /// attributes and such.
     is_all: bool,
@@ -107,6 +107,7 @@ impl Function {
         });
         let mut known = reach.slots;
         known.extend(new);
+        known.extend(recording.others.iter().map(|other| other.bind(py).clone()));
         recording.result.with_around(py, &known, &mut outputs)
     }
 
@@ -241,12 +242,14 @@ fn recorded(
     }
     let is_all = since.holds_what(reach);
     // The slots hold again what they held before: a result that is one of them is what a call finds there at its end.
+    known.extend(reach.others.iter().map(|other| other.bind(py).clone()));
     let result = Tree::of_around(session, &value, Numbers::Kept, &known, &mut outputs)?;
+    result.check_fields(py)?;
     let lent: Vec<&Array> = stand_ins.iter().collect();
     let recorded =
         session.recorded("function", &lent, &outputs.iter().collect::<Vec<_>>()).or_raise()?;
     let others = reach.others.iter().map(|other| other.clone_ref(py)).collect();
-    Ok(Recording { recorded, changes, result, _others: others, is_all })
+    Ok(Recording { recorded, changes, result, others, is_all })
 }
 
 /// The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same

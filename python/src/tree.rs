@@ -3,9 +3,11 @@
 use porcini_core::tensor::Shape;
 use porcini_core::value::Skeleton;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar, Session, Value};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 
+use crate::around::Around;
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::interchange::is_foreign;
@@ -23,6 +25,8 @@ pub(crate) enum Tree {
     List(Vec<Self>),
     Tuple(Vec<Self>),
     Dict(Vec<(Py<PyAny>, Self)>),
+    /// A named tuple, or an object of a data class.
+    Object(Around, Vec<Self>),
     /// What has no arrays in it.
     Other(Py<PyAny>),
     /// One of the objects that are known around, itself.
@@ -45,7 +49,9 @@ impl Tree {
     pub(crate) fn shapes(&self) -> Vec<Shape> {
         match self {
             Self::Value(Skeleton::Tensor(shape, _)) => vec![shape.clone()],
-            Self::List(parts) | Self::Tuple(parts) => parts.iter().flat_map(Self::shapes).collect(),
+            Self::List(parts) | Self::Tuple(parts) | Self::Object(_, parts) => {
+                parts.iter().flat_map(Self::shapes).collect()
+            }
             Self::Dict(parts) => parts.iter().flat_map(|(_, part)| part.shapes()).collect(),
             Self::Value(_) | Self::Generator | Self::Other(_) | Self::Known(_) => Vec::new(),
         }
@@ -86,6 +92,10 @@ impl Tree {
         if let Ok(list) = object.cast::<PyList>() {
             return list.iter().map(&mut of).collect::<PyResult<_>>().map(Self::List);
         }
+        if let Some((around, held)) = named(object)? {
+            let held = held.into_iter().map(&mut of).collect::<PyResult<_>>();
+            return held.map(|held| Self::Object(around, held));
+        }
         if let Ok(tuple) = object.cast::<PyTuple>() {
             return tuple.iter().map(&mut of).collect::<PyResult<_>>().map(Self::Tuple);
         }
@@ -111,6 +121,14 @@ impl Tree {
         if let (Some(dtype), Some(number)) = (dtype, found) {
             arrays.push(session.full(dtype, number, 1).or_raise()?);
             return Ok(Self::Value(Skeleton::Array));
+        }
+        if found.is_none()
+            && !object.is_none()
+            && let Some((around, held)) = Around::of(object)?
+        {
+            let mut of = |held| Self::of_around(session, &held, numbers, known, arrays);
+            let held = held.into_iter().map(&mut of).collect::<PyResult<_>>();
+            return held.map(|held| Self::Object(around, held));
         }
         Ok(Self::Other(object.clone().unbind()))
     }
@@ -155,6 +173,10 @@ impl Tree {
                 }
                 dict.into_any()
             }
+            Self::Object(around, items) => {
+                let items = items.iter().map(|item| item.with_around(py, known, arrays));
+                around.with(py, items.collect::<PyResult<Vec<_>>>()?)?
+            }
             Self::Other(object) => object.bind(py).clone(),
             Self::Known(place) => match known.get(*place) {
                 Some(object) => object.clone(),
@@ -174,6 +196,7 @@ impl Tree {
             Self::Known(place) => Self::Known(*place),
             Self::List(items) => Self::List(all(items)?),
             Self::Tuple(items) => Self::Tuple(all(items)?),
+            Self::Object(around, items) => Self::Object(around.again(py), all(items)?),
             Self::Dict(entries) => {
                 let still =
                     entries.iter().map(|(key, item)| Ok((key.clone_ref(py), item.still(py)?)));
@@ -195,7 +218,7 @@ impl Tree {
         match self {
             Self::Value(skeleton) => see(Some(skeleton)),
             Self::Generator => see(None),
-            Self::List(items) | Self::Tuple(items) => {
+            Self::List(items) | Self::Tuple(items) | Self::Object(_, items) => {
                 items.iter().try_for_each(|item| item.each_value(see))
             }
             Self::Dict(entries) => entries.iter().try_for_each(|(_, item)| item.each_value(see)),
@@ -203,11 +226,41 @@ impl Tree {
         }
     }
 
+    /// Refuses objects whose attributes are arrays: what a recorded function gives is made anew by each call.
+    pub(crate) fn check_fields(&self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Self::List(items) | Self::Tuple(items) | Self::Object(_, items) => {
+                items.iter().try_for_each(|item| item.check_fields(py))
+            }
+            Self::Dict(entries) => entries.iter().try_for_each(|(_, item)| item.check_fields(py)),
+            Self::Other(object) => {
+                let object = object.bind(py);
+                let mut found = Vec::new();
+                if !object.is_none()
+                    && !object.is_instance_of::<PyType>()
+                    && !object.is_instance_of::<PyModule>()
+                    && let Some(fields) = object.getattr_opt(intern!(py, "__dict__"))?
+                {
+                    values(&fields, &mut found)?;
+                }
+                if found.is_empty() {
+                    return Ok(());
+                }
+                let got = got(object);
+                Err(wrong_type(format!(
+                    "function: got {got} as a result, which has arrays in it; expected arrays and numbers, alone or in lists, \
+                     tuples, dicts and data classes"
+                )))
+            }
+            Self::Value(_) | Self::Generator | Self::Known(_) => Ok(()),
+        }
+    }
+
     /// An error that names what is no array, if something is.
     pub(crate) fn expect_arrays(&self, py: Python<'_>, op: &str) -> PyResult<()> {
         match self {
             Self::Value(_) | Self::Generator | Self::Known(_) => Ok(()),
-            Self::List(items) | Self::Tuple(items) => {
+            Self::List(items) | Self::Tuple(items) | Self::Object(_, items) => {
                 items.iter().try_for_each(|item| item.expect_arrays(py, op))
             }
             Self::Dict(entries) => {
@@ -223,6 +276,11 @@ impl Tree {
     }
 }
 
+/// A tuple with names, and what it holds.
+fn named<'py>(object: &Object<'py>) -> PyResult<Option<(Around, Vec<Object<'py>>)>> {
+    if object.is_instance_of::<PyTuple>() { Around::of(object) } else { Ok(None) }
+}
+
 /// The values in an object, in their order.
 pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()> {
     let _level = Level::enter(object.py())?;
@@ -232,6 +290,8 @@ pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()
         dict.iter().try_for_each(|(_, item)| values(&item, found))?;
     } else if crate::convert::is_sequence(object) {
         object.try_iter()?.try_for_each(|item| values(&item?, found))?;
+    } else if let Some((_, held)) = Around::of(object)? {
+        held.iter().try_for_each(|item| values(item, found))?;
     }
     Ok(())
 }

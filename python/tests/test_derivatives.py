@@ -1,8 +1,27 @@
 """Gradients of what broadcasts and of what is equal, and the forms in which they come."""
 
+import dataclasses
+import typing
+
 import pytest
 
 import porcini as pc
+
+
+class Pair(typing.NamedTuple):
+    a: object
+    b: object
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    w: object
+    name: str = "m"
+
+
+class Plain:
+    def __init__(self, w):
+        self.w = w
 
 
 @pytest.mark.parametrize(
@@ -26,3 +45,50 @@ def test_equal_entries_share_the_slope(extent, extreme):
     assert (abs(slope - 1 / extent) < 1e-6).tolist() == [[True] * extent] * 2
     slope = pc.grad(lambda t: pc.sum(pc.ptp(t, axis=1)))(pc.ones((2, extent)))
     assert slope.tolist() == [[0] * extent] * 2
+
+
+def test_named_tuples_stay_what_they_are():
+    x = Pair(pc.Float([1, 2]), [pc.Float(3)])
+    slope = pc.grad(lambda p: pc.sum(p.a * p.b[0]))(x)
+    assert type(slope) is Pair and slope.a.tolist() == [3, 3] and slope.b[0].tolist() == [3]
+    value, slope = pc.value_and_grad(lambda p: pc.sum(p.a * p.b[0]))(x)
+    assert value.tolist() == [9] and type(slope) is Pair
+    pair = pc.jit(lambda x: Pair(x * 2, x + 1))
+    for k in (1, 2):
+        found = pair(pc.Float([k]))
+        assert type(found) is Pair and found.a.tolist() == [2 * k] and found.b.tolist() == [k + 1]
+    end = pc.while_loop(Pair(pc.Int32(0), pc.Float(1)), lambda i, x: i < 3, lambda i, x: Pair(i + 1, x * 2))
+    assert type(end) is Pair and end.b.tolist() == [8]
+    assert pc.grad(pc.checkpoint(lambda p: p.a * p.a))(Pair(pc.Float(3), 1)).a.tolist() == [6]
+
+
+def test_data_classes_are_trees():
+    model = Model(pc.Float([1, 2]))
+    slope = pc.grad(lambda m: pc.sum(m.w * m.w))(model)
+    assert type(slope) is Model and slope.w.tolist() == [2, 4] and slope.name is None
+    assert model.w.tolist() == [1, 2] and model.name == "m"
+    f = pc.jit(lambda x: Model(x * 2, "made"))
+    for k in (1, 2):
+        found = f(pc.Float([k]))
+        assert type(found) is Model and found.w.tolist() == [2 * k] and found.name == "made"
+    end = pc.while_loop(Pair(pc.Int32(0), pc.Float(1)), lambda i, x: i < 2, lambda i, x: (i + 1, x * 2))
+    assert end.b.tolist() == [4]
+
+
+def test_an_object_that_a_recorded_function_was_given_comes_back():
+    @pc.jit
+    def f(model):
+        model.w[:] = model.w * 2
+        return model
+
+    for model in (Model(pc.Float([1, 2])), Plain(pc.Float([1, 2]))):
+        for _ in range(2):
+            assert f(model) is model
+        assert model.w.tolist() == [4, 8]
+
+
+def test_what_is_no_tree_is_named():
+    with pytest.raises(TypeError, match="Plain.*has arrays in it; expected arrays and numbers"):
+        pc.jit(lambda x: Plain(x * 2))(pc.Float([1, 2]))
+    with pytest.raises(TypeError, match=r"grad: got \(.*Plain.*\), no arguments of floats"):
+        pc.grad(lambda p: p.w)(Plain(pc.Float(1)))

@@ -1,0 +1,80 @@
+//! Objects of Python that hold others in fields: named tuples and data classes.
+
+use pyo3::exceptions::PyAttributeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString, PyTuple, PyType};
+
+type Object<'py> = Bound<'py, PyAny>;
+
+/// Such an object without what it holds.
+pub(crate) enum Around {
+    /// A named tuple, by its class.
+    Named(Py<PyType>),
+    /// An object of a data class, and the names of its fields.
+    Data(Py<PyAny>, Vec<Py<PyString>>),
+}
+
+impl Around {
+    /// The object, and what it holds; `None` of others.
+    pub(crate) fn of<'py>(object: &Object<'py>) -> PyResult<Option<(Self, Vec<Object<'py>>)>> {
+        let (py, class) = (object.py(), object.get_type());
+        if let Ok(tuple) = object.cast::<PyTuple>() {
+            let is_named = !class.is(py.get_type::<PyTuple>())
+                && class.getattr_opt(intern!(py, "_fields"))?.is_some()
+                && class.getattr_opt(intern!(py, "_make"))?.is_some();
+            return Ok(is_named.then(|| (Self::Named(class.unbind()), tuple.iter().collect())));
+        }
+        if class.getattr_opt(intern!(py, "__dataclass_fields__"))?.is_none() {
+            return Ok(None);
+        }
+        let (mut names, mut held) = (Vec::new(), Vec::new());
+        let fields = py.import(intern!(py, "dataclasses"))?.call_method1("fields", (object,))?;
+        for field in fields.try_iter()? {
+            let name = field?.getattr(intern!(py, "name"))?.cast_into::<PyString>()?;
+            match object.getattr(&name) {
+                Ok(item) => {
+                    names.push(name.unbind());
+                    held.push(item);
+                }
+                // What has no value yet has none there either.
+                Err(error) if error.is_instance_of::<PyAttributeError>(py) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some((Self::Data(object.clone().unbind(), names), held)))
+    }
+
+    /// An object of the class that holds others.
+    pub(crate) fn with<'py>(
+        &self,
+        py: Python<'py>,
+        held: Vec<Object<'py>>,
+    ) -> PyResult<Object<'py>> {
+        match self {
+            Self::Named(class) => {
+                class.bind(py).call_method1(intern!(py, "_make"), (PyList::new(py, held)?,))
+            }
+            Self::Data(object, names) => {
+                let made = py.import(intern!(py, "copy"))?.call_method1("copy", (object,))?;
+                // Fields of a frozen class are set beside it.
+                let set = py.get_type::<PyAny>().getattr(intern!(py, "__setattr__"))?;
+                for (name, item) in names.iter().zip(held) {
+                    set.call1((&made, name, item))?;
+                }
+                Ok(made)
+            }
+        }
+    }
+
+    /// The same once more.
+    pub(crate) fn again(&self, py: Python<'_>) -> Self {
+        match self {
+            Self::Named(class) => Self::Named(class.clone_ref(py)),
+            Self::Data(object, names) => {
+                let names = names.iter().map(|name| name.clone_ref(py)).collect();
+                Self::Data(object.clone_ref(py), names)
+            }
+        }
+    }
+}
