@@ -231,16 +231,8 @@ fn recorded(
     let arrays = reach.arrays();
     let stand_ins = session.stand_ins(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let before = Before::new(reach);
-    let mut next = stand_ins.iter();
-    for slot in &reach.slots {
-        let mut content = slot.content();
-        content.each(&mut |array| {
-            if let Some(stand_in) = next.next() {
-                array.clone_from(stand_in);
-            }
-        });
-        slot.put(content);
-    }
+    let mut next = stand_ins.iter().cloned();
+    reach.slots.iter().for_each(|slot| slot.put(slot.content().with(&mut next)));
     session.take_recording_failure();
     let result = session
         .recording_function(|| jitted.function.call_within_context::<Dynamic>(call, args.to_vec()));
@@ -270,6 +262,8 @@ fn recorded(
     let mut outputs: Vec<Array> =
         changes.iter().flat_map(|(_, content)| content.arrays()).collect();
     let result = Returned::of(&result, reach, &mut outputs, &mut Vec::new());
+    // One stored lane may have become many, which is a change like others: what holds the value is what counts.
+    before.put_contents();
     if !Reach::of(context, &jitted.function, args).is_like(reach) {
         return Err(fault_with_hint(
             "jit: the function gives a variable from outside another value",
@@ -304,6 +298,12 @@ impl<'r> Before<'r> {
         let variables = reach.variables.iter().map(Dynamic::flatten_clone).collect();
         Self { reach, contents, variables }
     }
+
+    /// Brings back what was in the slots.
+    fn put_contents(&self) {
+        let contents = self.contents.iter().cloned();
+        self.reach.slots.iter().zip(contents).for_each(|(slot, content)| slot.put(content));
+    }
 }
 
 impl Drop for Before<'_> {
@@ -315,8 +315,7 @@ impl Drop for Before<'_> {
                 *value = old;
             }
         }
-        let contents = std::mem::take(&mut self.contents);
-        self.reach.slots.iter().zip(contents).for_each(|(slot, content)| slot.put(content));
+        self.put_contents();
     }
 }
 
