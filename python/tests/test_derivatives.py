@@ -92,3 +92,17 @@ def test_what_is_no_tree_is_named():
         pc.jit(lambda x: Plain(x * 2))(pc.Float([1, 2]))
     with pytest.raises(TypeError, match=r"grad: got \(.*Plain.*\), no arguments of floats"):
         pc.grad(lambda p: p.w)(Plain(pc.Float(1)))
+
+
+def test_condition_numbers_have_the_same_bits_with_a_derivative():
+    rng = pc.PCG32.seeded(9, 1)
+    for _ in range(30):
+        a = pc.TensorXf(rng.next_float32_normal(), [3, 3])
+        b = a.copy()
+        pc.enable_grad(b)
+        assert bytes(pc.cond(a)) == bytes(pc.detach(pc.cond(b)))
+    pc.backward(pc.cond(b))
+    step = 1e-3 * pc.TensorXf(rng.next_float32_normal(), [3, 3])
+    change = (pc.cond(a + step) - pc.cond(a - step)).item()
+    slope = 2 * pc.sum(pc.gradient(b) * step).item()
+    assert abs(change - slope) <= 0.05 * max(abs(slope), 1e-2)

@@ -54,7 +54,12 @@ impl Tensor {
             Function::Condition => {
                 let values = self.linear(op, Function::Svd)?.swap_remove(1);
                 let [largest, smallest] = [values.slice(-1, ..1)?, values.slice(-1, -1..)?];
-                vec![largest.divided_by(&smallest)?.squeeze(-1)?]
+                let ratio = largest.divided_by(&smallest)?.squeeze(-1)?;
+                // Singular values are rounded; the quotient is of those that are not, as without a derivative.
+                let plain = self.each(Array::detach)?.linear(op, function)?.swap_remove(0);
+                let parts = plain.entries()?.into_iter().zip(ratio.entries()?);
+                let parts = parts.map(|(plain, ratio)| plain.replace_grad(&ratio));
+                vec![Self::of(parts.collect::<Result<Vec<_>>>()?, plain.shape().clone())?]
             }
             _ => self.each_matrix(op, function, None, before)?,
         })
