@@ -42,9 +42,9 @@ PCG32_DEFAULT_STREAM: int
 SPECIAL = {
     "max": "def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
     "min": "def min(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
-    "function": "def function(f: _F) -> _F: ...",
-    "jit": "def jit(f: _F) -> _F: ...",
-    "freeze": "def freeze(f: _F) -> _F: ...",
+    "function": "def function(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
+    "jit": "def jit(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
+    "freeze": "def freeze(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
     "checkpoint": "def checkpoint(f: _F) -> _F: ...",
     "no_grad": "def no_grad() -> AbstractContextManager[None]: ...",
     "suspend_grad": "def suspend_grad() -> AbstractContextManager[None]: ...",

@@ -1194,7 +1194,7 @@ def fract(x: Any) -> Any:
     """Fractional part `x - floor(x)`, kept below 1; NaN for infinities."""
     ...
 
-def freeze(f: _F) -> _F:
+def freeze(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
@@ -1218,7 +1218,7 @@ def full_like(t: Any, x: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A number as often as a tensor or array has entries, with its shape and type."""
     ...
 
-def function(f: _F) -> _F:
+def function(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
@@ -1406,7 +1406,7 @@ def idiv(a: Any, b: Any) -> Any:
     """Integer quotient, truncated towards zero; by zero it is 0, and `MIN / -1` is `MIN`."""
     ...
 
-def if_stmt(args: Any, cond: Any, true_fn: Any, false_fn: Any) -> Any:
+def if_stmt(args: Any, cond: Any, true_fn: Any, false_fn: Any, *, arg_labels: Any = ..., rv_labels: Any = ..., label: Any = ..., mode: Any = ..., strict: Any = ...) -> Any:
     """What true_fn gives in lanes where the mask is true, what false_fn gives in the others. Both take args and return values of"""
     ...
 
@@ -1550,7 +1550,7 @@ def jacobian(f: Any, *args: Any, argnums: Any = ...) -> Any:
     """The function that gives the derivatives of each entry of f(x) by each entry of x: a tensor with the axes of f(x), then"""
     ...
 
-def jit(f: _F) -> _F:
+def jit(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
@@ -2612,7 +2612,7 @@ def swish(x: Any) -> Any:
     """`x * sigmoid(x)`, also called swish; 0 at -inf. At most 3 ulp."""
     ...
 
-def switch(index: Any, targets: Any, *args: Any) -> Any:
+def switch(index: Any, targets: Any, *args: Any, label: Any = ..., mode: Any = ...) -> Any:
     """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it."""
     ...
 
@@ -2800,7 +2800,7 @@ def where(mask: Any, a: Any = ..., b: Any = ..., *args: Any, **kwargs: Any) -> A
     """Entries of the first where the mask is true, else of the second; another name of select."""
     ...
 
-def while_loop(state: Any, cond: Any, body: Any, *, max_iterations: Any = ..., invertible: Any = ..., labels: Any = ..., label: Any = ..., mode: Any = ...) -> Any:
+def while_loop(state: Any, cond: Any, body: Any, *, max_iterations: Any = ..., invertible: Any = ..., labels: Any = ..., label: Any = ..., mode: Any = ..., strict: Any = ..., compress: Any = ...) -> Any:
     """Repeats body in every lane while cond holds there; the states at the end."""
     ...
 

@@ -12,8 +12,9 @@ def suspend_grad(*values):
     return pc.no_grad()
 
 
-def switch(index, targets, *args):
+def switch(index, targets, *args, label=None, mode=None):
     """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it.
+    label and mode change nothing.
 
     >>> pc.switch(pc.UInt32([0, 1]), [lambda x: x + 1, lambda x: x * 10], pc.Float([1, 2]))
     [2, 20]

@@ -90,7 +90,7 @@ impl<'py> States<'py> {
 /// >>> n
 /// [0, 16, 6]
 #[pyfunction]
-#[pyo3(signature = (state, cond, body, *, max_iterations=None, invertible=None, labels=None, label=None, mode=None))]
+#[pyo3(signature = (state, cond, body, *, max_iterations=None, invertible=None, labels=None, label=None, mode=None, strict=None, compress=None))]
 #[expect(clippy::too_many_arguments, reason = "as users name them, those of Dr.Jit too")]
 fn while_loop<'py>(
     state: &Object<'py>,
@@ -100,9 +100,11 @@ fn while_loop<'py>(
     invertible: Option<&Object<'py>>,
     labels: Option<&Object<'py>>,
     label: Option<&Object<'py>>,
-    mode: Option<&str>,
+    mode: Option<&Object<'py>>,
+    strict: Option<&Object<'py>>,
+    compress: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
-    let _ = (labels, label, mode);
+    let _ = (labels, label, mode, strict, compress);
     let states = States::new("while_loop", state)?;
     let (session, arrays) = (states.session, &states.arrays);
     let condition = |arrays: &[Array]| Ok::<_, Thrown>(states.mask(cond, arrays)?);
@@ -126,13 +128,20 @@ fn while_loop<'py>(
 /// >>> pc.if_stmt((x,), x > 0, lambda x: pc.sqrt(x), lambda x: -x)
 /// [4, 3]
 #[pyfunction]
-#[pyo3(signature = (args, cond, true_fn, false_fn))]
+#[pyo3(signature = (args, cond, true_fn, false_fn, *, arg_labels=None, rv_labels=None, label=None, mode=None, strict=None))]
+#[expect(clippy::too_many_arguments, reason = "those of Dr.Jit, which change nothing")]
 fn if_stmt<'py>(
     args: &Object<'py>,
     cond: &Object<'py>,
     true_fn: &Object<'py>,
     false_fn: &Object<'py>,
+    arg_labels: Option<&Object<'py>>,
+    rv_labels: Option<&Object<'py>>,
+    label: Option<&Object<'py>>,
+    mode: Option<&Object<'py>>,
+    strict: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
+    let _ = (arg_labels, rv_labels, label, mode, strict);
     if_then(cond, args, true_fn, false_fn)
 }
 

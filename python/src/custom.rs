@@ -8,7 +8,7 @@ use porcini_core::value::Skeleton;
 use porcini_core::{Array, Ask, Error, Result as CoreResult, Told, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
@@ -37,9 +37,14 @@ struct Called {
 
 #[pymethods]
 impl Custom {
-    #[pyo3(signature = (*args))]
-    fn __call__<'py>(slf: &Bound<'py, Self>, args: &Bound<'py, PyTuple>) -> PyResult<Object<'py>> {
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        slf: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Object<'py>> {
         let (py, op) = (slf.py(), slf.get().op);
+        let args = &slf.get().by_place(args, kwargs)?;
         let session = home::session(py)?;
         let mut arrays = Vec::new();
         let tree = Tree::of(session, args, Numbers::Kept, &mut arrays)?;
@@ -67,6 +72,29 @@ impl Custom {
         let call: Arc<dyn Any + Send + Sync> = Arc::new(called);
         let lent: Vec<&Array> = arrays.iter().collect();
         object::of(py, value.with_told_derivative(op, &lent, &call).or_raise()?)
+    }
+}
+
+impl Custom {
+    /// The arguments in the order of the function's parameters: derivatives know them by place.
+    fn by_place<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, op) = (args.py(), self.op);
+        let Some(kwargs) = kwargs.filter(|kwargs| !kwargs.is_empty()) else {
+            return Ok(args.clone());
+        };
+        let signature = py.import("inspect")?.call_method1("signature", (&self.eval,))?;
+        let bound = signature.call_method("bind", args, Some(kwargs))?;
+        let left = bound.getattr("kwargs")?.cast_into::<PyDict>()?;
+        if let Some(name) = left.keys().iter().next() {
+            return Err(wrong_type(format!(
+                "{op}: got {name}=.., which the function takes by name alone; expected arguments by place"
+            )));
+        }
+        Ok(bound.getattr("args")?.cast_into::<PyTuple>()?)
     }
 }
 

@@ -45,6 +45,7 @@ mod runtime;
 mod scripts;
 mod session_numbers;
 mod stand_ins;
+mod statics;
 mod tree;
 mod types;
 

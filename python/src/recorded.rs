@@ -17,6 +17,7 @@ use crate::object::PyValue;
 use crate::random::Generator;
 use crate::reach::{Fact, Reach};
 use crate::stand_ins::StandIns;
+use crate::statics::Statics;
 use crate::tree::{Numbers, Tree, own};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -53,6 +54,7 @@ struct Function {
     #[pyo3(get, name = "__wrapped__")]
     f: Py<PyAny>,
     recordings: Mutex<VecDeque<(Vec<Fact>, Arc<Recording>)>>,
+    statics: Option<Statics>,
 }
 
 #[pymethods]
@@ -71,6 +73,14 @@ impl Function {
             py,
             args.iter().map(|arg| own(session, arg)).collect::<PyResult<Vec<_>>>()?,
         )?;
+        let known = match &slf.get().statics {
+            Some(statics) => Some(statics.known(args, kwargs)?),
+            None => None,
+        };
+        let (args, kwargs) = match &known {
+            Some((args, kwargs)) => (args, kwargs.as_ref()),
+            None => (args, kwargs),
+        };
         let mut reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
         let is_others = |other: &Py<PyAny>| is_foreign(other.bind(py));
         let holds_others = reach.others.iter().any(is_others);
@@ -255,24 +265,69 @@ fn recorded(
 /// The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same
 /// numbers, records what the first one recorded, without running f. Arrays and generators that f has captured are read, and
 /// changed, at each call. Inside no lane can be read (if, any, x[i], print). The last 16 forms are kept, as f.n_recordings
-/// says; f.clear() forgets them.
+/// says; f.clear() forgets them. Objects are the same where they are one; those in static_argnums, numbers of arguments, and
+/// static_argnames where they are equal, as numbers and texts always are. Without f it is a decorator with these arguments; what
+/// else JAX and Dr.Jit take, such as auto_opaque, changes nothing.
 ///
 /// >>> f = pc.function(lambda x: pc.sin(x) * x)
 /// >>> f(pc.Float([1, 2])), f(pc.Float([0, 1]))
 /// ([0.841471, 1.81859], [0, 0.841471])
 #[pyfunction(name = "function")]
-fn function_of<'py>(f: &Object<'py>) -> PyResult<Bound<'py, Function>> {
+#[pyo3(signature = (f=None, *, static_argnums=None, static_argnames=None, **others))]
+fn function_of<'py>(
+    py: Python<'py>,
+    f: Option<&Object<'py>>,
+    static_argnums: Option<&Object<'py>>,
+    static_argnames: Option<&Object<'py>>,
+    others: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Object<'py>> {
+    let others = others.map_or_else(|| PyDict::new(py), Clone::clone);
+    check_others(&others)?;
+    let Some(f) = f else {
+        others.set_item("static_argnums", static_argnums)?;
+        others.set_item("static_argnames", static_argnames)?;
+        let own = py.import("porcini._porcini")?.getattr("function")?;
+        return py.import("functools")?.getattr("partial")?.call((own,), Some(&others));
+    };
     if !f.is_callable() {
         return Err(wrong_type(format!("function: got {}, expected a function", got(f))));
     }
-    let function = Function { f: f.clone().unbind(), recordings: Mutex::default() };
-    let function = Bound::new(f.py(), function)?;
+    let statics = Statics::new(f, static_argnums, static_argnames)?;
+    let function = Function { f: f.clone().unbind(), recordings: Mutex::default(), statics };
+    let function = Bound::new(py, function)?;
     for name in ["__name__", "__qualname__", "__doc__", "__module__"] {
         if let Some(named) = f.getattr_opt(name)? {
             function.setattr(name, named)?;
         }
     }
-    Ok(function)
+    Ok(function.into_any())
+}
+
+/// Arguments of JAX's jit and Dr.Jit's freeze that have no meaning here.
+const OTHERS: [&str; 9] = [
+    "auto_opaque",
+    "backend",
+    "donate_argnames",
+    "donate_argnums",
+    "inline",
+    "keep_unused",
+    "limit",
+    "state_fn",
+    "warn_after",
+];
+
+fn check_others(others: &Bound<'_, PyDict>) -> PyResult<()> {
+    for name in others.keys() {
+        let name = name.extract::<String>()?;
+        if !OTHERS.contains(&name.as_str()) {
+            return Err(wrong_type(format!(
+                "function: got {name}=.., expected static_argnums=.. or static_argnames=.., or one of JAX's and Dr.Jit's that \
+                 change nothing: {}",
+                OTHERS.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,71 @@
+"""Arguments of functions that are recorded, and of those that record, as JAX and Dr.Jit have them."""
+
+import dataclasses
+
+import pytest
+
+import porcini as pc
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    scale: float
+
+
+@pytest.mark.parametrize("which", [{"static_argnums": 1}, {"static_argnums": (-1,)}, {"static_argnames": "options"}])
+def test_equal_static_arguments_have_one_recording(which):
+    f = pc.jit(lambda x, options: x * options.scale, **which)
+    for _ in range(3):
+        assert f(pc.Float([1, 2]), Options(2.0)).tolist() == [2, 4]
+    assert f.n_recordings == 1
+    assert f(pc.Float([1, 2]), Options(3.0)).tolist() == [3, 6]
+    assert f.n_recordings == 2
+
+
+def test_static_arguments_by_name():
+    f = pc.jit(lambda x, options: x * options.scale, static_argnames=["options"])
+    for _ in range(2):
+        assert f(pc.Float([1, 2]), options=Options(2.0)).tolist() == [2, 4]
+    assert f.n_recordings == 1
+
+
+def test_numbers_of_several_types_are_apart():
+    f = pc.jit(lambda x, n: x * n, static_argnums=1)
+    assert type(f(pc.Int32([1, 2]), 2)) is pc.Int32
+    assert type(f(pc.Int32([1, 2]), 2.0)) is pc.Float
+    with pytest.raises(TypeError, match="static argument, expected what has a hash"):
+        f(pc.Float([1]), [2])
+
+
+def test_decorators_with_arguments():
+    @pc.jit()
+    def f(x):
+        return x * 2
+
+    @pc.freeze(auto_opaque=True, limit=4)
+    def g(x):
+        return x + 1
+
+    assert f(pc.Float([1])).tolist() == [2] and g(pc.Float([1])).tolist() == [2]
+    assert f.n_recordings == 1 and f.__name__ == "f"
+    with pytest.raises(TypeError, match="got static=.., expected static_argnums"):
+        pc.jit(lambda x: x, static=1)
+
+
+def test_what_means_nothing_is_taken():
+    x = pc.Float([-4, 9])
+    found = pc.if_stmt((x,), x > 0, lambda x: x, lambda x: -x, arg_labels=("x",), rv_labels=("y",), mode="symbolic")
+    assert found.tolist() == [4, 9]
+    assert pc.switch(pc.UInt32([0, 1]), [lambda x: x, lambda x: x * 2], x, mode="symbolic").tolist() == [-4, 18]
+    found = pc.while_loop((x,), lambda x: x < 0, lambda x: x + 1, strict=True, compress=False)
+    assert found[0].tolist() == [0, 9]
+
+
+def test_custom_functions_take_names():
+    product = pc.custom(lambda x, y, k=1: x * y * k, backward=lambda v, x, y, k=1: (v * y * k, v * x * k, None)[: 2 + (k != 1)])
+    assert product(y=pc.Float(3), x=pc.Float(2)).tolist() == [6]
+    assert pc.grad(lambda x: product(x, y=pc.Float(3)))(pc.Float(2)).tolist() == [3]
+    assert pc.grad(lambda x: product(x, k=2, y=pc.Float(3)))(pc.Float(2)).tolist() == [6]
+    assert pc.grad(lambda x: pc.checkpoint(lambda x, n: x**n)(x, n=2))(pc.Float(3)).tolist() == [6]
+    with pytest.raises(TypeError, match="by name alone"):
+        pc.custom(lambda x, *, k: x, backward=lambda v, x: v)(pc.Float(1), k=2)
