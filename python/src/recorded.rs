@@ -222,39 +222,38 @@ fn recorded(
         lend(py, slot, &tree, &mut lent)?;
     }
     let value = session.recording_function(|| f.call(args, kwargs));
-    // What stands in the slots now.
-    let mut after = Vec::new();
-    let mut held = Vec::new();
-    for slot in &reach.slots {
-        let start = after.len();
-        let tree = Tree::of(session, slot, Numbers::Kept, &mut after)?;
-        held.push((tree, start..after.len()));
-    }
-    drop(seen);
     if let Some(error) = session.take_recording_failure() {
         return Err(raised(&error));
     }
     let value = value?;
+    // Components follow the whole: all is taken down before the slots hold again what they held.
     let (mut changes, mut outputs) = (Vec::new(), Vec::new());
-    for (place, (tree, range)) in held.into_iter().enumerate() {
+    let mut start = 0;
+    for (place, slot) in reach.slots.iter().enumerate() {
+        let mut now = Vec::new();
+        let tree = Tree::of(session, slot, Numbers::Kept, &mut now)?;
         let serials = |arrays: &[Array]| arrays.iter().map(Array::serial).collect::<Vec<_>>();
-        if serials(&after[range.clone()]) != serials(&stand_ins[range.clone()]) {
-            outputs.extend(after[range].iter().cloned());
+        let end = start + now.len();
+        if serials(&now) != serials(&stand_ins[start..end]) {
+            outputs.extend(now);
             changes.push((Slot::Met(place), tree));
         }
+        start = end;
     }
-    let since = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
     let mut known = reach.slots.clone();
-    for slot in since.slots.iter().filter(|slot| !reach.slots.iter().any(|met| met.is(*slot))) {
+    let now = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+    for slot in now.slots.iter().filter(|slot| !reach.slots.iter().any(|met| met.is(*slot))) {
         let tree = Tree::of(session, slot, Numbers::Kept, &mut outputs)?;
         changes.push((Slot::New(slot.clone().unbind()), tree));
         known.push(slot.clone());
     }
-    let is_all = since.holds_what(reach);
-    // The slots hold again what they held before: a result that is one of them is what a call finds there at its end.
+    // A result that is one of them is what a call finds there at its end.
     known.extend(reach.others.iter().map(|other| other.bind(py).clone()));
     let result = Tree::of_around(session, &value, Numbers::Kept, &known, &mut outputs)?;
     result.check_fields(py)?;
+    drop(seen);
+    let since = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+    let is_all = since.holds_what(reach);
     let lent: Vec<&Array> = stand_ins.iter().collect();
     let recorded =
         session.recorded("function", &lent, &outputs.iter().collect::<Vec<_>>()).or_raise()?;

@@ -69,3 +69,20 @@ def test_custom_functions_take_names():
     assert pc.grad(lambda x: pc.checkpoint(lambda x, n: x**n)(x, n=2))(pc.Float(3)).tolist() == [6]
     with pytest.raises(TypeError, match="by name alone"):
         pc.custom(lambda x, *, k: x, backward=lambda v, x: v)(pc.Float(1), k=2)
+
+
+def test_components_of_arguments_come_back():
+    f = pc.jit(lambda v: (v.y, [v.xy]))
+    for k in (1, 2):
+        y, [both] = f(pc.Vector3f(k, [k, 2 * k], 3))
+        assert y.tolist() == [k, 2 * k] and both.x.tolist() == [k]
+
+    @pc.jit
+    def doubled(v):
+        y = v.y
+        y[:] = y * 2
+        return y
+
+    for k in (1, 2):
+        v = pc.Vector2f(1, k)
+        assert doubled(v).tolist() == [2 * k] and v.y.tolist() == [2 * k]

@@ -157,6 +157,7 @@ impl Drop for Recorded {
 #[cfg(test)]
 mod tests {
     use crate::array::Array;
+    use crate::error::Error;
     use crate::session::Session;
 
     /// A call within a recording is a part of it, and of each call of that.
@@ -177,6 +178,24 @@ mod tests {
         assert_eq!(second[1].to_vec::<f32>().unwrap(), [11.0, 21.0]);
         assert_eq!(second[0].to_vec::<f32>().unwrap(), [20.0, 40.0]);
         assert_eq!(first[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    }
+
+    /// While one thread records a function, what others do is no part of it.
+    #[test]
+    fn threads_record_by_themselves() {
+        let session = Session::new().unwrap();
+        let arrays = [session.array(&[1.0_f32, 2.0]).unwrap()];
+        let other = || {
+            assert!(!session.records_function() && session.replays(&arrays));
+            session.check_draw("rand").unwrap();
+            session.fail_recording(Error::Interrupted);
+        };
+        session.recording_function(|| {
+            assert!(session.records_function() && !session.replays(&arrays));
+            std::thread::scope(|scope| scope.spawn(other).join().unwrap());
+        });
+        assert!(session.take_recording_failure().is_none());
+        assert!(!session.records_function());
     }
 
     /// What a function is recorded from and called with is as it was said to be.
