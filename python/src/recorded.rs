@@ -205,6 +205,39 @@ fn lend(
     Ok(())
 }
 
+/// Lets this thread see stand-ins in all that a call can reach.
+fn seen_by_itself(session: &Session, reach: &Reach<'_>, stand_ins: &[Array]) -> PyResult<StandIns> {
+    let seen = StandIns::new();
+    let mut lent = stand_ins.iter().cloned();
+    for slot in &reach.slots {
+        let tree = Tree::of(session, slot, Numbers::Kept, &mut Vec::new())?;
+        lend(slot.py(), slot, &tree, &mut lent)?;
+    }
+    Ok(seen)
+}
+
+/// What a function made of the slots in which it found stand-ins.
+fn changes_of(
+    session: &Session,
+    reach: &Reach<'_>,
+    stand_ins: &[Array],
+    outputs: &mut Vec<Array>,
+) -> PyResult<Vec<(Slot, Tree)>> {
+    let serials = |arrays: &[Array]| arrays.iter().map(Array::serial).collect::<Vec<_>>();
+    let (mut changes, mut start) = (Vec::new(), 0);
+    for (place, slot) in reach.slots.iter().enumerate() {
+        let mut now = Vec::new();
+        let tree = Tree::of(session, slot, Numbers::Kept, &mut now)?;
+        let end = start + now.len();
+        if serials(&now) != serials(&stand_ins[start..end]) {
+            outputs.append(&mut now);
+            changes.push((Slot::Met(place), tree));
+        }
+        start = end;
+    }
+    Ok(changes)
+}
+
 /// Calls a function with stand-ins in all that it can reach.
 fn recorded(
     session: &Session,
@@ -215,31 +248,15 @@ fn recorded(
 ) -> PyResult<Recording> {
     let py = f.py();
     let stand_ins = session.stand_ins(&reach.arrays.iter().collect::<Vec<_>>()).or_raise()?;
-    let seen = StandIns::new();
-    let mut lent = stand_ins.iter().cloned();
-    for slot in &reach.slots {
-        let tree = Tree::of(session, slot, Numbers::Kept, &mut Vec::new())?;
-        lend(py, slot, &tree, &mut lent)?;
-    }
+    let seen = seen_by_itself(session, reach, &stand_ins)?;
     let value = session.recording_function(|| f.call(args, kwargs));
     if let Some(error) = session.take_recording_failure() {
         return Err(raised(&error));
     }
     let value = value?;
     // Components follow the whole: all is taken down before the slots hold again what they held.
-    let (mut changes, mut outputs) = (Vec::new(), Vec::new());
-    let mut start = 0;
-    for (place, slot) in reach.slots.iter().enumerate() {
-        let mut now = Vec::new();
-        let tree = Tree::of(session, slot, Numbers::Kept, &mut now)?;
-        let serials = |arrays: &[Array]| arrays.iter().map(Array::serial).collect::<Vec<_>>();
-        let end = start + now.len();
-        if serials(&now) != serials(&stand_ins[start..end]) {
-            outputs.extend(now);
-            changes.push((Slot::Met(place), tree));
-        }
-        start = end;
-    }
+    let mut outputs = Vec::new();
+    let mut changes = changes_of(session, reach, &stand_ins, &mut outputs)?;
     let mut known = reach.slots.clone();
     let now = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
     for slot in now.slots.iter().filter(|slot| !reach.slots.iter().any(|met| met.is(*slot))) {

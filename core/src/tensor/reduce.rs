@@ -183,7 +183,7 @@ impl Tensor {
         let x = self.each(|part| part.cast(result.widened()))?;
         // True lanes are ones then.
         let op = if op == ReduceOp::Count { ReduceOp::Sum } else { op };
-        let is_few = extent <= FEW && !x.shares_ties(op);
+        let is_few = extent <= FEW && (extent <= 2 || !x.shares_ties(op));
         let combined = if is_few { x.halves(op, axis)? } else { x.along(op, axis)? };
         combined.each(|part| part.cast(result))
     }
