@@ -579,11 +579,8 @@ pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_
 /// Sets an attribute of an object whose class is one of a user; ours have none.
 fn set_attribute(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_>) -> PyResult<()> {
     let class = value.get_type();
-    let set = object::set_attribute(value, name, Some(new));
-    if set.is_ok()
-        || types::is_derived(&class, &types::class_of(value.py(), &value.get().value())?)?
-    {
-        return set;
+    if types::is_of_user(&class)? {
+        return object::set_attribute(value, name, Some(new));
     }
     let class = class.name()?;
     Err(PyAttributeError::new_err(format!("{class} has no member {name} that can be set")))

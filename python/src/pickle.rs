@@ -24,7 +24,7 @@ pub(crate) fn reduced<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>>
     let state = state(py, &held)?;
     let restore = py.import("porcini._porcini")?.getattr("_restored")?;
     let class = value.get_type();
-    if !types::is_derived(&class, &types::class_of(py, &held)?)? {
+    if !types::is_of_user(&class)? {
         return Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any());
     }
     let args = PyTuple::new(py, [state, class.into_any()])?.into_any();
@@ -118,14 +118,14 @@ fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
 
 /// The value that a pickle holds, of its own class or of one of a user.
 #[pyfunction]
-#[pyo3(signature = (state, class = None))]
+#[pyo3(signature = (state, of = None))]
 fn _restored<'py>(
     py: Python<'py>,
     state: &Object<'py>,
-    class: Option<&Bound<'py, PyType>>,
+    of: Option<&Bound<'py, PyType>>,
 ) -> PyResult<Object<'py>> {
     let value = value_of(home::session(py)?, state)?;
-    match class {
+    match of {
         Some(class) => Ok(object::made(class, value)?.into_any()),
         None => object::of(py, value),
     }

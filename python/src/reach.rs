@@ -14,6 +14,7 @@ use crate::errors::OrRaise;
 use crate::object::PyValue;
 use crate::random::Generator;
 use crate::recursion::Level;
+use crate::types;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -129,11 +130,12 @@ impl<'py> Reach<'py> {
             let arrays = value.arrays().or_raise()?;
             self.facts.push(Fact::Value(value.type_name(), extents, arrays.len()));
             self.add_slot(object, arrays);
-            // Classes of users have attributes.
-            return match object.getattr_opt(intern!(object.py(), "__dict__"))? {
-                Some(attributes) => self.add(&attributes),
-                None => Ok(()),
-            };
+            if types::is_of_user(&object.get_type())?
+                && let Some(attributes) = object.getattr_opt(intern!(object.py(), "__dict__"))?
+            {
+                self.add(&attributes)?;
+            }
+            return Ok(());
         }
         if let Ok(generator) = object.cast::<Generator>() {
             self.facts.push(Fact::Generator);

@@ -97,6 +97,11 @@ pub(crate) fn is_derived(class: &Bound<'_, PyType>, own: &Bound<'_, PyType>) -> 
     Ok(!known.class.is(class) && own.is_subclass(known.class.bind(class.py()))?)
 }
 
+/// Whether a class is one of a user: its objects may have attributes.
+pub(crate) fn is_of_user(class: &Bound<'_, PyType>) -> PyResult<bool> {
+    Ok(kind_of(class)?.is_some_and(|known| !known.class.is(class)))
+}
+
 /// The class of lanes of a type.
 pub(crate) fn of_lanes(py: Python<'_>, dtype: DType) -> &Bound<'_, PyType> {
     let classes = CLASSES.get(py).expect("internal error: no classes");
