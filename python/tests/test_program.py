@@ -351,6 +351,8 @@ class TestRecorded:
         f = pc.function(lambda x: x + 1 if x > 0 else x)
         with pytest.raises(RuntimeError, match="no lanes"):
             f(pc.Float([1]))
+        with pytest.raises(RuntimeError, match="rfft: evaluates, .*call it outside of that function"):
+            pc.function(lambda x: pc.rfft(x))(pc.Float([1, 2]))
         x = pc.Float([1])
         assert (x + 1).tolist() == [2]
 

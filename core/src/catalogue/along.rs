@@ -172,14 +172,14 @@ table! {
     /// >> quantile(FloatC([1, 2, 3]), [0.25, 0.75])
     /// [1.5, 2.5]
     quantile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        quantiles(c, Tensor::quantile, Ok)
+        quantiles(c, Tensor::quantiles, Ok)
     };
     /// The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100).
     ///
     /// >> percentile(TensorXfC([[1, 2, 3], [4, 5, 9]]), 75, 1)
     /// [2.5,   7]
     percentile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        quantiles(c, Tensor::quantile, |percent| of_hundred(c, percent))
+        quantiles(c, Tensor::quantiles, |percent| of_hundred(c, percent))
     };
     /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
     ///
@@ -298,27 +298,27 @@ pub(super) fn along(c: &Call<'_, '_>, x: &Value, op: ReduceOp) -> Result<Value> 
     }
 }
 
-/// A quantile of a part along axes, which stay or not.
-type Quantile = fn(&Tensor, f64, Option<&[i64]>, bool) -> Result<Tensor>;
+/// Quantiles of parts along axes, which stay or not: the first axis is that of the parts.
+type Quantiles = fn(&Tensor, &[f64], Option<&[i64]>, bool) -> Result<Tensor>;
 
 /// The quantiles of the parts that numbers mean, in the shape that these have, in front of the axes that remain.
 pub(super) fn quantiles(
     c: &Call<'_, '_>,
-    of: Quantile,
+    of: Quantiles,
     part: impl Fn(f64) -> Result<f64>,
 ) -> Result<Value> {
     let (tensor, axes, keeps) = (c.tensor(0)?, c.axes(2)?, c.truth(3)?);
-    let quantile = |number: f64| of(&tensor, part(number)?, axes.as_deref(), keeps);
-    let (numbers, shape) = match c.args[1] {
-        Argument::Number(number) => return number_or_tensor(quantile(number.to_f64())?),
-        arg => c.numbers_of(arg)?,
-    };
+    if let Argument::Number(number) = c.args[1] {
+        let one = of(&tensor, &[part(number.to_f64())?], axes.as_deref(), keeps)?;
+        return number_or_tensor(one.squeeze(0)?);
+    }
+    let (numbers, shape) = c.numbers_of(c.args[1])?;
     if numbers.is_empty() {
         let what = "got no parts, expected one or more".into();
         return Err(Error::Argument { op: c.op, what });
     }
-    let each = numbers.into_iter().map(quantile).collect::<Result<Vec<_>>>()?;
-    let all = Tensor::stack(&each, 0)?;
+    let parts = numbers.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+    let all = of(&tensor, &parts, axes.as_deref(), keeps)?;
     let extents = shape.iter().chain(&all.shape().extents()[1..]);
     let all = all.reshape(&extents.map(|extent| extent.cast_signed()).collect::<Vec<_>>())?;
     let is_array = matches!(c.args[0], Argument::Array(_)) && all.shape().rank() == 1;

@@ -50,14 +50,14 @@ table! {
     /// >> nanquantile(TensorXfC([[1, nan, 2], [4, 5, 9]]), 0.75, 1)
     /// [1.75,    7]
     nanquantile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        quantiles(c, Tensor::nanquantile, Ok)
+        quantiles(c, Tensor::nanquantiles, Ok)
     };
     /// The value below which p of a hundred entries that are not NaN lie, as nanquantile(t, p / 100).
     ///
     /// >> nanpercentile(FloatC([1, nan, 2]), 75)
     /// [1.75]
     nanpercentile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
-        quantiles(c, Tensor::nanquantile, |percent| of_hundred(c, percent))
+        quantiles(c, Tensor::nanquantiles, |percent| of_hundred(c, percent))
     };
 }
 

@@ -33,6 +33,7 @@ mod linear;
 mod matrix_derivatives;
 mod order;
 mod product;
+mod quantiles;
 mod rearrange;
 mod reduce;
 mod shape;

@@ -308,7 +308,7 @@ impl Tensor {
 }
 
 /// Refuses what is no part of a whole.
-fn as_part(op: &'static str, part: f64) -> Result<()> {
+pub(super) fn as_part(op: &'static str, part: f64) -> Result<()> {
     let what = || format!("got the part {part}, expected 0 to 1");
     let is_part = (0.0..=1.0).contains(&part);
     if is_part { Ok(()) } else { Err(Error::Argument { op, what: what() }) }

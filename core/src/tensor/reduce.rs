@@ -158,7 +158,7 @@ impl Tensor {
     }
 
     /// The axes behind all others, as one.
-    fn merged(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
+    pub(super) fn merged(&self, op: &'static str, axes: &[usize]) -> Result<Self> {
         let extents = self.shape().extents();
         let others = (0..extents.len()).filter(|axis| !axes.contains(axis));
         let order: Vec<i64> = others.chain(axes.iter().copied()).map(exactly::<i64>).collect();
