@@ -250,7 +250,8 @@ impl Recorder<'_> {
         }
         let (table, x) = (self.cast(table, dtype)?, self.cast(x, dtype)?);
         if n == 1 {
-            return self.widen(table, self.size(x));
+            let is_nan = self.same(Op::Ne, &[x, x])?;
+            return self.select(is_nan, x, table);
         }
         let zero = self.constant(dtype, 0);
         let last = self.literal(dtype, dtype.encode(Scalar::UInt(n - 1))?, 1);

@@ -223,10 +223,15 @@ fn interpolated(table: &Value, x: &Value, dtype: DType) -> Vec<u64> {
     }
     let wide = if dtype == DType::F16 { DType::F32 } else { dtype };
     let table = converted(table, wide);
-    if n == 1 {
-        return vec![cast(dtype, wide, table.lanes[0]); x.lanes.len()];
-    }
     let op = |op: Op, a: u64, b: u64, c: u64| apply_bits(op, wide, wide, [a, b, c]);
+    if n == 1 {
+        let only = |&bits: &u64| {
+            let x = cast(wide, x.dtype, bits);
+            let is_nan = apply_bits(Op::Ne, wide, wide, [x, x, 0]) & 1 != 0;
+            cast(dtype, wide, if is_nan { x } else { table.lanes[0] })
+        };
+        return x.lanes.iter().map(only).collect();
+    }
     let number = |i: usize| cast(wide, DType::U64, i as u64);
     let lane = |&bits: &u64| {
         let x = op(Op::Maximum, cast(wide, x.dtype, bits), number(0), 0);
