@@ -167,6 +167,17 @@ pub enum Error {
         /// The script line of the call that records it, 0 if none.
         line: u32,
     },
+    /// A function that evaluates, of what stands for an argument of one that is recorded once.
+    #[error(
+        "{op}: evaluates, and in a function that is recorded once{} a value has no lanes; call it outside of that function, and pass the result as an argument",
+        line_suffix(*line)
+    )]
+    EvaluatesStandIn {
+        /// The function.
+        op: &'static str,
+        /// The script line of the call that records the other one, 0 if none.
+        line: u32,
+    },
     /// A value of a body that was not returned from it.
     #[error(
         "{what}: the value comes from the body of a loop or branch that has ended; return it from the body"

@@ -242,7 +242,9 @@ pub fn run_recorded(program: &Program, session: &Session, n: usize) -> Result<Op
     for node in &program.nodes {
         let value = match record(node, session, n, &mut values) {
             // What is read while it is recorded tells of the accesses before.
-            Err(Error::StandIn { .. } | Error::Bounds { .. }) => return Ok(None),
+            Err(Error::StandIn { .. } | Error::EvaluatesStandIn { .. } | Error::Bounds { .. }) => {
+                return Ok(None);
+            }
             value => sized(value?, node, n)?,
         };
         let Step::Data { values: kind, seed } = node.step else {

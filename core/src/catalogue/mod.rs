@@ -308,8 +308,14 @@ impl Row {
         if matches!(self.parameters, [(_, Kind::Target), ..]) {
             return self.change(&call);
         }
+        self.make(&call).map_err(|error| self.told(session, error))
+    }
+
+    /// What becomes of arguments that stay what they are.
+    fn make(&self, call: &Call<'_, '_>) -> Result<Answer> {
+        let Call { op, session, dtype, args } = *call;
         if !matches!(self.parameters, [(_, Kind::Each), ..]) || !args[0].is_nested() {
-            return (self.meaning)(&call);
+            return (self.meaning)(call);
         }
         let wide = call.widened(args[0])?;
         let each = Argument::from(&wide).each(op, |x| {
@@ -319,6 +325,24 @@ impl Row {
             (self.meaning)(&Call { op, session, dtype, args: &args })?.array()
         });
         each.map(Answer::Value)
+    }
+
+    /// An error in the words of who called a function that changes nothing, and has to evaluate what it reads.
+    fn told(&self, session: &Session, error: Error) -> Error {
+        let what = self.name;
+        match error {
+            // What the function makes itself is written to, as the entries of a diagonal.
+            Error::NotState { region, line, .. } => Error::Recording { what, region, line },
+            // Of truth values others can be chosen without looking at them.
+            Error::StandIn { line } if !matches!(self.parameters, [(_, Kind::Mask)]) => {
+                let error = Error::EvaluatesStandIn { op: what, line };
+                if session.records_function() {
+                    session.fail_recording(error.clone());
+                }
+                error
+            }
+            other => other,
+        }
     }
 
     /// Whether it takes so many arguments.
