@@ -32,12 +32,25 @@ def _picked(found, argnums):
     return tuple(found[i] for i in argnums)
 
 
+def _told(args, argnums):
+    """The arguments and argnums; grad(f, 0) and grad(f, (0, 1)) are JAX's: integers alone have no derivatives."""
+    if argnums is None and len(args) == 1 and _are_places(args[0]):
+        return (), args[0]
+    return args, argnums
+
+
+def _are_places(given):
+    items = given if isinstance(given, tuple) and given else [given]
+    return all(isinstance(i, int) and not isinstance(i, bool) for i in items)
+
+
 def grad(f, *args, argnums=None, has_aux=False):
     """The function that gives the gradient of f's result by its arguments, a tuple where there are several.
 
     Of more lanes than one the sum over all is differentiated, so lanes that do not meet have slopes of their own. Arguments
     may be lists and dicts of arrays, whose gradients come in the same form; what is no float has none, None. argnums says by
-    which arguments, has_aux that f gives a tuple of which the first is differentiated. grad(f, x, ..) calls it at once.
+    which arguments, as JAX's grad(f, (0, 1)) does; has_aux that f gives a tuple of which the first is differentiated.
+    grad(f, x, ..) calls it at once.
 
     Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked arrays, the way ending at each of
     them: where one is computed from another, ask for each by itself. grad(x) is what backward left in x.
@@ -58,6 +71,8 @@ def grad(f, *args, argnums=None, has_aux=False):
             "an array by others, grad(x) that which backward left in x"
         )
 
+    args, argnums = _told(args, argnums)
+
     @functools.wraps(f)
     def gradient(*args, **kwargs):
         value, found = _porcini._gradients_of("grad", f, args, kwargs, _chosen("grad", argnums, args), has_aux)
@@ -73,6 +88,7 @@ def value_and_grad(f, *args, argnums=None, has_aux=False):
     >>> pc.value_and_grad(lambda x: pc.sum(x * x))(pc.Float([1, 2]))
     ([5], [2, 4])
     """
+    args, argnums = _told(args, argnums)
 
     @functools.wraps(f)
     def both(*args, **kwargs):
@@ -91,6 +107,7 @@ def jacobian(f, *args, argnums=None):
     [[4, 1],
      [2, 5]]
     """
+    args, argnums = _told(args, argnums)
 
     @functools.wraps(f)
     def matrix(*args):
@@ -109,6 +126,7 @@ def hessian(f, *args, argnums=None):
     [[ 6,  0],
      [ 0, 12]]
     """
+    args, argnums = _told(args, argnums)
     matrix = jacobian(grad(f, argnums=argnums), argnums=argnums)
     return matrix(*args) if args else matrix
 

@@ -1,0 +1,108 @@
+"""Gradients of what broadcasts and of what is equal, and the forms in which they come."""
+
+import dataclasses
+import typing
+
+import pytest
+
+import porcini as pc
+
+
+class Pair(typing.NamedTuple):
+    a: object
+    b: object
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    w: object
+    name: str = "m"
+
+
+class Plain:
+    def __init__(self, w):
+        self.w = w
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"), [([[2]], [[10]]), ([[2, 3]], [[4, 6]]), ([2, 3], [4, 6]), ([[2], [3]], [[8], [2]])]
+)
+def test_what_was_broadcast_to_a_tensor_has_the_sum(y, expected):
+    product = pc.custom(lambda x, y: x * y, backward=lambda v, x, y: (v * y, v * x))
+    x = pc.TensorXf([[3, 5], [1, 1]])
+    assert pc.grad(product, argnums=1)(x, pc.TensorXf(y)).tolist() == expected
+
+
+def test_what_was_broadcast_to_lanes_has_the_sum():
+    product = pc.custom(lambda x, y: x * y, backward=lambda v, x, y: (v * y, v * x))
+    assert pc.grad(product, argnums=1)(pc.Float([3, 5]), pc.Float(2)).tolist() == [8]
+
+
+@pytest.mark.parametrize("extent", [3, 8, 20])
+@pytest.mark.parametrize("extreme", [pc.max, pc.min])
+def test_equal_entries_share_the_slope(extent, extreme):
+    slope = pc.grad(lambda t: pc.sum(extreme(t, axis=1)))(pc.ones((2, extent)))
+    assert (abs(slope - 1 / extent) < 1e-6).tolist() == [[True] * extent] * 2
+    slope = pc.grad(lambda t: pc.sum(pc.ptp(t, axis=1)))(pc.ones((2, extent)))
+    assert slope.tolist() == [[0] * extent] * 2
+
+
+def test_named_tuples_stay_what_they_are():
+    x = Pair(pc.Float([1, 2]), [pc.Float(3)])
+    slope = pc.grad(lambda p: pc.sum(p.a * p.b[0]))(x)
+    assert type(slope) is Pair and slope.a.tolist() == [3, 3] and slope.b[0].tolist() == [3]
+    value, slope = pc.value_and_grad(lambda p: pc.sum(p.a * p.b[0]))(x)
+    assert value.tolist() == [9] and type(slope) is Pair
+    pair = pc.jit(lambda x: Pair(x * 2, x + 1))
+    for k in (1, 2):
+        found = pair(pc.Float([k]))
+        assert type(found) is Pair and found.a.tolist() == [2 * k] and found.b.tolist() == [k + 1]
+    end = pc.while_loop(Pair(pc.Int32(0), pc.Float(1)), lambda i, x: i < 3, lambda i, x: Pair(i + 1, x * 2))
+    assert type(end) is Pair and end.b.tolist() == [8]
+    assert pc.grad(pc.checkpoint(lambda p: p.a * p.a))(Pair(pc.Float(3), 1)).a.tolist() == [6]
+
+
+def test_data_classes_are_trees():
+    model = Model(pc.Float([1, 2]))
+    slope = pc.grad(lambda m: pc.sum(m.w * m.w))(model)
+    assert type(slope) is Model and slope.w.tolist() == [2, 4] and slope.name is None
+    assert model.w.tolist() == [1, 2] and model.name == "m"
+    f = pc.jit(lambda x: Model(x * 2, "made"))
+    for k in (1, 2):
+        found = f(pc.Float([k]))
+        assert type(found) is Model and found.w.tolist() == [2 * k] and found.name == "made"
+    end = pc.while_loop(Pair(pc.Int32(0), pc.Float(1)), lambda i, x: i < 2, lambda i, x: (i + 1, x * 2))
+    assert end.b.tolist() == [4]
+
+
+def test_an_object_that_a_recorded_function_was_given_comes_back():
+    @pc.jit
+    def f(model):
+        model.w[:] = model.w * 2
+        return model
+
+    for model in (Model(pc.Float([1, 2])), Plain(pc.Float([1, 2]))):
+        for _ in range(2):
+            assert f(model) is model
+        assert model.w.tolist() == [4, 8]
+
+
+def test_what_is_no_tree_is_named():
+    with pytest.raises(TypeError, match="Plain.*has arrays in it; expected arrays and numbers"):
+        pc.jit(lambda x: Plain(x * 2))(pc.Float([1, 2]))
+    with pytest.raises(TypeError, match=r"grad: got \(.*Plain.*\), no arguments of floats"):
+        pc.grad(lambda p: p.w)(Plain(pc.Float(1)))
+
+
+def test_condition_numbers_have_the_same_bits_with_a_derivative():
+    rng = pc.PCG32.seeded(9, 1)
+    for _ in range(30):
+        a = pc.TensorXf(rng.next_float32_normal(), [3, 3])
+        b = a.copy()
+        pc.enable_grad(b)
+        assert bytes(pc.cond(a)) == bytes(pc.detach(pc.cond(b)))
+    pc.backward(pc.cond(b))
+    step = 1e-3 * pc.TensorXf(rng.next_float32_normal(), [3, 3])
+    change = (pc.cond(a + step) - pc.cond(a - step)).item()
+    slope = 2 * pc.sum(pc.gradient(b) * step).item()
+    assert abs(change - slope) <= 0.05 * max(abs(slope), 1e-2)
