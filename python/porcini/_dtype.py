@@ -17,3 +17,27 @@ class DType(str):
         return not self == other
 
     __hash__ = str.__hash__
+
+    # What pandas and others ask of NumPy's.
+
+    @property
+    def name(self):
+        """The name itself."""
+        return str(self)
+
+    @property
+    def kind(self):
+        """A letter as NumPy's: b, i, u, f or c."""
+        return self[0]
+
+    @property
+    def itemsize(self):
+        """The bytes of a lane, or entry."""
+        return max(int("".join(filter(str.isdigit, self)) or 8) // 8, 1)
+
+    @property
+    def type(self):
+        """NumPy's class of such numbers."""
+        import numpy
+
+        return numpy.dtype(str(self)).type

@@ -31,7 +31,23 @@ impl TableFunction {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
-        along_axis(self.name, args).unwrap_or(self.overloads).call(py, args, named)
+        let overloads = along_axis(self.name, args).unwrap_or(self.overloads);
+        overloads.call(py, args, named).map_err(|error| self.told(py, error))
+    }
+
+    /// An error of the function that has another name in the tables, under the name that was called.
+    fn told(&self, py: Python<'_>, error: PyErr) -> PyErr {
+        let known = [Some(self.overloads), reduction(self.name)];
+        let text = error.value(py).to_string();
+        for own in known.into_iter().flatten().map(|overloads| overloads.name) {
+            let rest = text.strip_prefix(own).filter(|rest| rest.starts_with(": "));
+            if let Some(rest) = rest.filter(|_| own != self.name) {
+                let rest = rest.replace(&format!(" {own}("), &format!(" {}(", self.name));
+                let args = (format!("{}{rest}", self.name),);
+                return error.value(py).setattr("args", args).err().unwrap_or(error);
+            }
+        }
+        error
     }
 }
 

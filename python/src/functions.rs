@@ -20,6 +20,7 @@ use crate::convert::{Given, answered, is_sequence, number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::forms::{self, Call, FIRST, First};
 use crate::home;
+use crate::interchange::offers_contents;
 use crate::interrupt::blocking;
 use crate::makers::{made_by, made_of_type, without_dtype};
 use crate::object::{self, PyValue, dtype_of};
@@ -413,10 +414,7 @@ fn takes_first(kind: Kind, object: &Object<'_>) -> bool {
 
 /// Whether an object has lanes.
 fn is_array_like(object: &Object<'_>) -> bool {
-    object.is_instance_of::<PyValue>()
-        || is_sequence(object)
-        || object.hasattr("__dlpack__").unwrap_or_default()
-        || object.hasattr("__array_interface__").unwrap_or_default()
+    object.is_instance_of::<PyValue>() || is_sequence(object) || offers_contents(object)
 }
 
 /// Calls a row of the catalogue.

@@ -58,12 +58,21 @@ fn as_numpy(session: &Session, object: &Bound<'_, PyAny>, taking: Taking) -> PyR
 
 /// Whether an object is an array of another library.
 pub(crate) fn is_foreign(object: &Bound<'_, PyAny>) -> bool {
-    // A class has what its objects have, of which it is none; modules may make what they are asked for.
-    !object.is_instance_of::<PyValue>()
-        && !object.is_instance_of::<PyType>()
+    !object.is_instance_of::<PyValue>() && has_one(object, &["__array_interface__", "__dlpack__"])
+}
+
+/// Whether an object offers contents in one of the ways of [`taken`]: a table of pandas has NumPy's method alone.
+pub(crate) fn offers_contents(object: &Bound<'_, PyAny>) -> bool {
+    let ways = ["__dlpack__", "__array__", "__arrow_c_array__", "__arrow_c_stream__"];
+    buffers::has_one(object) || has_one(object, &ways)
+}
+
+/// Whether an object has one of some members. A class has what its objects have, of which it is none; modules may make what
+/// they are asked for.
+fn has_one(object: &Bound<'_, PyAny>, names: &[&str]) -> bool {
+    let has = |name: &&str| object.hasattr(*name).unwrap_or_default();
+    !object.is_instance_of::<PyType>()
         && !object.is_instance_of::<PyModule>()
         && !object.is_instance_of::<PyFunction>()
-        && ["__array_interface__", "__dlpack__"]
-            .iter()
-            .any(|name| object.hasattr(*name).unwrap_or_default())
+        && names.iter().any(has)
 }

@@ -319,6 +319,18 @@ def test_functions_of_numpy():
     assert isinstance(np.spacing(x), np.ndarray)
 
 
+def test_all_functions_take_series_and_tables_of_pandas():
+    pd = pytest.importorskip("pandas")
+    s, table = pd.Series([3.0, 1.0, 2.0]), pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    for f in (pc.sum, pc.mean, pc.max, pc.min, pc.std, pc.median, pc.sort, pc.cumsum, pc.unique, pc.argsort, pc.argmax):
+        assert f(s).tolist() == f(pc.Float64([3, 1, 2])).tolist()
+    assert pc.where(s > 1, s, 0).tolist() == [3, 0, 2] and pc.any(s > 1)
+    assert pc.matmul(table, pc.TensorXf([[1, 0], [0, 1]])).tolist() == [[1, 3], [2, 4]]
+    assert pc.sum(table, axis=0).tolist() == [3, 7]
+    with pytest.raises(TypeError, match=r"^sum: got \('text'\), expected sum\(x\) or sum\("):
+        pc.sum("text")
+
+
 def test_pandas():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": np.arange(3, dtype="f4"), "b": [1, 2, 3]})

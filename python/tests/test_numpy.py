@@ -329,6 +329,9 @@ def test_types_are_compared_and_named():
     assert x.dtype == np.float32 and x.dtype == np.dtype("f4") and x.dtype == pc.Float and x.dtype == "float32"
     assert x.dtype != np.float64 and np.float32 == x.dtype and hash(x.dtype) == hash("float32") and f"{x.dtype}" == "float32"
     assert np.dtype(x.dtype) == np.float32 and x.dtype != 3 and x.dtype is not None
+    for values in (x, x > 0, pc.Int8([1]), pc.UInt64([1]), pc.Float16([1]), pc.Complex2f(x, x)):
+        own, theirs = values.dtype, np.dtype(values.dtype)
+        assert (own.kind, own.itemsize, own.name, own.type) == (theirs.kind, theirs.itemsize, theirs.name, theirs.type)
     for name, dtype in [("f4", "float32"), ("f8", "float64"), ("float", "float32"), ("i8", "int64"), ("<u2", "uint16")]:
         assert pc.zeros(2, dtype=name).dtype == dtype and pc.asarray([1], dtype=name).dtype == dtype
     for name in (complex, "complex64", "c8", np.complex64):
