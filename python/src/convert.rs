@@ -126,7 +126,9 @@ fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         let value = value.get().value().clone();
         return match value {
             Value::Array(one) if one.size() == 1 => {
-                object::check_read("a list of numbers", &Value::Array(one.clone()))?;
+                let value = Value::Array(one.clone());
+                object::check_read("a list of numbers", &value)?;
+                object::warn_of_read(object.py(), &value)?;
                 object::lane(object.py(), &one, 0)
             }
             other => Err(PyValueError::new_err(format!(

@@ -11,10 +11,11 @@ use crate::around::Around;
 use crate::convert::is_sequence;
 use crate::custom::asking;
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::functions;
 use crate::home;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
-use crate::tree::{Numbers, Tree, losses_of, one_or_tuple, outputs_of};
+use crate::tree::{Numbers, Tree, differentiable_of, losses_of, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -181,7 +182,7 @@ fn _jvp<'py>(
     let (py, op) = (f.py(), "jvp");
     let arguments = Arguments::new(op, args, None)?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let outputs = outputs_of(op, &value)?;
+    let outputs = differentiable_of(op, &value)?;
     let directions = directions(op, &arguments, tangents)?;
     let marks = arguments.marks();
     let pairs: Vec<_> = marks.iter().copied().zip(directions.iter().map(Some)).collect();
@@ -225,7 +226,7 @@ fn _vjp<'py>(
     let (py, op) = (f.py(), "vjp");
     let arguments = Arguments::new(op, args, None)?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let outputs = outputs_of(op, &value)?;
+    let outputs = differentiable_of(op, &value)?;
     let mut given = Vec::new();
     Tree::of(arguments.session, factors, Numbers::Arrays(Some(&outputs)), &mut given)?;
     if given.len() != outputs.len() {
@@ -255,7 +256,7 @@ fn _jacobians_of<'py>(
     let (py, op) = (f.py(), "jacobian");
     let arguments = Arguments::new(op, args, chosen.as_deref())?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let mut kept = outputs_of(op, &value)?;
+    let mut kept = differentiable_of(op, &value)?;
     let mut of_value = |y: &Object<'py>| -> PyResult<Object<'py>> {
         let y = y.cast::<PyValue>()?.get().value().clone();
         let found = arguments.each(py, &mut |mark| {
@@ -301,8 +302,20 @@ fn in_form<'py>(
 }
 
 /// Adds the gradient of y to those of the marked arrays that it is computed from.
+///
+/// With gradient= that of each lane of y times one of its lanes.
+///
+/// >>> x = pc.Float([1, 2])
+/// >>> pc.enable_grad(x)
+/// >>> pc.backward(x * x, pc.Float([1, 10]))
+/// >>> x.grad
+/// [2, 40]
 #[pyfunction]
-fn backward(y: &Object<'_>) -> PyResult<()> {
+#[pyo3(signature = (y, gradient=None))]
+pub(crate) fn backward<'py>(y: &Object<'py>, gradient: Option<&Object<'py>>) -> PyResult<()> {
+    if let Some(gradient) = gradient {
+        functions::by_name(y.py(), "set_gradient", &[y, gradient])?;
+    }
     let mut arrays = outputs_of("backward", y)?;
     // Of a vector the parts that nothing marked went into have nothing to say, unless that is all of them.
     if arrays.iter().any(Array::is_tracked) {

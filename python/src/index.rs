@@ -156,6 +156,9 @@ fn one(py: Python<'_>, array: &Array, i: i64) -> PyResult<porcini_core::Scalar> 
              detach(x)[0] the number without derivative",
         ));
     }
+    if array.has_history() {
+        object::warn_of_read(py, &array.clone().into())?;
+    }
     lane(py, array, i)
 }
 
@@ -567,7 +570,12 @@ pub(crate) fn member<'py>(
 pub(crate) fn set_member(value: &Bound<'_, PyValue>, name: &str, new: &Object<'_>) -> PyResult<()> {
     let py = value.py();
     if name == "grad" {
-        return functions::by_name(py, "set_gradient", &[value.as_any(), new]).map(drop);
+        // None clears it, as PyTorch has it.
+        let (function, args) = match new.is_none() {
+            true => ("clear_gradient", &[value.as_any()][..]),
+            false => ("set_gradient", &[value.as_any(), new][..]),
+        };
+        return functions::by_name(py, function, args).map(drop);
     }
     let form = value.get().value().form();
     let Some(places) = form.positions(name) else {

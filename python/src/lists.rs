@@ -9,7 +9,7 @@ use crate::convert::python_number;
 use crate::errors::OrRaise;
 use crate::interrupt::blocking;
 use crate::memory::{complex_part, entries};
-use crate::object::{PyValue, check_read};
+use crate::object::{PyValue, check_read, warn_of_read};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -97,6 +97,7 @@ pub(crate) struct Lanes {
 impl Lanes {
     pub(crate) fn of<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
         check_read("iteration", value)?;
+        warn_of_read(py, value)?;
         let (parts, _) = entries(value).or_raise()?;
         let n_left = parts.first().map_or(0, Array::size);
         let lanes = Self { entries: Entries::new(parts), n_left };

@@ -439,6 +439,24 @@ impl PyValue {
         derivatives::stored_gradient(slf).map_err(|error| absent(slf.py(), error))
     }
 
+    /// Adds its gradient to those of the marked arrays that it is computed from; times the lanes of gradient, if it is given.
+    #[pyo3(signature = (gradient=None))]
+    fn backward<'py>(slf: &Bound<'py, Self>, gradient: Option<&Object<'py>>) -> PyResult<()> {
+        derivatives::backward(slf.as_any(), gradient)
+    }
+
+    /// Whether it is marked, or computed from what is: an attribute, as PyTorch has it.
+    #[getter]
+    fn requires_grad<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        tables::by_name(slf.py(), "requires_grad", &[slf.as_any()])
+    }
+
+    /// The same by Dr.Jit's name.
+    #[getter]
+    fn grad_enabled<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        Self::requires_grad(slf)
+    }
+
     /// A value of its own: what is written to it is not seen here.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
         let value = slf.get().value().clone();

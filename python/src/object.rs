@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use porcini_core::tensor::Shape;
 use porcini_core::{Array, DType, Scalar, Value};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::ffi;
 use pyo3::impl_::pymethods::tp_new_impl;
 use pyo3::prelude::*;
@@ -255,6 +255,17 @@ pub(crate) fn check_read(op: &str, value: &Value) -> PyResult<()> {
         )));
     }
     Ok(())
+}
+
+/// Warns that lanes which are read as numbers have no derivative, though what they are read from has: Python says it once
+/// of each place in a program.
+pub(crate) fn warn_of_read(py: Python<'_>, value: &Value) -> PyResult<()> {
+    if !value.leaves().into_iter().any(|leaf| leaf.has_history()) {
+        return Ok(());
+    }
+    let what = c"a lane read as a number has no derivative, and backward does not know of it: x[1:2] is the lane as an \
+                 array, detach(x)[1] a number that nobody asks derivatives of";
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), what, 1)
 }
 
 /// A lane as a number.

@@ -296,9 +296,21 @@ pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()
     Ok(())
 }
 
-/// The arrays of floats in what a function gave.
+/// The arrays in what a function gave.
 pub(crate) fn outputs_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
     arrays_of(op, value, &Value::arrays)
+}
+
+/// The same of a function that is differentiated: integers and masks alone have no derivatives.
+pub(crate) fn differentiable_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
+    let outputs = outputs_of(op, value)?;
+    match outputs.iter().any(|output| output.dtype().is_float()) {
+        true => Ok(outputs),
+        false => Err(wrong_type(format!(
+            "{op}: the function gave {}, expected floats: integers and masks have no derivative",
+            got(value)
+        ))),
+    }
 }
 
 /// Those of what a gradient is asked of, which is real.

@@ -1,5 +1,7 @@
 """Derivatives as users of JAX and PyTorch ask for them."""
 
+import warnings
+
 import pytest
 
 import porcini as pc
@@ -17,3 +19,48 @@ def test_argnums_as_jax_gives_them():
     assert pc.jacobian(f, 1)(x, y).tolist() == [1, 4] and pc.hessian(f, 0)(x, y).tolist() == [[6, 0], [0, 8]]
     with pytest.raises(ValueError, match="argnums=2"):
         pc.grad(f, 2)(x, y)
+
+
+def marked(lanes):
+    x = pc.Float(lanes)
+    pc.enable_grad(x)
+    return x
+
+
+@pytest.mark.parametrize("read", [lambda x: x[1], list, lambda x: pc.array([pc.sum(x), 1]), lambda x: pc.TensorXf(x)[1]])
+def test_lanes_that_are_read_beside_marks_are_warned_of(read):
+    x = marked([2, 3])
+    with pytest.warns(UserWarning, match=r"x\[1:2\] is the lane as an array"):
+        read(x)
+
+
+def test_what_loses_no_derivative_is_not_warned_of():
+    x = marked([2, 3])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (pc.sum(x) + pc.sum(x[1:2] ** 2)).backward()
+        assert x.grad.tolist() == [1, 7] and x.grad[1] == 7
+        assert pc.detach(x)[1] == 3 and x.tolist() == [2, 3] and float(pc.sum(x)) == 5
+        with pc.no_grad():
+            assert x[0] == 2
+
+
+def test_marks_as_pytorch_has_them():
+    x = marked([1, 2])
+    assert x.requires_grad is True and (x * 2).grad_enabled is True and pc.Float(1).requires_grad is False
+    (x * x).backward(pc.Float([1, 10]))
+    assert x.grad.tolist() == [2, 40]
+    x.grad = None
+    assert x.grad.tolist() == [0, 0]
+    pc.backward(x * x, 2)
+    assert x.grad.tolist() == [4, 8]
+
+
+@pytest.mark.parametrize("f", [lambda x: pc.sum(x > 1), pc.argmax, lambda x: x.astype("int32")])
+def test_integers_and_masks_have_no_derivative(f):
+    x = pc.Float([1, 2])
+    for differentiated in (pc.grad, pc.value_and_grad, pc.jacobian):
+        with pytest.raises((TypeError, ValueError), match="integers and masks have no derivative"):
+            differentiated(f)(x)
+    with pytest.raises((TypeError, ValueError), match="integers and masks have no derivative"):
+        pc.vjp(f, x, 1)

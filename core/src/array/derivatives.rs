@@ -297,10 +297,14 @@ impl Array {
     /// Whether this thread differentiates a function ([`Session::differentiating`]), and a number that is read from the array has
     /// no derivative where the array has one.
     pub fn has_derivative_to_lose(&self) -> bool {
+        self.has_history()
+            && self.session().with_table(|table| table.recording.differentiated.has_own())
+    }
+
+    /// Whether derivatives may be asked for by what is computed from it now: a number that is read from it has none.
+    pub fn has_history(&self) -> bool {
         self.session().with_table(|table| {
-            table.recording.differentiated.has_own()
-                && table.get(self.id()).tracked
-                && !table.recording.tracking().untracked
+            table.get(self.id()).tracked && !table.recording.tracking().untracked
         })
     }
 

@@ -125,8 +125,14 @@ impl Value {
     /// count, nobody said.
     ///
     /// # Errors
-    /// `Argument` for complex numbers; as [`Value::arrays`].
+    /// `Argument` for complex numbers; `UnsupportedType` for integers and masks, which have no derivative; as
+    /// [`Value::arrays`].
     pub fn arrays_of_loss(&self, op: &'static str) -> Result<Vec<Array>> {
+        let dtype = self.dtype();
+        if !dtype.is_float() {
+            let expected = "floats: integers and masks have no derivative";
+            return Err(Error::UnsupportedType { op, dtype, expected });
+        }
         if self.is_complex() {
             let what = "a gradient is that of a real number, and this one is complex: \
                         differentiate real(z), imag(z) or abs(z)";
