@@ -152,6 +152,12 @@ def _order(order, x, axis=-1, kind=None, *, stable=None, descending=False):
     return order(x) if axis == -1 else order(x, axis)
 
 
+@_form("partition")
+def _partition(partition, x, kth, axis=-1):
+    """As NumPy has it: entry kth of those in order along an axis in its place, for all are."""
+    return pc.sort(x) if axis == -1 else pc.sort(x, axis)
+
+
 @_form("where")
 def _where(where, mask):
     """Of one mask the numbers of the entries where it is true, as nonzero."""
@@ -289,7 +295,8 @@ def _rot90(rot90, x, k=1, axes=(0, 1)):
 
 @_form("histogram")
 def _histogram(histogram, x, bins=10, range=None, density=False):
-    """As NumPy has it: bounds are those of x unless range= tells them; with density=True the counts over their sum and the widths."""
+    """As NumPy has it, but the counts alone: np.histogram(x) gives the bounds too. These are those of x unless range= tells
+    them; with density=True the counts over their sum and the widths."""
     x = _operand(x)
     if hasattr(bins, "__len__"):
         counts, bins = histogram(x, bins), _operand(bins)

@@ -65,11 +65,13 @@ def positive(x):
 
 
 def empty(shape, dtype=None):
-    """Zeros: memory is made when lanes are computed, so nothing is saved by leaving them open.
+    """Zeros: memory is made when lanes are computed, so nothing is saved by leaving them open; empty(Float, 3) too.
 
     >>> pc.empty(2)
     [0, 0]
     """
+    if isinstance(shape, type):
+        return pc.zeros(shape, 1 if dtype is None else dtype)
     return pc.zeros(shape) if dtype is None else pc.zeros(shape, dtype=dtype)
 
 

@@ -1,6 +1,6 @@
 //! Loops and branches of arrays: Python functions over states, recorded once by core.
 
-use porcini_core::{Array, DType, Error, Session};
+use porcini_core::{Array, DType, Error, Scalar, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -161,7 +161,11 @@ fn if_then<'py>(
     let states = States::new(op, args)?;
     let mask = match mask.cast::<PyValue>() {
         Ok(mask) => mask.get().deciding(op, &states.tree.shapes())?,
-        Err(_) => return Err(wrong_type(format!("{op}: got {}, expected a Mask", got(mask)))),
+        // A bool chooses for all lanes.
+        Err(_) => match mask.extract::<bool>() {
+            Ok(truth) => states.session.full(DType::Mask, Scalar::Bool(truth), 1).or_raise()?,
+            Err(_) => return Err(wrong_type(format!("{op}: got {}, expected a Mask", got(mask)))),
+        },
     };
     let form = std::cell::RefCell::new(None);
     let branch = |f: &Object<'py>, arrays: &[Array]| given(&states, &form, f, arrays);

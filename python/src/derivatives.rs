@@ -3,7 +3,7 @@
 
 use porcini_core::value::Marked;
 use porcini_core::{Array, Isolation, Session};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -339,7 +339,18 @@ fn _gradients_by<'py>(y: &Object<'py>, inputs: &Object<'py>) -> PyResult<Object<
 }
 
 /// The gradient that backward left in a marked array; zeros before that.
-#[pyfunction(name = "gradient")]
+#[pyfunction]
+fn gradient<'py>(x: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
+    stored_gradient(x).map_err(|error| match x.get().value().is_tracked() {
+        true => error,
+        false => PyValueError::new_err(format!(
+            "{}; slopes between neighbours are np.gradient(x)",
+            error.value(x.py())
+        )),
+    })
+}
+
+/// As [`gradient`], for who asks an array.
 pub(crate) fn stored_gradient<'py>(x: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {
     let py = x.py();
     let value = x.get().value().clone();
@@ -429,7 +440,7 @@ fn isolate_grad() -> Isolated {
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_gradients_of, module)?)?;
     module.add_function(wrap_pyfunction!(_gradients_by, module)?)?;
-    module.add_function(wrap_pyfunction!(stored_gradient, module)?)?;
+    module.add_function(wrap_pyfunction!(gradient, module)?)?;
     module.add_function(wrap_pyfunction!(_jvp, module)?)?;
     module.add_function(wrap_pyfunction!(_vjp, module)?)?;
     module.add_function(wrap_pyfunction!(_jacobians_of, module)?)?;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use porcini_core::random::{Draw, Pcg32, SplitMix64};
 use porcini_core::tensor::{Shape, Tensor};
 use porcini_core::{Array, Session, Value};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::convert::is_sequence;
@@ -57,11 +57,24 @@ fn randn<'py>(n: &Object<'py>, rng: Option<&Object<'py>>) -> PyResult<Object<'py
 #[pyfunction]
 #[pyo3(signature = (low, high, n, rng=None))]
 fn randint<'py>(
-    low: i64,
-    high: i64,
+    low: &Object<'py>,
+    high: &Object<'py>,
     n: &Object<'py>,
     rng: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
+    let bound = |name: &str, bound: &Object<'py>| {
+        let what = format!(
+            "randint: got {} as {name}, expected an integer from -2**63 to 2**63 - 1",
+            got(bound)
+        );
+        bound.extract::<i64>().map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(bound.py()) {
+                true => PyOverflowError::new_err(what),
+                false => wrong_type(what),
+            }
+        })
+    };
+    let (low, high) = (bound("low", low)?, bound("high", high)?);
     drawn("randint", n, rng, &|rng, n| rng.draw_integers(low, high, n))
 }
 

@@ -342,3 +342,22 @@ def test_help_says_what_arguments_of_numpy_mean():
     for name in FORMS:
         assert "\n\n".join(described(name)) in getattr(pc, name).__doc__, name
     assert pc.where.__doc__.endswith("where(mask)\n\nOf one mask the numbers of the entries where it is true, as nonzero.\n")
+
+
+def test_other_functions_of_the_name():
+    x = pc.Float([3, 1, 2])
+    assert pc.partition(x, 1).tolist() == [1, 2, 3] and pc.empty(pc.Float, 3).tolist() == [0, 0, 0]
+    with pytest.raises(ValueError, match=r"np\.gradient\(x\)"):
+        pc.gradient(x)
+    with pytest.raises(OverflowError, match=r"randint: got 9223372036854775808 as high, expected .* to 2\*\*63 - 1"):
+        pc.randint(0, 2**63, 3)
+    with pytest.raises(TypeError, match="randint: got 'a' as low"):
+        pc.randint("a", 2, 3)
+    assert pc.if_stmt((x,), True, lambda x: x, lambda x: -x).tolist() == [3, 1, 2]
+    assert pc.if_then(False, (x,), lambda x: x, lambda x: -x).tolist() == [-3, -1, -2]
+
+
+@pytest.mark.parametrize("f", [lambda m: 1 - m, lambda m: -m, lambda m: m + m, lambda m: m * m])
+def test_masks_are_no_numbers(f):
+    with pytest.raises(TypeError, match=r"T\(mask\) has 1 where it is true"):
+        f(pc.Float([1, 2]) > 1)

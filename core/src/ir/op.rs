@@ -49,6 +49,14 @@ impl Class {
             Self::Any => "an array",
         }
     }
+
+    /// The same for who gave another type, with what makes numbers of a mask.
+    pub const fn expected_for(self, dtype: DType) -> &'static str {
+        if matches!((self, dtype), (Self::Number, DType::Mask)) {
+            return "an array of numbers (T(mask) has 1 where it is true; & and | join masks)";
+        }
+        self.describe()
+    }
 }
 
 /// How operand types relate to the result type.

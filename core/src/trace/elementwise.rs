@@ -212,7 +212,7 @@ impl Recorder<'_> {
             return Err(Error::UnsupportedType {
                 op: op.spelling(),
                 dtype,
-                expected: info.class.describe(),
+                expected: info.class.expected_for(dtype),
             });
         }
         self.with_type(op, result_type(op, dtype), args)
@@ -252,11 +252,9 @@ impl Recorder<'_> {
         // `/` and `%` take both kinds of numbers: integers divide as floats, floats have their remainder.
         let class = if matches!(op, Op::Div | Op::Rem) { Class::Number } else { class };
         if !class.contains(dtype) {
-            return Err(Error::UnsupportedType {
-                op: op.spelling(),
-                dtype,
-                expected: class.describe(),
-            });
+            let is_order = op.info().shape == Shape::Compare;
+            let expected = if is_order { class.describe() } else { class.expected_for(dtype) };
+            return Err(Error::UnsupportedType { op: op.spelling(), dtype, expected });
         }
         Ok(dtype)
     }
