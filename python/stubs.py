@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes porcini/__init__.pyi, which editors and type checkers read, from the package as it is."""
+"""Writes the stubs of porcini and porcini.array_api, which editors and type checkers read, from the packages as they are."""
 
 import enum
 import inspect
@@ -7,17 +7,20 @@ import keyword
 import sys
 from pathlib import Path
 
+import array_api_stubs
+
 HEAD = '''"""Written by stubs.py from the package; see there."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from enum import Enum
 from types import EllipsisType
-from typing import Any, TypeVar
+from typing import Any, Generic, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_N = TypeVar("_N")
 _Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
 _Operand = Any
 
@@ -26,6 +29,14 @@ class _DType(str):
     def __eq__(self, other: object) -> bool: ...
     def __ne__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def type(self) -> Any: ...
 
 
 __version__: str
@@ -51,7 +62,8 @@ SPECIAL = {
     "resume_grad": "def resume_grad() -> AbstractContextManager[None]: ...",
     "isolate_grad": "def isolate_grad() -> AbstractContextManager[None]: ...",
 }
-BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
+ARITHMETIC = "add sub mul floordiv mod pow".split()
+BITS = "and or xor lshift rshift".split()
 TEXTS = {"ptx", "sass", "asm", "ir", "explain", "plan", "graphviz", "device"}
 
 
@@ -111,22 +123,64 @@ def function(name, made):
     return text if not doc else text.removesuffix(" ...") + f'\n    """{doc}"""\n    ...'
 
 
+def overloads(name, *forms, key="other"):
+    """A method of several forms: what it takes, and gives."""
+    extra = ", modulus: None = ..." if name == "pow" else ""
+    return [line for given, made in forms for line in ("    @overload", f"    def __{name}__(self, {key}: {given}{extra}) -> {made}: ...")]
+
+
+def reflected(names, made):
+    modulus = {"pow": ", modulus: None = ..."}
+    return [f"    def __r{name}__(self, other: _Operand{modulus.get(name, '')}) -> {made}: ..." for name in names]
+
+
+def families():
+    """What classes with one type of lanes say better: what they make of their own and of numbers, what their lanes are."""
+    # Floats stay what they are beside any number.
+    lines = ["class _OfFloats(Array):"]
+    for name in [*ARITHMETIC, "truediv"]:
+        lines += overloads(name, ("Self | float", "Self"), ("_Operand", "Any"))
+    lines += [*reflected([*ARITHMETIC, "truediv"], "Self"), "", ""]
+    # Integers become floats beside them.
+    lines += ["class _OfIntegers(Array):"]
+    for name in ARITHMETIC:
+        lines += overloads(name, ("Self | int", "Self"), ("_Operand", "Any"))
+    lines += [*reflected([*ARITHMETIC, "truediv"], "Any"), "    def __truediv__(self, other: _Operand) -> Any: ..."]
+    lines += ["", "", "class _Lanes(Array, Generic[_N]):"]
+    for name in "lt le gt ge".split():
+        lines += overloads(name, ("Self | float", "Mask"), ("_Operand", "Any"))
+    lines += overloads("getitem", ("int", "_N"), ("slice", "Self"), ("Any", "Any"), key="key")
+    return "\n".join([*lines, "    def __abs__(self) -> Self: ...", "    def __iter__(self) -> Iterator[_N]: ..."])
+
+
+def bases(made):
+    """The class that it has, behind what its lanes say."""
+    name, own = made.__name__, made.__base__.__name__
+    if name == "Mask":
+        return "_Lanes[bool]"
+    if own == "Array":
+        lanes = {"F": "_OfFloats, _Lanes[float]", "I": "_OfIntegers, _Lanes[int]", "U": "_OfIntegers, _Lanes[int]"}
+        return lanes.get(name[0], own)
+    letter = name.rstrip("0123456789")[-1]
+    family = "_OfFloats, " if letter in "fdhcz" else "_OfIntegers, " if letter in "iu" else ""
+    return family + own
+
+
 def array_class(pc):
     lines = ["class Array(Buffer):", "    def __init__(self, *args: Any, shape: Any = ...) -> None: ..."]
-    for name in BINARY:
-        extra = ", modulus: None = ..." if name == "pow" else ""
-        lines += [
-            f"    def __{name}__(self, other: _Operand{extra}) -> Array: ...",
-            f"    def __r{name}__(self, other: _Operand{extra}) -> Array: ...",
-        ]
+    for name in ARITHMETIC + BITS:
+        lines += overloads(name, ("Self | int", "Self"), ("float", "Array"), ("_Operand", "Any"))
+    lines += reflected([*ARITHMETIC, *BITS, "truediv", "matmul"], "Array")
+    lines += [f"    def __{name}__(self, other: _Operand) -> Array: ..." for name in ("truediv", "matmul")]
+    lines += [f"    def __{name}__(self, other: _Operand) -> tuple[Any, Any]: ..." for name in ("divmod", "rdivmod")]
     lines += [f"    def __{name}__(self, other: _Operand) -> Array: ..." for name in "lt le gt ge".split()]
     lines += [
         "    def __eq__(self, other: object) -> Any: ...",
         "    def __ne__(self, other: object) -> Any: ...",
-        "    def __neg__(self) -> Array: ...",
-        "    def __pos__(self) -> Array: ...",
+        "    def __neg__(self) -> Self: ...",
+        "    def __pos__(self) -> Self: ...",
         "    def __abs__(self) -> Array: ...",
-        "    def __invert__(self) -> Array: ...",
+        "    def __invert__(self) -> Self: ...",
         "    def __len__(self) -> int: ...",
         "    def __iter__(self) -> Iterator[Any]: ...",
         "    def __contains__(self, item: Any) -> bool: ...",
@@ -151,6 +205,13 @@ def array_class(pc):
         "    def dtype(self) -> _DType: ...",
         "    @property",
         "    def grad(self) -> Any: ...",
+        "    @grad.setter",
+        "    def grad(self, gradient: Any) -> None: ...",
+        "    @property",
+        "    def requires_grad(self) -> bool: ...",
+        "    @property",
+        "    def grad_enabled(self) -> bool: ...",
+        "    def backward(self, gradient: Any = ...) -> None: ...",
         "    def copy(self) -> Any: ...",
         "    def item(self, *index: Any) -> Any: ...",
         "    def tolist(self) -> list[Any]: ...",
@@ -165,7 +226,7 @@ def array_class(pc):
 def stubs():
     import porcini as pc
 
-    parts, aliases, classes = [HEAD, array_class(pc)], [], []
+    parts, aliases, classes = [HEAD, array_class(pc), families()], [], []
     for name in sorted(vars(pc)):
         made = getattr(pc, name)
         if not inspect.isclass(made) or name.startswith("_") or name == "Array":
@@ -190,7 +251,7 @@ def stubs():
             parts.append(f"class {name}:\n" + "\n".join(body))
     # Bases come first.
     for _, name, made in sorted(classes, key=lambda row: row[:2]):
-        parts.append(f'class {name}({made.__base__.__name__}):\n    """{made.__doc__.splitlines()[0]}"""')
+        parts.append(f'class {name}({bases(made)}):\n    """{made.__doc__.splitlines()[0]}"""')
     parts += aliases
     own = {name for name, made in vars(pc).items() if callable(made) and not inspect.isclass(made) and not name.startswith("_")}
     names = {name for name in own if not inspect.ismodule(getattr(pc, name))} | set(pc._porcini._function_names())
@@ -199,6 +260,15 @@ def stubs():
     return "\n\n".join(parts) + "\n"
 
 
+def files():
+    """The texts of all stubs by their paths in the package."""
+    import porcini.array_api as xp
+
+    modules = {"__init__": xp, "fft": xp.fft, "linalg": xp.linalg}
+    return {"__init__.pyi": stubs()} | {f"array_api/{name}.pyi": array_api_stubs.stubs(made) for name, made in modules.items()}
+
+
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent))
-    (Path(__file__).parent / "porcini/__init__.pyi").write_text(stubs())
+    for path, text in files().items():
+        (Path(__file__).parent / "porcini" / path).write_text(text)

@@ -11,6 +11,7 @@ scripts is one of this module, and a method of its first argument; help(pc.sort)
 """
 
 import builtins
+from importlib import import_module as _import_module
 
 from . import _porcini
 from ._bridges import to_jax, to_torch
@@ -39,6 +40,8 @@ def __getattr__(name):
         return [name for name in __dir__() if not hasattr(builtins, name)]
     if name.startswith("__"):  # what Python and libraries ask of any object
         raise AttributeError(f"module porcini has no {name}")
+    if name == "array_api":
+        return _import_module("porcini.array_api")
     made = _porcini._function(name)
     if made is None:
         from ._elsewhere import ELSEWHERE

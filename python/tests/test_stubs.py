@@ -18,11 +18,13 @@ def test_stubs_are_written_anew():
         import stubs
     finally:
         sys.path.pop(0)
-    assert (Path(pc.__file__).parent / "__init__.pyi").read_text() == stubs.stubs(), "run python/stubs.py"
+    for path, text in stubs.files().items():
+        assert (Path(pc.__file__).parent / path).read_text() == text, "run python/stubs.py"
 
 
 USE = """
 import porcini as pc
+import porcini.array_api as xp
 
 x = pc.Float([1, 2, 3])
 n: int = len(x)
@@ -44,6 +46,28 @@ ordered = [pc.sort(x, descending=True), pc.pad(x, 2, mode="edge"), pc.sum(x, dty
 print(made, found, same, ordered)
 with pc.no_grad():
     t: pc.Tensor = pc.TensorXf([[1]])
+
+y: pc.Float = x + 1
+y = 2.5 * x - y
+m: pc.Mask = x > 1
+m = (x > y) & ~m
+x += 1
+x -= y
+quotient, rest = divmod(x, 2)
+first: float = x[0]
+part: pc.Float = x[1:]
+truth: bool = m[0]
+i: pc.Int32 = pc.Int32([1]) * 2
+half: pc.Float = i * 0.5
+v: pc.Vector3f = -pc.Vector3f(x, 0, 1) * 2.5
+x.grad = None
+on: bool = x.requires_grad
+print(quotient, rest, first, part, truth, half, v, on, x.dtype.itemsize)
+
+a = xp.asarray([1.0, 2.0])
+b: xp.Array = a + 1
+b += a
+print(xp.sum(a, axis=0), xp.linalg.inv(xp.eye(2)), xp.fft.fft(b), xp.float32, a.shape[0], pc.array_api.mean(a), len(a))
 """
 
 
@@ -51,9 +75,9 @@ with pc.no_grad():
 def use(tmp_path):
     """A program beside the stubs alone."""
     stubs = tmp_path / "stubs/porcini"
-    stubs.mkdir(parents=True)
-    for name in ["__init__.pyi", "py.typed"]:
-        shutil.copy(Path(pc.__file__).parent / name, stubs)
+    (stubs / "array_api").mkdir(parents=True)
+    for name in ["__init__.pyi", "py.typed", *(f"array_api/{name}.pyi" for name in ("__init__", "fft", "linalg"))]:
+        shutil.copy(Path(pc.__file__).parent / name, stubs / name)
     (tmp_path / "use.py").write_text(USE)
     return tmp_path / "use.py"
 
