@@ -50,12 +50,12 @@ def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
     axes = range(x.ndim) if axis is None else axes_of(name, axis if hasattr(axis, "__len__") else [axis], x.ndim)
     entries, shape = _last(x, list(axes)), [1 if i in axes else n for i, n in enumerate(x.shape)]
     parts = q.tolist() if hasattr(q, "tolist") else q
-    found = [_of_part(entries, part / scale, method, name) for part in (parts if hasattr(parts, "__len__") else [parts])]
-    found = [pc.reshape(part, shape) if keepdims else part for part in found]
-    if not hasattr(parts, "__len__"):
-        return found[0]
+    several = hasattr(parts, "__len__")
+    found = _of_parts(entries, [part / scale for part in (parts if several else [parts])], method, name)
+    if keepdims:
+        found = pc.reshape(found, [found.shape[0], *shape])
     # Of one row each is a lane.
-    return pc.concat(found) if entries.ndim == 1 and not keepdims else pc.stack(found)
+    return found if several or entries.ndim == 1 and not keepdims else found[0]
 
 
 def _last(x, axes):
@@ -65,18 +65,21 @@ def _last(x, axes):
     return pc.reshape(x, [x.shape[i] for i in range(len(kept))] + [math.prod(x.shape[len(kept) :])])
 
 
-def _of_part(x, part, method, name):
-    """The quantile along the last axis; NaN where there is one."""
+def _of_parts(x, parts, method, name):
+    """The quantiles along the last axis, which are the first; NaN where there is one."""
     n = x.shape[-1]
-    if not 0 <= part <= 1 or n == 0:
-        raise ValueError(f"{name}: got the part {part} of {n} entries, expected 0 to 1 of at least one")
-    place, ordered = min(max(_PLACES[method](n, part), 0), n - 1), pc.sort(x)
-    below = math.floor(place)
-    found = ordered[..., below : below + 1]
-    if not isinstance(place, int):
+    for part in parts:
+        if not 0 <= part <= 1 or n == 0:
+            raise ValueError(f"{name}: got the part {part} of {n} entries, expected 0 to 1 of at least one")
+    places = [min(max(_PLACES[method](n, part), 0), n - 1) for part in parts]
+    below, ordered = [math.floor(place) for place in places], pc.sort(x)
+    found = pc.take(ordered, pc.Int64(below), -1)
+    if not all(isinstance(place, int) for place in places):
         # Integers as floats, on a line or not.
-        found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, ordered[..., min(below + 1, n - 1) :][..., :1]))
-        found = found + (above - found) * (place - below)
+        above = pc.take(ordered, pc.Int64([min(i + 1, n - 1) for i in below]), -1)
+        found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, above))
+        rest = pc.asarray([place - i for place, i in zip(places, below)], dtype=found.dtype)
+        found = pc.where(rest == 0, found, found + (above - found) * rest)
     if "float" in x.dtype:
         found = pc.where(pc.hsum(pc.isnan(x), -1, True) > 0, math.nan, found)
-    return pc.ravel(found) if x.ndim == 1 else found[..., 0]
+    return pc.ravel(found) if x.ndim == 1 else pc.moveaxis(found, -1, 0)

@@ -67,6 +67,7 @@ WRITTEN_IN_PYTHON = {
     "lstsq": lambda b: pc.lstsq(b[None, 1:2], b[1:2], rcond=None),
     "trace": lambda b: pc.trace(b[None], 1),
     **named("sort argsort", lambda f, b: f(b, descending=True)),
+    "partition": lambda b: pc.partition(b, 1),
     "where": lambda b: pc.where(b)[0],
     "select": lambda b: pc.select([[True, False, True]], [b], default=5),
     "compress": lambda b: pc.compress(pc.Mask([1, 0, 1]), b),

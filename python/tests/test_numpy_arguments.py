@@ -190,6 +190,13 @@ def test_counts_and_quantiles():
     assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="nearest").dtype == "int32"
     assert pc.quantile(pc.Int32([1, 2, 4]), 0.5, method="midpoint").tolist() == [2]
     assert math.isnan(pc.quantile(pc.Float([1, math.nan]), 0, method="lower").item())
+    assert pc.quantile(pc.Float64([-math.inf, 1, math.inf]), [0, 0.5, 1], method="hazen").tolist() == [-math.inf, 1, math.inf]
+    parts, holes = np.array([[0, 0.25, 0.5], [0.6, 0.9, 1]]), np.where(cube > cube.max() - 0.1, np.nan, cube)
+    # NumPy's nanquantile turns two axes of parts around, keepdims does so in both.
+    for name, q, keepdims in [("quantile", parts, False), ("quantile", parts[0], True), ("nanquantile", parts[1], True)]:
+        for axis in (None, 1, (0, 2)):
+            got = getattr(pc, name)(pc.asarray(holes), q, axis, keepdims)
+            np.testing.assert_allclose(np.asarray(got), getattr(np, name)(holes, q, axis, keepdims=keepdims), 1e-12)
     with pytest.raises(TypeError, match="quantile: got the method 'lowest', expected 'linear', 'lower'"):
         pc.quantile(x, 0.5, method="lowest")
     with pytest.raises(TypeError, match="nanquantile: got the method 'lower', expected 'linear'"):
