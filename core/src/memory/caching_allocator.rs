@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Backend, Capacity};
 use crate::memory::buffer::{Buffer, Release};
@@ -99,7 +99,6 @@ impl fmt::Debug for Held {
 pub struct Allocator {
     backend: Arc<dyn Backend>,
     limit: Option<Limit>,
-    measured: OnceLock<Limit>,
     state: Mutex<State>,
 }
 
@@ -110,13 +109,15 @@ struct State {
     peak: u64,
     /// Bytes of small blocks since the limit was last checked.
     unchecked: u64,
+    /// The limit, once the device was asked what it had left.
+    measured: Option<Limit>,
     free: BTreeMap<usize, Vec<u64>>,
 }
 
 impl Allocator {
     /// An allocator over a device's memory; without `limit`, 90 % of what the device could hand out.
     pub fn new(backend: Arc<dyn Backend>, limit: Option<Limit>) -> Arc<Self> {
-        Arc::new(Self { backend, limit, measured: OnceLock::new(), state: Mutex::default() })
+        Arc::new(Self { backend, limit, state: Mutex::default() })
     }
 
     /// A block of `bytes` bytes; its contents are undefined.
@@ -181,15 +182,22 @@ impl Allocator {
 
     /// The limit that was set, else 90 % of what the device had left when it was first asked.
     ///
-    /// Asked once: pages that were handed out but not touched yet do not show in what is left, so adding
+    /// Asked once, unless that is [forgotten](Self::forget_limit): pages that were handed out but not touched yet do not show in what is left, so adding
     /// what we hold to a later answer would count them twice.
     fn limit(&self, held: u64) -> Limit {
-        let measure = || {
-            let Capacity { bytes, whose } = self.backend.memory().capacity();
-            let bytes = bytes.saturating_add(held) / 10 * 9;
-            Limit { bytes, source: LimitSource::Left(whose) }
-        };
-        self.limit.unwrap_or_else(|| *self.measured.get_or_init(measure))
+        if let Some(limit) = self.limit.or_else(|| self.lock().measured) {
+            return limit;
+        }
+        let Capacity { bytes, whose } = self.backend.memory().capacity();
+        let bytes = bytes.saturating_add(held) / 10 * 9;
+        let limit = Limit { bytes, source: LimitSource::Left(whose) };
+        // Another thread's is as good.
+        *self.lock().measured.get_or_insert(limit)
+    }
+
+    /// Has the device be asked again what it has left: somebody who had some of it is gone.
+    pub fn forget_limit(&self) {
+        self.lock().measured = None;
     }
 
     fn reuse(&self, capacity: usize) -> Option<u64> {
@@ -229,8 +237,8 @@ impl Allocator {
         // Before the first look, and up to a part of what is known then: the rest of the process needs some too.
         const FIRST: u64 = 1 << 20;
         const MANY: u64 = 1 << 26;
-        let many = self.measured.get().map_or(FIRST, |limit| (limit.bytes / 64).min(MANY));
         let mut state = self.lock();
+        let many = state.measured.map_or(FIRST, |limit| (limit.bytes / 64).min(MANY));
         state.unchecked = state.unchecked.saturating_add(capacity as u64);
         state.unchecked >= many
     }
@@ -368,6 +376,19 @@ mod tests {
         assert!(memory.hold(400 << 10).is_err() && memory.alloc(400 << 10).is_err());
         drop(held);
         assert!(memory.alloc(400 << 10).is_ok());
+    }
+
+    /// Blocks that are made while another still has most of the memory.
+    #[test]
+    fn what_was_left_is_asked_again_when_somebody_has_gone() {
+        let device = Arc::new(Generous((64_u64 << 20).into()));
+        let memory = Allocator::new(device.clone(), None);
+        let first = memory.alloc(1 << 20).unwrap();
+        device.free_raw(0, 1 << 30);
+        assert!(memory.alloc(1 << 29).is_err());
+        memory.forget_limit();
+        assert!(memory.alloc(1 << 29).is_ok());
+        drop(first);
     }
 
     #[test]

@@ -35,7 +35,10 @@ impl Session {
             }
             None => {}
         }
-        *home = Some(device.clone());
+        // What the one before had of the same memory counted as taken while contents were brought over.
+        if home.replace(device.clone()).is_some() {
+            device.memory.forget_limit();
+        }
     }
 }
 

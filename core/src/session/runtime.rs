@@ -117,6 +117,10 @@ impl Runtime {
         {
             return Ok(open.clone());
         }
+        // Ranks with GPUs that go on would have their memory beside those that come; what is rescued is the first part's.
+        if let Some(lost) = device.as_ref().filter(|open| open.backend.gpu().is_some()) {
+            lost.backend.leave();
+        }
         let backend = backend::open(self.choice, self.threads, &self.outside)?;
         let opened = Device::new(backend, self.memory_limit);
         Ok(device.insert(opened).clone())

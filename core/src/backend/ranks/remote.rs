@@ -326,6 +326,8 @@ impl Backend for Remote {
 
     fn leave(&self) {
         *self.link.lock() = None;
+        // Nobody needs to be asked how it ended.
+        drop(self.link.ended("was let go"));
     }
 
     fn is_lost(&self) -> bool {
