@@ -188,6 +188,10 @@ pub fn open(choice: DeviceChoice, threads: usize, outside: &Outside) -> Result<A
         }
         #[cfg(unix)]
         DeviceChoice::Ranks(ranks, on, whole) => {
+            if on == RanksOn::Gpus && outside.launcher.is_some() {
+                // A launcher may wait for machines in vain.
+                gpu_for([0, 0])?;
+            }
             // Where they share the processors of this machine.
             let share = if outside.launcher.is_none() { usize::from(ranks) } else { 1 };
             let threads = (threads / share).max(1);
@@ -252,7 +256,10 @@ pub fn open_rank(
         return Ok(open_processor(threads));
     }
     let opened = cuda::Cuda::open(gpu_for(rank)?, outside).map_err(|error| match error {
-        Error::NoDevice { name, reason } => without_gpu(rank[0], &format!("{name}: {reason}")),
+        Error::NoDevice { name, reason } => {
+            let reason = format!("{name} on {}: {reason}", host_name());
+            Error::NoDevice { name: format!("rank {}", rank[0]), reason }
+        }
         other => other,
     });
     Ok(Arc::new(opened?))
