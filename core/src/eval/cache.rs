@@ -192,6 +192,8 @@ impl Cache {
     ) -> Result<Found> {
         let hit = |executable: &Arc<dyn Executable>, mode| {
             let executable = executable.clone();
+            // It may have run fewer lanes so far.
+            executable.prepare(n)?;
             Ok(Found { executable, result: CacheResult::Hit, mode, quick_version: None })
         };
         let values = || kernel.literals.iter().map(|&(_, bits)| bits);

@@ -55,7 +55,8 @@ impl Executable for Loaded {
 
     fn prepare(&self, n: u64) -> Result<()> {
         let stage = &self.split.stage;
-        match n >= stage.shared().whole && stage.runs_ranges() {
+        let is_shared = self.scatters.as_ref().is_none_or(Scatters::may_be_copied);
+        match n >= stage.shared().whole && stage.runs_ranges() && is_shared {
             true => stage.codes().map(drop),
             false => Ok(()),
         }

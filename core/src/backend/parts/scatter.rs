@@ -144,17 +144,22 @@ impl Scatters {
         }
     }
 
-    /// Whether every part may have a copy of all targets, each with one operation.
-    fn may_copy(&self, params: &ParamBlock, n: u64) -> bool {
+    /// Whether there are copies of all targets that begin with what changes nothing, each with one operation.
+    pub(super) fn may_be_copied(&self) -> bool {
         let commutes = |step: &Step| neutral(step.op, step.dtype).is_some();
         let is_one = |step: &Step| {
             self.steps.iter().all(|other| other.target != step.target || other.op == step.op)
         };
+        self.steps.iter().all(|step| commutes(step) && is_one(step))
+    }
+
+    /// Whether every part may have such a copy of all targets, where these are short.
+    fn may_copy(&self, params: &ParamBlock, n: u64) -> bool {
         let bytes =
             |step: &Step| params.words()[step.length].saturating_mul(step.dtype.bytes() as u64);
         let copies = self.shared.memory.parts() as u64 - 1;
         let bytes = self.steps.iter().map(bytes).fold(0, u64::saturating_add);
-        self.steps.iter().all(|step| commutes(step) && is_one(step))
+        self.may_be_copied()
             && bytes.saturating_mul(copies) <= n.saturating_mul(COPIED).max(FEW_BYTES)
     }
 
