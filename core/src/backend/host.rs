@@ -57,12 +57,20 @@ fn fill_elements<const N: usize>(block: &mut [u8], pattern: [u8; 8]) {
     block.as_chunks_mut().0.fill(element);
 }
 
+/// What memory of the host is called.
+const HOST: &str = "the host";
+
 /// What says that there are not so many bytes left.
 pub(super) fn exhausted(bytes: u64) -> Error {
+    exhausted_of(HOST, bytes)
+}
+
+/// The same of somebody's memory.
+pub(super) fn exhausted_of(owner: &str, bytes: u64) -> Error {
     Error::OutOfMemory {
         requested: Bytes(bytes).to_string(),
         used: "the rest".into(),
-        limit: "the memory of the host".into(),
+        limit: format!("the memory of {owner}"),
         largest: String::new(),
     }
 }
@@ -167,6 +175,10 @@ impl Memory for HostMemory {
 
     fn is_host(&self) -> bool {
         true
+    }
+
+    fn owner(&self) -> String {
+        HOST.into()
     }
 
     fn capacity(&self) -> Capacity {

@@ -80,7 +80,8 @@ pub trait Backend: Send + Sync {
         self.gpu().is_some_and(GpuBackend::is_lost)
     }
 
-    /// Lets go of what others wait for, before the process ends: of the device nothing is asked any more.
+    /// Lets go of what others wait for, before the process ends or another device takes its place: of those others nothing is
+    /// asked any more.
     fn leave(&self) {}
 
     /// How many parts it has, each with memory of its own.

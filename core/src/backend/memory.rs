@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::host::exhausted_of;
 use super::shared_file::{FileLanes, read_at, write_at};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -14,6 +15,11 @@ pub struct Capacity {
     pub bytes: u64,
     /// Whose they are, as people read it: `the system`.
     pub whose: &'static str,
+}
+
+/// Why a memory gives no block of so many bytes.
+pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
+    memory.failure().unwrap_or_else(|| exhausted_of(&memory.owner(), bytes))
 }
 
 /// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their

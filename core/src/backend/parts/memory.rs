@@ -12,12 +12,13 @@ use std::thread;
 
 use super::partition::Partition;
 use super::spans::Spans;
-use super::working::refusal;
 use crate::backend::host::{ALIGNMENT, exhausted};
+use crate::backend::memory::refusal;
 use crate::backend::{Backend, Capacity, FileLanes, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::memory::caching_allocator::Allocator;
 
 /// Bytes that are moved between two looks at the interrupt flag.
 const PIECE: u64 = 1 << 23;
@@ -48,6 +49,8 @@ struct Fill {
 /// The memory of devices that are parts of one.
 pub(super) struct PartMemory {
     devices: Vec<Arc<dyn Backend>>,
+    /// What parts keep of their memory for primitives, and give back when there is no other.
+    spare: Vec<Option<Arc<Allocator>>>,
     blocks: Mutex<BTreeMap<u64, Block>>,
 }
 
@@ -82,7 +85,7 @@ impl Block {
         };
         self.places[part] = Some(place);
         let bytes = bytes.start..bytes.end.min(self.bytes);
-        if self.backed[part].missing(&bytes).is_empty() {
+        if self.backed[part].covers(&bytes) {
             return Ok(place);
         }
         if !memory.back(place, bytes.clone())? {
@@ -113,8 +116,8 @@ impl Block {
 }
 
 impl PartMemory {
-    pub(super) fn new(devices: Vec<Arc<dyn Backend>>) -> Self {
-        Self { devices, blocks: Mutex::default() }
+    pub(super) fn new(devices: Vec<Arc<dyn Backend>>, spare: Vec<Option<Arc<Allocator>>>) -> Self {
+        Self { devices, spare, blocks: Mutex::default() }
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -164,6 +167,20 @@ impl PartMemory {
         (block, offset)
     }
 
+    /// The address of a block at a part, where these bytes of it have memory.
+    ///
+    /// # Errors
+    /// `OutOfMemory`.
+    fn room(&self, block: &mut Block, part: usize, bytes: &Range<u64>) -> Result<u64> {
+        let found = block.room(part, self.of(part), bytes);
+        match &self.spare[part] {
+            Some(spare) if found.is_err() && spare.trim().0 > 0 => {
+                block.room(part, self.of(part), bytes)
+            }
+            _ => found,
+        }
+    }
+
     /// Where a part has what the session knows by an address, with memory for these bytes from there on.
     ///
     /// # Errors
@@ -172,7 +189,7 @@ impl PartMemory {
         let mut blocks = self.lock();
         let (block, offset) = Self::find(&mut blocks, address);
         let bytes = offset.saturating_add(bytes.start)..offset.saturating_add(bytes.end);
-        Ok(block.room(part, self.of(part), &bytes)? + offset)
+        Ok(self.room(block, part, &bytes)? + offset)
     }
 
     /// The memories of the parts that have a place for what the session knows by an address, and where.
@@ -227,11 +244,11 @@ impl PartMemory {
         if wanted.bytes() >= SMALL && self.devices[part].gpu_id().is_none() {
             let left = self.of(part).capacity().bytes;
             if left < wanted.bytes() {
-                return Err(exhausted(wanted.bytes()));
+                return Err(refusal(self.of(part), wanted.bytes()));
             }
         }
         let memory = self.of(part);
-        let start = block.room(part, memory, range)?;
+        let start = self.room(block, part, range)?;
         for fill in block.fills.clone() {
             for span in wanted.within(&fill.span) {
                 let place = start + span.start;
@@ -390,7 +407,7 @@ impl Memory for PartMemory {
                 let target = there(&span);
                 // Who has some of it has a place.
                 let Some(place) = places[part] else { continue };
-                let to_place = to.room(part, self.of(part), &target)? + target.start;
+                let to_place = self.room(to, part, &target)? + target.start;
                 let from_place = place + span.start;
                 let n = exactly::<usize>(span.end - span.start);
                 self.of(part).copy(to_place, from_place, n)?;
@@ -490,6 +507,10 @@ impl Memory for PartMemory {
             self.bring(share.part, source, start..start + share.lanes.bytes())?;
         }
         beside(&shares, |share| self.of(share.part).save(share.address, &share.lanes))
+    }
+
+    fn owner(&self) -> String {
+        self.of(0).owner()
     }
 
     fn capacity(&self) -> Capacity {

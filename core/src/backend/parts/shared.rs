@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::memory::PartMemory;
 use super::notes::Notes;
-use crate::backend::host::exhausted;
+use crate::backend::memory::refusal;
 use crate::backend::primitive::Room;
 use crate::backend::{Backend, Begun, Executable};
 use crate::error::Result;
@@ -31,13 +31,9 @@ impl Shared {
     pub(super) fn new(devices: Vec<Arc<dyn Backend>>, whole: u64) -> Self {
         let room =
             |device: &Arc<dyn Backend>| device.gpu().map(|_| Allocator::new(device.clone(), None));
-        Self {
-            memory: PartMemory::new(devices.clone()),
-            whole,
-            notes: Notes::default(),
-            rooms: devices.iter().map(room).collect(),
-            devices,
-        }
+        let rooms: Vec<_> = devices.iter().map(room).collect();
+        let memory = PartMemory::new(devices.clone(), rooms.clone());
+        Self { memory, whole, notes: Notes::default(), rooms, devices }
     }
 
     /// Whether the parts are GPUs, here or of other processes: their work goes on while the caller does, and a launch costs
@@ -73,7 +69,10 @@ impl Shared {
         work: impl FnOnce(Room<'_>) -> Result<()>,
     ) -> Result<()> {
         match self.rooms[part].as_ref().filter(|_| part > 0) {
-            Some(own) => work(&|bytes| own.alloc(bytes).map_err(|_| exhausted(bytes))),
+            Some(own) => {
+                let refused = |bytes| refusal(self.memory.of(part), bytes);
+                work(&|bytes| own.alloc(bytes).map_err(|_| refused(bytes)))
+            }
             None => work(&|bytes| {
                 let own = room(bytes)?;
                 self.memory.place(0, own.address(), 0..bytes)?;

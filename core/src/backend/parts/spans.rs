@@ -60,6 +60,12 @@ impl Spans {
         self.0[self.near(range)].iter().map(cut).filter(|span| !span.is_empty()).collect()
     }
 
+    /// Whether all of a range is there.
+    pub(super) fn covers(&self, range: &Range<u64>) -> bool {
+        let next = self.0.partition_point(|span| span.end < range.end);
+        range.is_empty() || self.0.get(next).is_some_and(|span| span.start <= range.start)
+    }
+
     /// What there is not of a range.
     pub(super) fn missing(&self, range: &Range<u64>) -> Vec<Range<u64>> {
         let mut missing = Self::default();
@@ -99,6 +105,7 @@ mod tests {
             let want = |is: bool| range.clone().filter(|&byte| is_in(byte) == is).collect();
             assert_eq!(there(spans.within(&range)), Vec::from_iter::<Vec<u64>>(want(true)));
             assert_eq!(there(spans.missing(&range)), Vec::from_iter::<Vec<u64>>(want(false)));
+            assert_eq!(spans.covers(&range), spans.missing(&range).is_empty());
             assert!(spans.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{spans:?}");
         }
     }

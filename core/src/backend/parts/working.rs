@@ -1,8 +1,9 @@
 //! Working memory, which is given back.
 
 use crate::backend::Memory;
-use crate::backend::host::{ALIGNMENT, exhausted};
-use crate::error::{Error, Result};
+use crate::backend::host::ALIGNMENT;
+use crate::backend::memory::refusal;
+use crate::error::Result;
 
 /// A block of working memory.
 pub(super) struct Working<'m> {
@@ -17,17 +18,6 @@ impl<'m> Working<'m> {
         let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
         Ok(Self { memory, address, bytes })
     }
-}
-
-/// Why a memory gives no block.
-pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
-    memory.failure().unwrap_or_else(|| match exhausted(bytes) {
-        Error::OutOfMemory { requested, used, largest, .. } if !memory.is_host() => {
-            let limit = format!("the memory of {}", memory.owner());
-            Error::OutOfMemory { requested, used, limit, largest }
-        }
-        error => error,
-    })
 }
 
 impl Drop for Working<'_> {

@@ -426,6 +426,10 @@ impl Memory for QueuedMemory {
         self.inner().capacity()
     }
 
+    fn owner(&self) -> String {
+        self.inner().owner()
+    }
+
     fn is_host(&self) -> bool {
         self.inner().is_host()
     }

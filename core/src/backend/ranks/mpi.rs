@@ -177,7 +177,8 @@ impl Mpi {
     /// Opens and starts the library of the launcher: `file`, or one of the usual names.
     fn start(launched: Launched, file: Option<OsString>) -> Result<Arc<Self>> {
         if IS_STARTED.swap(true, Ordering::Relaxed) {
-            return Err(refused("the processes of a launcher cannot be started anew".into()));
+            let reason = "the processes of a launcher cannot be started anew: start the job again";
+            return Err(refused(reason.into()));
         }
         let usual = if launched.is_open_mpi { &OPEN_MPI[..] } else { &MPICH };
         let names =

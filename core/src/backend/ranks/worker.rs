@@ -9,7 +9,8 @@ use super::channel::{Channel, receive, send};
 use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use crate::backend::host::exhausted;
-use crate::backend::{Backend, Executable, Failures, Launched, Ran, Running as _};
+use crate::backend::memory::refusal;
+use crate::backend::{Backend, Executable, Failures, Launched, Memory, Ran, Running as _};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
@@ -42,11 +43,12 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
         // What was asked to stop is over.
         interrupt::clear();
         let reply = match (request, &mut worker) {
-            (Request::Hello { version, rank, on }, worker) => greeted(&version, || open(on, rank))
-                .map(|(own, hello)| {
-                    *worker = Some(own);
+            (Request::Hello { version, rank, on }, own @ None) => {
+                greeted(&version, || open(on, rank)).map(|(worker, hello)| {
+                    *own = Some(worker);
                     hello
-                }),
+                })
+            }
             (request, Some(worker)) => worker.answer(request, &mut bytes),
             (_, None) => Err(unknown("work before it was greeted")),
         };
@@ -87,9 +89,12 @@ impl Worker {
         let memory = self.device.memory();
         match request {
             Request::Hello { .. } => return Err(unknown("its name twice")),
-            Request::Alloc { bytes } => return Ok(Reply::Address(memory.alloc_raw(bytes))),
-            Request::Reserve { bytes } => return Ok(Reply::Address(memory.reserve_raw(bytes))),
-            Request::Back { block, bytes } => return Ok(Reply::Is(memory.back(block, bytes)?)),
+            Request::Alloc { bytes } => return self.block(|memory| memory.alloc_raw(bytes)),
+            Request::Reserve { bytes } => return self.block(|memory| memory.reserve_raw(bytes)),
+            Request::Back { block, bytes } => {
+                let back = || memory.back(block, bytes.clone());
+                return Ok(Reply::Is(back()? || (self.spare.trim().0 > 0 && back()?)));
+            }
             Request::Free { address, bytes } => memory.free_raw(address, bytes),
             Request::Fill { address, pattern, width, n } => {
                 memory.fill(address, pattern, width, n)?;
@@ -131,13 +136,24 @@ impl Worker {
                 return Ok(Reply::Ran(Ran { time: Some(since.elapsed()), ..ran }));
             }
             Request::Primitive { call } => {
-                let room = |bytes| self.spare.alloc(bytes).map_err(|_| exhausted(bytes));
+                let room = |bytes| self.spare.alloc(bytes).map_err(|_| refusal(memory, bytes));
                 let since = Instant::now();
                 self.device.run_primitive(&call, &room)?;
                 return Ok(Reply::Took(since.elapsed()));
             }
         }
         Ok(Reply::Done)
+    }
+
+    /// A block, for which what primitives keep is given back if need be.
+    fn block(&self, find: impl Fn(&dyn Memory) -> Option<u64>) -> Result<Reply> {
+        let find = || find(self.device.memory());
+        let found = find().or_else(|| (self.spare.trim().0 > 0).then(find).flatten());
+        if found.is_none() {
+            // A device that has failed refuses everything.
+            self.device.sync()?;
+        }
+        Ok(Reply::Address(found))
     }
 
     /// What was out of bounds in a launch, which is waited for where that is not known yet.
