@@ -1,6 +1,9 @@
 //! Which device to use, and opening it: the only place that names concrete backends.
 
+#[cfg(unix)]
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
 use super::cpu;
@@ -81,6 +84,11 @@ impl DeviceChoice {
     }
 }
 
+/// Whether a text is a number, though none that was expected.
+fn is_number(text: &str) -> bool {
+    text.parse::<i64>().is_ok()
+}
+
 /// Lanes from which on ranks split arrays.
 const fn whole(on: RanksOn) -> u64 {
     match on {
@@ -110,8 +118,10 @@ impl std::str::FromStr for DeviceChoice {
                     None if kind == "cpu" => (Self::parts, MOST_PARTS),
                     None => (|ranks| Self::ranks(ranks, RanksOn::Processors), MOST_RANKS),
                 };
-                match of_gpus.unwrap_or(number).parse() {
+                let number = of_gpus.unwrap_or(number);
+                match number.parse() {
                     Ok(parts) if (1..=most).contains(&parts) => Ok(make(parts)),
+                    Err(_) if !is_number(number) => Err(unknown()),
                     _ => Err(Error::NoDevice {
                         name: name.into(),
                         reason: format!("N of {kind}:N is 1 to {most}"),
@@ -270,15 +280,20 @@ pub fn open_rank(
 #[cfg(unix)]
 fn open_ranks(
     on: RanksOn,
-    own: impl FnOnce() -> Result<Arc<dyn Backend>> + Send,
+    own: impl Fn() -> Result<Arc<dyn Backend>> + Sync,
     others: impl FnOnce() -> Result<Vec<Arc<dyn Backend>>>,
 ) -> Result<Vec<Arc<dyn Backend>>> {
     let (own, others) = match on {
         RanksOn::Processors => (own(), others()),
-        RanksOn::Gpus => std::thread::scope(|scope| {
-            let own = scope.spawn(own);
+        RanksOn::Gpus => thread::scope(|scope| {
+            let beside = thread::Builder::new().name("gpu".into()).spawn_scoped(scope, &own);
             let others = others();
-            (own.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), others)
+            let own = match beside {
+                Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                // Without a thread one after the other.
+                Err(_) => own(),
+            };
+            (own, others)
         }),
     };
     let mut devices = vec![own?];
@@ -307,7 +322,7 @@ pub fn prepare() {
     #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), unix))]
     {
         // Without a thread the first kernel makes them.
-        drop(std::thread::Builder::new().name("prepare".into()).spawn(cpu::prepare));
+        drop(thread::Builder::new().name("prepare".into()).spawn(cpu::prepare));
     }
 }
 
@@ -378,7 +393,12 @@ mod tests {
         let many = "no device \"ranks:1025:cuda\": N of ranks:N is 1 to 1024";
         assert_eq!(read("ranks:1025:cuda").unwrap_err().to_string(), many);
         for text in ["ranks:cuda", "ranks:2:cpu", "ranks:2:cuda:0", "cpu:2:cuda", "ranks:2:"] {
-            assert!(read(text).is_err(), "{text}");
+            let unknown = format!("no device \"{text}\": the devices are auto, cpu, ");
+            assert!(read(text).unwrap_err().to_string().starts_with(&unknown), "{text}");
+        }
+        for text in ["cpu:0", "cpu:65", "cpu:-1", "cpu:100000"] {
+            let message = format!("no device \"{text}\": N of cpu:N is 1 to 64");
+            assert_eq!(read(text).unwrap_err().to_string(), message);
         }
     }
 
