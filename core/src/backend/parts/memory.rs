@@ -167,6 +167,12 @@ impl PartMemory {
         (block, offset)
     }
 
+    /// Whether so many bytes from an address on are of one block.
+    fn has_all(blocks: &BTreeMap<u64, Block>, address: u64, bytes: u64) -> bool {
+        let before = blocks.range(..=address).next_back();
+        before.is_some_and(|(start, block)| address - start + bytes <= block.bytes)
+    }
+
     /// The address of a block at a part, where these bytes of it have memory.
     ///
     /// # Errors
@@ -234,12 +240,10 @@ impl PartMemory {
     }
 
     fn complete(&self, block: &mut Block, part: usize, range: &Range<u64>) -> Result<u64> {
-        let missing = block.has[part].missing(range);
-        if missing.is_empty() {
+        if block.has[part].covers(range) {
             return Ok(0);
         }
-        let mut wanted = Spans::default();
-        missing.into_iter().for_each(|span| wanted.add(span));
+        let mut wanted = block.has[part].missing(range);
         // A GPU says itself, when it is asked for the room.
         if wanted.bytes() >= SMALL && self.devices[part].gpu_id().is_none() {
             let left = self.of(part).capacity().bytes;
@@ -394,6 +398,13 @@ impl Memory for PartMemory {
 
     fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
         let mut blocks = self.lock();
+        if !Self::has_all(&blocks, source, bytes as u64) {
+            drop(blocks);
+            // A block of others, which the first part reads where it is.
+            self.of(0).copy(self.place(0, target, 0..bytes as u64)?, source, bytes)?;
+            self.wrote(0..1, target, bytes as u64);
+            return Ok(());
+        }
         let (from, offset) = Self::find(&mut blocks, source);
         let range = offset..offset + bytes as u64;
         let has: Vec<Vec<Range<u64>>> = from.has.iter().map(|has| has.within(&range)).collect();

@@ -67,11 +67,11 @@ impl Spans {
     }
 
     /// What there is not of a range.
-    pub(super) fn missing(&self, range: &Range<u64>) -> Vec<Range<u64>> {
+    pub(super) fn missing(&self, range: &Range<u64>) -> Self {
         let mut missing = Self::default();
         missing.add(range.clone());
         self.0[self.near(range)].iter().for_each(|span| missing.remove(span));
-        missing.0
+        missing
     }
 }
 
@@ -104,8 +104,8 @@ mod tests {
             let is_in = |byte: u64| set[exactly::<usize>(byte)];
             let want = |is: bool| range.clone().filter(|&byte| is_in(byte) == is).collect();
             assert_eq!(there(spans.within(&range)), Vec::from_iter::<Vec<u64>>(want(true)));
-            assert_eq!(there(spans.missing(&range)), Vec::from_iter::<Vec<u64>>(want(false)));
-            assert_eq!(spans.covers(&range), spans.missing(&range).is_empty());
+            assert_eq!(there(spans.missing(&range).0), Vec::from_iter::<Vec<u64>>(want(false)));
+            assert_eq!(spans.covers(&range), spans.missing(&range).0.is_empty());
             assert!(spans.0.windows(2).all(|pair| pair[0].end < pair[1].start), "{spans:?}");
         }
     }
