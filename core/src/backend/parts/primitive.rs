@@ -147,9 +147,7 @@ pub(super) fn run_each(
         own.iter().try_for_each(|&&(part, ref call)| {
             let since = Instant::now();
             shared.with_room(part, room, |room| shared.devices[part].run_primitive(call, room))?;
-            if !shared.are_gpus() {
-                shared.notes.took([(part, since, since.elapsed())]);
-            }
+            shared.took([(part, since, since.elapsed())]);
             Ok(())
         })
     };
@@ -160,11 +158,7 @@ pub(super) fn run_each(
         let asked = Instant::now();
         let begun = others.iter().map(|(part, call)| shared.devices[*part].begin_primitive(call));
         let times = all(begun)?;
-        if shared.are_gpus() {
-            return Ok(());
-        }
-        let took = others.iter().zip(times).map(|((part, _), time)| (*part, asked, time));
-        shared.notes.took(took);
+        shared.took(others.iter().zip(times).map(|((part, _), time)| (*part, asked, time)));
         Ok(())
     };
     thread::scope(|scope| {

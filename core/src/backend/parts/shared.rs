@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::memory::PartMemory;
-use super::notes::Notes;
+use super::notes::{Notes, Took};
 use crate::backend::memory::refusal;
 use crate::backend::primitive::Room;
 use crate::backend::{Backend, Begun, Executable};
@@ -56,6 +56,13 @@ impl Shared {
     /// The parts that compute what is small: all, which are then spared bringing it, unless it takes them longer than that.
     pub(super) fn for_small(&self) -> Range<usize> {
         0..if self.are_gpus() { 1 } else { self.devices.len() }
+    }
+
+    /// Takes note of how long parts took. Of GPUs nobody waits for some, and for others only behind them.
+    pub(super) fn took(&self, works: impl IntoIterator<Item = Took>) {
+        if !self.are_gpus() {
+            self.notes.took(works);
+        }
     }
 
     /// Calls `work` with working memory of a part; `room` is what the session hands out, at the first one.

@@ -339,10 +339,7 @@ impl Stage {
         };
         let (ran, times): (Vec<Ran>, Vec<Took>) =
             all(blocks.into_iter().map(begin))?.into_iter().unzip();
-        // Of GPUs nobody waits for some, and for others only behind them.
-        if !self.shared.are_gpus() {
-            self.shared.notes.took(times);
-        }
+        self.shared.took(times);
         Ok(ran)
     }
 
