@@ -18,17 +18,22 @@ pub use crate::backend::ranks::{LEADER, Launched, libraries as mpi_libraries};
 
 pub use crate::backend::ranks::RanksOn;
 
+#[cfg(unix)]
 use std::path::PathBuf;
+#[cfg(unix)]
 use std::sync::Arc;
 
+use crate::backend::Memory;
 use crate::backend::host::{self, HostMemory};
 #[cfg(unix)]
-use crate::backend::ranks;
-use crate::backend::ranks::local_rank;
-use crate::backend::{Backend, Memory, Outside, open_rank};
+use crate::backend::ranks::{self, local_rank, number_on_host};
+#[cfg(unix)]
+use crate::backend::{Backend, Outside, open_rank};
+#[cfg(unix)]
 use crate::error::Result;
 
 /// A process that is to serve as a rank: what it may use of its host.
+#[cfg(unix)]
 #[derive(Clone, Debug)]
 pub struct Rank {
     threads: usize,
@@ -37,6 +42,7 @@ pub struct Rank {
     outside: Outside,
 }
 
+#[cfg(unix)]
 impl Rank {
     /// One of so many threads. The environment, asked by name, says which of its host's GPUs is its own, if it is to compute on
     /// one.
@@ -77,9 +83,8 @@ pub fn serve_rank(leader: Option<&str>, own: &Rank) -> std::io::Result<()> {
     // Launchers bind ranks to processors.
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let own = Rank { threads, ..own.clone() };
-    // The leader, whom the launcher does not count, has the first GPU of its host.
-    let before = usize::from(ranks::leads_here(leader));
-    let local = |rank| own.local.map_or(rank, |local| local + before);
+    let leads_here = ranks::leads_here(leader);
+    let local = |rank| number_on_host(own.local, rank, leads_here);
     ranks::serve_distant(leader, &|on, rank| own.open(on, [rank, local(rank)]))
 }
 

@@ -323,4 +323,13 @@ mod tests {
         assert_eq!(stream.peer_addr().unwrap().port(), port);
         assert_eq!(reach(&[unknown]).unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
     }
+
+    #[test]
+    fn a_leader_is_here_or_elsewhere() {
+        let own = format!("token {} 10.0.0.7:5", hosts(5)[0]);
+        assert!(leads_here(&own));
+        for other in ["token elsewhere.invalid:5 127.0.0.1:5", "token", ""] {
+            assert!(!leads_here(other), "{other}");
+        }
+    }
 }

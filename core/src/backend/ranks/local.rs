@@ -6,10 +6,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What each rank of a device computes on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RanksOn {
     /// Its share of the processors.
-    #[default]
     Processors,
     /// One GPU of its host.
     Gpus,
@@ -42,6 +41,12 @@ const VARIABLES: [&str; 8] = [
 /// The number of a process among those that its launcher has started on its host, by the environment.
 pub fn local_rank(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
     VARIABLES.iter().find_map(|name| variable(name)?.parse().ok())
+}
+
+/// The number among the ranks of its host of one that a launcher has started for a leader outside of it: `told` by the
+/// launcher, else its number among all. The leader, whom the launcher does not count, comes first on its own host.
+pub fn number_on_host(told: Option<usize>, rank: usize, leads_here: bool) -> usize {
+    told.map_or(rank, |told| told + usize::from(leads_here))
 }
 
 /// The GPU of a process with this number among those of its host, where there are so many.
@@ -77,6 +82,15 @@ mod tests {
         for name in ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"] {
             assert_eq!(of(&[("SLURM_LOCALID", "0"), (name, "1")]), Some(1), "{name}");
         }
+    }
+
+    #[test]
+    fn a_leader_has_the_first_gpu_of_its_host() {
+        assert_eq!(number_on_host(Some(0), 1, true), 1);
+        assert_eq!(number_on_host(Some(2), 7, true), 3);
+        assert_eq!(number_on_host(Some(2), 7, false), 2);
+        // Ranks count the leader, wherever it is.
+        assert_eq!([true, false].map(|here| number_on_host(None, 5, here)), [5, 5]);
     }
 
     #[test]

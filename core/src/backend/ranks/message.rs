@@ -111,6 +111,20 @@ impl Request {
     pub(super) fn is_answered(&self) -> bool {
         !matches!(self, Self::Free { .. } | Self::Forget { .. })
     }
+
+    /// Whether a GPU may be at work with it when the answer has come.
+    pub(super) fn gives_work(&self) -> bool {
+        matches!(
+            self,
+            Self::Fill { .. }
+                | Self::Copy { .. }
+                | Self::Write { .. }
+                | Self::Load { .. }
+                | Self::Launch { .. }
+                | Self::RunRange { .. }
+                | Self::Primitive { .. }
+        )
+    }
 }
 
 /// What a rank answers.
@@ -176,6 +190,8 @@ pub(super) enum Failure {
         reason: String,
         lost: bool,
     },
+    /// What its compiler says.
+    Compilation(String),
     Other(String),
 }
 
@@ -190,6 +206,7 @@ impl Failure {
                 Self::Device { reason: format!("{device} failed while {what}: {reason}"), lost }
             }
             // It is the rank's name that matters.
+            Error::Compilation { message, .. } => Self::Compilation(message),
             Error::NoDevice { reason, .. } => Self::Other(reason),
             other => Self::Other(other.to_string()),
         }
@@ -206,6 +223,7 @@ impl Failure {
             Self::Device { reason, lost } => {
                 Error::DeviceFailed { device: rank.into(), what: "working", reason, lost }
             }
+            Self::Compilation(message) => Error::Compilation { device: rank.into(), message },
             Self::Other(reason) => Error::NoDevice { name: rank.into(), reason },
         }
     }
@@ -231,6 +249,11 @@ mod tests {
         assert!(matches!(told(failed(true)), Error::DeviceFailed { lost: true, .. }));
         let none = Error::NoDevice { name: "cuda:0".into(), reason: "there is none".into() };
         assert_eq!(told(none).to_string(), "no device \"rank 1\": there is none");
+        let refused = |device: &str| Error::Compilation {
+            device: device.into(),
+            message: "ptxas: no".into(),
+        };
+        assert_eq!(told(refused("cuda:1")), refused("rank 1"));
         assert_eq!(told(Error::Interrupted), Error::Interrupted);
     }
 }

@@ -20,7 +20,7 @@ mod worker;
 
 #[cfg(unix)]
 pub use launcher::{VARIABLE as LEADER, launch, leads_here, serve_distant};
-pub use local::{RanksOn, local_rank};
+pub use local::{RanksOn, local_rank, number_on_host};
 pub(super) use local::{gpu_of, host_name};
 #[cfg(unix)]
 pub use mpi::{Launched, greet, libraries, serve_launched};

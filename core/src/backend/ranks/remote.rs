@@ -2,8 +2,8 @@
 
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::channel::{Channel, receive, send};
@@ -25,8 +25,13 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// After which a rank that still works is told again to stop.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// How long a rank that is told to stop may be silent: then it is given up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a rank that is told to stop may be silent: then it is given up. The driver of a GPU compiles to the end.
+const fn patience(on: RanksOn) -> Duration {
+    Duration::from_secs(match on {
+        RanksOn::Processors => 5,
+        RanksOn::Gpus => 30,
+    })
+}
 
 /// What ends a rank, and says how it ended.
 pub(super) trait Process: Send + Sync {
@@ -52,9 +57,12 @@ struct Link {
     /// Until it is over.
     channel: Mutex<Option<Box<dyn Channel>>>,
     process: Box<dyn Process>,
+    patience: Duration,
     waiting: Listener,
     /// Why the connection broke, once it has.
     lost: OnceLock<Error>,
+    /// Whether it may be at work with what it has answered; changed by who has the channel.
+    is_busy: AtomicBool,
     next_kernel: AtomicU64,
 }
 
@@ -133,6 +141,9 @@ impl Link {
         let open = channel.as_deref_mut().ok_or_else(over);
         let sent = open.and_then(|channel| send(channel, request, bytes));
         sent.map_err(|error| self.lost(&error))?;
+        if request.gives_work() {
+            self.is_busy.store(true, Ordering::Relaxed);
+        }
         let is_over = !request.is_answered();
         Ok(Asked { link: self, channel, is_over, is_told: false })
     }
@@ -184,9 +195,10 @@ impl Asked<'_> {
                 asked = None;
                 continue;
             }
-            if asked.is_some_and(|[first, _]| first.elapsed() > PATIENCE) {
+            if asked.is_some_and(|[first, _]| first.elapsed() > self.link.patience) {
                 self.link.process.give_up();
-                self.link.ended(&format!("was told to stop, and did not answer for {PATIENCE:?}"));
+                let patience = self.link.patience;
+                self.link.ended(&format!("was told to stop, and did not answer for {patience:?}"));
                 return Err(io::ErrorKind::TimedOut.into());
             }
             // It may have been asked before it began.
@@ -227,8 +239,10 @@ pub(super) fn greet(
             name: format!("rank {rank}"),
             channel: Mutex::new(Some(channel)),
             process,
+            patience: patience(on),
             waiting: waiting.clone(),
             lost: OnceLock::new(),
+            is_busy: AtomicBool::new(false),
             next_kernel: AtomicU64::new(0),
         };
         (rank, Arc::new(link))
@@ -252,6 +266,22 @@ pub(super) fn greet(
 impl Remote {
     fn done(&self, request: &Request, bytes: &[u8]) -> Result<()> {
         match self.link.call(request, bytes)? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+
+    /// Waits for its GPU, unless that was done since it was given work.
+    fn finish(&self) -> Result<()> {
+        let channel = self.link.lock();
+        if !self.link.is_busy.swap(false, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let asked = self.link.ask_over(channel, &Request::Sync, &[]);
+        let finished = asked.and_then(|asked| asked.wait(&mut Vec::new()));
+        // Another time, where it was interrupted.
+        self.link.is_busy.fetch_or(finished.is_err(), Ordering::Relaxed);
+        match finished? {
             Reply::Done => Ok(()),
             other => Err(self.link.unexpected(&other)),
         }
@@ -319,7 +349,7 @@ impl Backend for Remote {
     fn sync(&self) -> Result<()> {
         match self.link.lost.get() {
             Some(error) => Err(error.clone()),
-            None if self.gpu.is_some() => self.done(&Request::Sync, &[]),
+            None if self.gpu.is_some() => self.finish(),
             None => Ok(()),
         }
     }
@@ -346,7 +376,7 @@ impl Memory for Remote {
 
     fn back(&self, block: u64, bytes: Range<u64>) -> Result<bool> {
         // What a processor has reserved is there.
-        if self.gpu.is_none() || bytes.is_empty() {
+        if self.gpu.is_none() {
             return Ok(true);
         }
         self.is(&Request::Back { block, bytes })
@@ -388,8 +418,12 @@ impl Memory for Remote {
         if self.gpu.is_none() {
             return true;
         }
-        // One that is at work answers later.
-        let Ok(channel) = self.link.channel.try_lock() else { return false };
+        let channel = match self.link.channel.try_lock() {
+            Ok(channel) => channel,
+            Err(TryLockError::Poisoned(channel)) => channel.into_inner(),
+            // One that is at work answers later.
+            Err(TryLockError::WouldBlock) => return false,
+        };
         let asked = self.link.ask_over(channel, &Request::IsReady { address }, &[]);
         // A failure is told by who waits.
         !matches!(asked.and_then(|asked| asked.wait(&mut Vec::new())), Ok(Reply::Is(false)))
@@ -475,5 +509,89 @@ impl RunsRanges for RemoteCode {
             Reply::Ran(ran) => Ok(ran),
             other => Err(self.link.unexpected(&other)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Outside;
+
+    /// Says that everything is done, and counts what it was asked.
+    struct Willing(Arc<AtomicU64>);
+
+    impl Channel for Willing {
+        fn send(&mut self, _: &[u8], _: &[u8]) -> io::Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+            *head = postcard::to_allocvec(&Reply::Done).map_err(io::Error::other)?;
+            bytes.clear();
+            Ok(())
+        }
+
+        fn is_there(&mut self, _: Duration) -> io::Result<bool> {
+            Ok(true)
+        }
+    }
+
+    impl Process for () {
+        fn interrupt(&self) -> bool {
+            false
+        }
+
+        fn give_up(&self) {}
+
+        fn end(&self) -> String {
+            "ended".into()
+        }
+    }
+
+    fn willing() -> (Remote, Arc<AtomicU64>) {
+        let asked = Arc::new(AtomicU64::new(0));
+        let channel: Box<dyn Channel> = Box::new(Willing(asked.clone()));
+        let link = Link {
+            name: "rank 1".into(),
+            channel: Mutex::new(Some(channel)),
+            process: Box::new(()),
+            patience: patience(RanksOn::Gpus),
+            waiting: Outside::default().waiting,
+            lost: OnceLock::new(),
+            is_busy: AtomicBool::new(false),
+            next_kernel: AtomicU64::new(0),
+        };
+        (Remote { link: Arc::new(link), device: "cuda:0".into(), gpu: Some(0) }, asked)
+    }
+
+    /// A leader waits for all its ranks at each end of an evaluation.
+    #[test]
+    fn a_rank_that_was_given_nothing_is_not_waited_for() {
+        let (rank, asked) = willing();
+        let n_asked = || asked.load(Ordering::Relaxed);
+        rank.sync().unwrap();
+        assert_eq!(n_asked(), 0);
+        for n in [2, 4] {
+            rank.fill(64, 0, 4, 1).unwrap();
+            rank.sync().unwrap();
+            rank.sync().unwrap();
+            rank.wait(64).unwrap();
+            rank.sync().unwrap();
+            assert_eq!(n_asked(), n + n / 2);
+        }
+    }
+
+    /// A thread that panicked says nothing of the rank.
+    #[test]
+    fn a_channel_that_a_panic_let_go_is_asked() {
+        let (rank, _) = willing();
+        let link = rank.link.clone();
+        let thread = std::thread::spawn(move || {
+            let _held = link.channel.lock();
+            std::panic::resume_unwind(Box::new(()));
+        });
+        assert!(thread.join().is_err() && rank.link.channel.is_poisoned());
+        assert!(rank.is_ready(64));
     }
 }
