@@ -29,7 +29,9 @@ pub use diagnose::location::Location;
 pub use interpreter::Interpreter;
 pub use language::cell::{Cell, Piece};
 pub use language::parts::Part;
-pub use options::{MOST_THREADS, Options, parse_bytes, rank};
+#[cfg(unix)]
+pub use options::rank;
+pub use options::{MOST_THREADS, Options, parse_bytes};
 #[cfg(feature = "clap")]
 pub use sandbox_arguments::SandboxArguments;
 pub use show::forms::{DisplayTarget, Shown, drawing};

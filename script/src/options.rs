@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use porcini_core::device::{Isa, Rank, Toolkit};
+#[cfg(unix)]
+use porcini_core::device::Rank;
+use porcini_core::device::{Isa, Toolkit};
 pub use porcini_core::runtime::MOST_THREADS;
 use porcini_core::{DeviceChoice, Runtime, Session};
 
@@ -10,6 +12,7 @@ use crate::world::bounds::Bounds;
 use crate::world::folders;
 
 /// A process of so many threads as a rank, set up by its environment.
+#[cfg(unix)]
 pub fn rank(threads: usize, variable: impl Fn(&str) -> Option<String>) -> Rank {
     let rank = Rank::new(threads, &variable);
     rank.cache_folder(folders::of_kernels(&variable)).toolkit(Toolkit::new(&variable))

@@ -24,7 +24,8 @@ pub trait Backend: Send + Sync {
         None
     }
 
-    /// The GPU that it computes on, here or elsewhere, by a number that no other has; `None` on processors.
+    /// The GPU that it computes on, here or elsewhere, by a number that no other has, as far as its driver tells; `None` on
+    /// processors.
     fn gpu_id(&self) -> Option<u128> {
         self.gpu().map(|gpu| gpu.number().into())
     }

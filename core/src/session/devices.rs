@@ -97,10 +97,10 @@ impl Session {
             }
             #[cfg(unix)]
             DeviceChoice::Launched(..) => self.runtime().choice() == device,
-            DeviceChoice::Ranks(ranks, on, _) => {
-                let is_own = |own, own_on| (own, own_on) == (ranks, on);
-                matches!(self.runtime().choice(), DeviceChoice::Ranks(own, on, _) if is_own(own, on))
-            }
+            DeviceChoice::Ranks(ranks, on, _) => matches!(
+                self.runtime().choice(),
+                DeviceChoice::Ranks(own, own_on, _) if (own, own_on) == (ranks, on)
+            ),
             DeviceChoice::Cpu | DeviceChoice::Compiled(_) | DeviceChoice::Interp(_) => {
                 gpu.is_none() && !has_parts
             }

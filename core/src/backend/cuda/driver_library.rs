@@ -162,11 +162,14 @@ fn number_in(text: &str) -> Option<String> {
     text.split_whitespace().find(is_number).map(Into::into)
 }
 
+/// What is said where there is no driver.
+pub(super) const NO_LIBRARY: &str = "the NVIDIA driver's library (libcuda.so.1) is not there";
+
 /// The error that the driver's library is not there.
 pub fn not_installed(number: u32) -> Error {
     Error::NoDevice {
         name: format!("cuda:{number}"),
-        reason: "the NVIDIA driver's library (libcuda.so.1) is not there; install driver 525 or newer, or use --device cpu".into(),
+        reason: format!("{NO_LIBRARY}; install driver 525 or newer, or use --device cpu"),
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) struct Gpu {
     pub(super) compute_capability: u32,
     /// Number of multiprocessors.
     pub(super) multiprocessors: u32,
-    /// A number that no other GPU has.
+    /// A number that no other GPU has; where the driver gives none, that among those of this host.
     pub(super) identity: u128,
     device: sys::CUdevice,
     context: sys::CUcontext,

@@ -77,6 +77,7 @@ use super::{Backend, Executable, GpuBackend, LoadedModule, Memory, Outside};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode};
+use driver_library::NO_LIBRARY;
 pub use driver_library::not_installed;
 
 /// Whether the driver's library is there.
@@ -108,7 +109,7 @@ pub struct Survey {
 /// It is not there, or does not start.
 pub fn n_gpus() -> std::result::Result<u32, String> {
     if !is_installed() {
-        return Err("the NVIDIA driver's library (libcuda.so.1) is not there".into());
+        return Err(NO_LIBRARY.into());
     }
     Driver::start().map(|driver| u32::try_from(driver.n_gpus).unwrap_or(0))
 }
