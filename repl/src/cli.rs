@@ -1,9 +1,10 @@
 //! Command-line arguments.
 
 use clap::{Parser, Subcommand};
-use porcini_core::DeviceChoice;
 use porcini_core::device::MOST_RANKS;
 use porcini_script::{MOST_THREADS, SandboxArguments};
+
+use crate::asked::Asked;
 
 /// What help says behind the options: blocks, each with its title.
 pub(crate) const FURTHER: &str = "\
@@ -74,7 +75,7 @@ pub(crate) struct Arguments {
 
     /// Where kernels run: auto, cpu, cpu:N (N parts), ranks:N (N processes), cuda, cuda:N, cuda:* (all GPUs), ranks:N:cuda (a GPU each) [default: auto]
     #[arg(long, value_name = "DEVICE")]
-    pub(crate) device: Option<DeviceChoice>,
+    pub(crate) device: Option<Asked>,
 
     /// Share the work with so many processes in all, as --device ranks:N; with --device cuda each computes on a GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]

@@ -1,5 +1,6 @@
 //! The `porcini` binary: an interactive shell and a script runner over one interpreter.
 
+mod asked;
 mod cli;
 mod doctor;
 mod edit;

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use porcini_core::DeviceChoice;
-use porcini_core::device::{Launched, RanksOn};
+use porcini_core::device::Launched;
 use porcini_core::interrupt::{self, Cause};
 use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
 
+use crate::asked::{self, Asked};
 use crate::cli::{Arguments, Source, Task};
 use crate::exit_code::{INTERRUPTED, OK, WRONG_USAGE, end, report};
 use crate::host::System;
@@ -33,14 +34,18 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     // Tasks are done by one process.
     let variable = |name: &str| std::env::var(name).ok();
     let launched = Launched::of(variable);
-    let is_asked =
-        arguments.device.is_some() || arguments.ranks.is_some() || settings.device.is_some();
-    if let Some([number, n]) = Launched::unconnected(variable).filter(|_| !is_asked) {
+    let is_own = match (arguments.device, &settings.device) {
+        _ if arguments.ranks.is_some() => true,
+        // A name that is none is told of later.
+        (None, Some(name)) => name.parse().map_or(true, Asked::is_own),
+        (asked, _) => asked.is_some_and(Asked::is_own),
+    };
+    if let Some([number, n]) = Launched::unconnected(variable).filter(|_| !is_own) {
         // One of several says it.
         if number == 0 {
             print::failure(&format!(
                 "srun has started {n} processes that cannot find each other: write srun --mpi=pmi2 or srun --mpi=pmix \
-                 (srun --mpi=list says which there are), or --device cpu where each is to work for itself"
+                 (srun --mpi=list says which there are), or --device cpu or cuda:0 where each is to work for itself"
             ));
         }
         return WRONG_USAGE;
@@ -57,7 +62,8 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     if shared.is_some() && !matches!(options.device, DeviceChoice::Launched(..)) {
         if follows.is_none() {
             print::failure(
-                "under a launcher all processes are the device: without --ranks, and as --device, or device in config.toml, only cuda, a GPU each",
+                "under a launcher all processes together are the device: leave out --ranks; --device, or device in config.toml, \
+                 may only be cpu, or cuda, and then each computes on a GPU of its host",
             );
         }
         return WRONG_USAGE;
@@ -143,21 +149,13 @@ fn options(
     settings: &Settings,
     launched: Option<Launched>,
 ) -> Result<Options, String> {
-    let asked = match arguments.ranks {
-        Some(ranks) => Some(DeviceChoice::ranks(ranks, beside_ranks(arguments.device)?)),
-        None => arguments.device,
-    };
-    let device = match (asked, &settings.device) {
-        (Some(device), _) => device,
-        (None, Some(name)) => {
-            name.parse().map_err(|error| format!("config.toml: device = \"{name}\": {error}"))?
+    let device = match (arguments.ranks, arguments.device, &settings.device) {
+        (Some(ranks), device, _) => asked::of_ranks(ranks, device)?,
+        (None, None, Some(name)) => {
+            let wrong = |error| format!("config.toml: device = \"{name}\": {error}");
+            asked::of_processes(launched, Some(name.parse().map_err(wrong)?))
         }
-        (None, None) => launched
-            .map_or(DeviceChoice::Auto, |it| DeviceChoice::launched(it, RanksOn::Processors)),
-    };
-    let device = match (launched, device) {
-        (Some(launched), DeviceChoice::Cuda(0)) => DeviceChoice::launched(launched, RanksOn::Gpus),
-        (_, device) => device,
+        (None, device, _) => asked::of_processes(launched, device),
     };
     let log_level = arguments.log_level.or(settings.log_level).unwrap_or(0);
     if log_level > porcini_core::log::MAX_LEVEL {
@@ -176,17 +174,6 @@ fn options(
         print::warn(&warning);
     }
     Ok(options)
-}
-
-/// What `--device` beside `--ranks` has each of them compute on.
-fn beside_ranks(device: Option<DeviceChoice>) -> Result<RanksOn, String> {
-    match device {
-        None | Some(DeviceChoice::Auto | DeviceChoice::Cpu) => Ok(RanksOn::Processors),
-        Some(DeviceChoice::Cuda(0)) => Ok(RanksOn::Gpus),
-        Some(device) => Err(format!(
-            "--ranks: each computes on processors, or with --device cuda on a GPU, and not on {device}"
-        )),
-    }
 }
 
 fn script_folder(source: &Source) -> PathBuf {

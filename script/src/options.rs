@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use porcini_core::device::Isa;
 #[cfg(unix)]
-use porcini_core::device::Rank;
-use porcini_core::device::{Isa, Toolkit};
+use porcini_core::device::{Rank, Toolkit};
 pub use porcini_core::runtime::MOST_THREADS;
 use porcini_core::{DeviceChoice, Runtime, Session};
 
 use crate::world::bounds::Bounds;
+#[cfg(unix)]
 use crate::world::folders;
 
 /// A process of so many threads as a rank, set up by its environment.

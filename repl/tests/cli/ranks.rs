@@ -62,7 +62,7 @@ fn ranks_without_gpus_are_refused() {
         assert_eq!(got, (2, String::new(), format!("error: {want}\n")), "{arguments:?}");
     };
     let beside = "--ranks: each computes on processors, or with --device cuda on a GPU, and not on";
-    for device in ["cpu:2", "cuda:1", "ranks:3"] {
+    for device in ["cpu:2", "cuda:0", "cuda:1", "ranks:3"] {
         refused(&["--ranks", "2", "--device", device], &format!("{beside} {device}"));
     }
     let (code, output, _) = run(&["--ranks", "2", "--device", "cpu", "-e", "1 + 1"]);
@@ -84,11 +84,11 @@ fn ranks_without_gpus_are_refused() {
 /// Under a launcher a device is that of all processes, of which each may have a GPU.
 #[test]
 fn under_a_launcher_no_process_has_a_device_of_its_own() {
-    for device in ["cpu", "cuda:1", "ranks:2:cuda"] {
+    for device in ["cpu:2", "cuda:0", "cuda:1", "ranks:2:cuda"] {
         let mut command = porcini(&["--device", device, "-e", "1"]);
         command.env("OMPI_COMM_WORLD_RANK", "0").env("OMPI_COMM_WORLD_SIZE", "2");
         let (code, _, error) = finished(&command.output().unwrap());
-        assert!(code == 2 && error.contains("only cuda, a GPU each"), "{device}: {error}");
+        assert!(code == 2 && error.contains("may only be cpu, or cuda"), "{device}: {error}");
     }
 }
 
@@ -103,6 +103,9 @@ fn processes_of_slurm_that_do_not_find_each_other_are_refused() {
     let (code, _, error) = started("0", &["-e", "1"]);
     assert!(code == 2 && error.contains("--mpi=pmi2"), "{code}: {error}");
     assert_eq!(started("1", &["-e", "1"]), (2, String::new(), String::new()));
+    // They would share the first GPU that each sees.
+    let (code, _, error) = started("0", &["--device", "cuda", "-e", "1"]);
+    assert!(code == 2 && error.contains("--device cpu or cuda:0"), "{code}: {error}");
     assert_eq!(started("1", &["--device", "cpu", "-e", "1"]).0, 0);
 }
 
