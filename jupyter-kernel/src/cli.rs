@@ -72,7 +72,7 @@ enum Command {
         /// A kernel for notebooks that are not trusted, as `run --sandbox`
         #[arg(long, value_name = "FOLDER", require_equals = true, conflicts_with = "rust")]
         sandbox: Option<Option<PathBuf>>,
-        /// A kernel of so many processes in all, as `run --device ranks:N`
+        /// A kernel of so many processes in all, as `run --device ranks:N`; with `-- --device cuda` each computes on a GPU
         #[arg(long, value_name = "N", conflicts_with_all = ["rust", "sandbox"], value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_RANKS)))]
         ranks: Option<u16>,
         /// Has these ranks started by a launcher, as `run --launcher`
@@ -205,7 +205,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             if let Some(ranks) = ranks {
                 (name, shown) =
                     (format!("{NAME}-ranks-{ranks}"), format!("Porcini ({ranks} ranks)"));
-                let own = ["--device".into(), format!("ranks:{ranks}")].into_iter();
+                let device = install::device_of_ranks(ranks, &mut settings)?;
+                let own = ["--device".into(), device].into_iter();
                 let launcher = launcher.map(|words| ["--launcher".into(), words]);
                 settings.splice(0..0, own.chain(launcher.into_iter().flatten()));
             }

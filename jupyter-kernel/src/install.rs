@@ -82,6 +82,10 @@ pub(crate) enum InstallError {
         "{EVCXR} is not on the search path: cargo install --locked {EVCXR}, or build this program with --features evcxr"
     )]
     NoEvcxr,
+    #[error(
+        "--ranks: each computes on processors, or with -- --device cuda on a GPU, and not on {0}"
+    )]
+    Ranks(String),
     #[error("{} does not hold porcini-core: name its folder with --core", folder.display())]
     NoCore { folder: PathBuf },
 }
@@ -232,6 +236,25 @@ pub(crate) fn check_sandbox(
     match known.is_some_and(|known| known != setting) {
         true => Err(InstallError::Foreign { folder }),
         false => Ok(()),
+    }
+}
+
+/// The device of so many ranks; what each of them is to compute on is taken out of the settings.
+pub(crate) fn device_of_ranks(
+    ranks: u16,
+    settings: &mut Vec<String>,
+) -> Result<String, InstallError> {
+    let is_device = |word: &String| word == "--device" || word.starts_with("--device=");
+    let Some(start) = settings.iter().position(is_device) else {
+        return Ok(format!("ranks:{ranks}"));
+    };
+    let n_words = if settings[start] == "--device" { 2 } else { 1 };
+    let end = settings.len().min(start + n_words);
+    let named = settings.drain(start..end).next_back().unwrap_or_default();
+    match named.trim_start_matches("--device=") {
+        "cuda" => Ok(format!("ranks:{ranks}:cuda")),
+        "auto" | "cpu" => Ok(format!("ranks:{ranks}")),
+        other => Err(InstallError::Ranks(other.into())),
     }
 }
 

@@ -184,6 +184,29 @@ fn doctor_looks_around_itself() {
 }
 
 #[test]
+fn ranks_are_installed() {
+    let home = folder("install-ranks");
+    let kernel = home.join(".local/share/jupyter/kernels/porcini-ranks-4");
+    let one = ["--threads", "1"];
+    for (settings, device, left) in [
+        (&[][..], "ranks:4", &[][..]),
+        (&["--device", "cuda", "--threads", "1"], "ranks:4:cuda", &one),
+        (&["--threads", "1", "--device=cpu"], "ranks:4", &one),
+    ] {
+        let arguments = [&["install", "--ranks", "4", "--"], settings].concat();
+        let (code, said) = run(&home, &arguments, &[]);
+        assert_eq!(code, Some(0), "{said}");
+        let written = spec(&kernel);
+        assert_eq!(written["display_name"], "Porcini (4 ranks)");
+        let want = [&["run", "{connection_file}", "--device", device], left].concat();
+        assert_eq!(written["argv"].as_array().unwrap()[1..], want);
+    }
+    let arguments = ["install", "--ranks", "4", "--", "--device", "cuda:0"];
+    let (code, said) = run(&home, &arguments, &[]);
+    assert!(code == Some(1) && said.contains("and not on cuda:0"), "{said}");
+}
+
+#[test]
 fn a_sandbox_is_installed() {
     let home = folder("install-sandbox");
     let kernels = home.join(".local/share/jupyter/kernels");
