@@ -127,3 +127,16 @@ pub trait Memory: Send + Sync {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::host::HostMemory;
+
+    /// The host's limit may be the system's or that of a control group; its memory is its own.
+    #[test]
+    fn memory_is_refused_by_whose_it_is() {
+        let told = "out of memory: wanted 400 B, the rest of the memory of the host in use";
+        assert_eq!(refusal(&HostMemory, 400).to_string(), told);
+    }
+}

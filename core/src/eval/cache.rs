@@ -290,3 +290,75 @@ impl Cache {
         self.young.bytes + self.old.bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::host::HostMemory;
+    use crate::backend::primitive::{PrimitiveCall, Room};
+    use crate::backend::{CodeStatistics, Launched, Memory};
+    use crate::ir::kernel::ParamBlock;
+
+    /// A device whose code, which is its own, counts the lanes that it was made ready for.
+    #[derive(Clone, Default)]
+    struct Prepared(Arc<Mutex<Vec<u64>>>);
+
+    impl Executable for Prepared {
+        fn launch(&self, _: ParamBlock, _: u64) -> Result<Launched> {
+            Err(Error::Interrupted)
+        }
+
+        fn prepare(&self, n: u64) -> Result<()> {
+            self.0.lock().unwrap().push(n);
+            Ok(())
+        }
+
+        fn statistics(&self) -> CodeStatistics {
+            CodeStatistics::default()
+        }
+    }
+
+    impl Backend for Prepared {
+        fn name(&self) -> String {
+            "prepared".into()
+        }
+
+        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
+            Ok(Arc::new(self.clone()))
+        }
+
+        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
+            Err(Error::Interrupted)
+        }
+
+        fn memory(&self) -> &dyn Memory {
+            &HostMemory
+        }
+
+        fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Parts share what is long, of a structure that was short before.
+    #[test]
+    fn what_is_known_is_made_ready_for_more_lanes() {
+        let kernel = Kernel {
+            insts: Vec::new(),
+            n_uniform: 0,
+            first_write: 0,
+            buffers: Vec::new(),
+            literals: Vec::new(),
+            accesses: Vec::new(),
+            n_ops: 1,
+            fast_math: false,
+            variant: 0,
+            hash: KernelHash(7),
+        };
+        let (mut cache, device) = (Cache::default(), Prepared::default());
+        let mut found = |n| cache.get(&kernel, n, false, &device).unwrap().result;
+        let results = [1 << 10, 1 << 22, 1 << 10].map(&mut found);
+        assert_eq!(results, [CacheResult::Miss, CacheResult::Hit, CacheResult::Hit]);
+        assert_eq!(*device.0.lock().unwrap(), [1 << 10, 1 << 22, 1 << 10]);
+    }
+}
