@@ -32,9 +32,10 @@ pub use interface::{
     PartWork, Pending, Ran, Running, RunsRanges, Slowest,
 };
 pub use memory::{Capacity, Memory};
+#[cfg(unix)]
+pub use open::open_rank;
 pub use open::{
-    DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, open_rank, opens_late,
-    prepare,
+    DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
 };
 pub use outside::{Listener, Outside};
 pub use shared_file::{FileLanes, SharedFile};

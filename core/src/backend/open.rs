@@ -256,6 +256,7 @@ fn open_gpus(gpus: Gpus, whole: u64, outside: &Outside) -> Result<Arc<dyn Backen
 ///
 /// # Errors
 /// `NoDevice`: there is no GPU for it.
+#[cfg(unix)]
 pub fn open_rank(
     on: RanksOn,
     rank: [usize; 2],
