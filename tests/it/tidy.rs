@@ -112,7 +112,7 @@ const SCRIPT: Layers = &[
 
 /// The layers of the shell.
 const SHELL: Layers = &[
-    &["settings"],
+    &["settings", "asked"],
     &["print"],
     &["foreground"],
     &["pager", "external_editor", "cli", "exit_code", "signals", "typed"],

@@ -65,8 +65,12 @@ pub(super) fn exhausted(bytes: u64) -> Error {
     exhausted_of(HOST, bytes)
 }
 
-/// The same of somebody's memory.
-pub(super) fn exhausted_of(owner: &str, bytes: u64) -> Error {
+/// Why a memory, of the host or not, gives no block of so many bytes.
+pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
+    memory.failure().unwrap_or_else(|| exhausted_of(&memory.owner(), bytes))
+}
+
+fn exhausted_of(owner: &str, bytes: u64) -> Error {
     Error::OutOfMemory {
         requested: Bytes(bytes).to_string(),
         used: "the rest".into(),
@@ -201,6 +205,13 @@ pub(crate) fn physical_capacity() -> Capacity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Its limit may be the system's or that of a control group; the memory is the host's.
+    #[test]
+    fn memory_is_refused_by_whose_it_is() {
+        let told = "out of memory: wanted 400 B, the rest of the memory of the host in use";
+        assert_eq!(refusal(&HostMemory, 400).to_string(), told);
+    }
 
     #[test]
     fn a_fill_writes_whole_elements_and_nothing_else() {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::host::exhausted_of;
 use super::shared_file::{FileLanes, read_at, write_at};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -15,11 +14,6 @@ pub struct Capacity {
     pub bytes: u64,
     /// Whose they are, as people read it: `the system`.
     pub whose: &'static str,
-}
-
-/// Why a memory gives no block of so many bytes.
-pub(super) fn refusal(memory: &dyn Memory, bytes: u64) -> Error {
-    memory.failure().unwrap_or_else(|| exhausted_of(&memory.owner(), bytes))
 }
 
 /// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
@@ -125,18 +119,5 @@ pub trait Memory: Send + Sync {
     /// Whether addresses are pointers of this process.
     fn is_host(&self) -> bool {
         false
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::host::HostMemory;
-
-    /// The host's limit may be the system's or that of a control group; its memory is its own.
-    #[test]
-    fn memory_is_refused_by_whose_it_is() {
-        let told = "out of memory: wanted 400 B, the rest of the memory of the host in use";
-        assert_eq!(refusal(&HostMemory, 400).to_string(), told);
     }
 }

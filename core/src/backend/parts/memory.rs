@@ -12,8 +12,7 @@ use std::thread;
 
 use super::partition::Partition;
 use super::spans::Spans;
-use crate::backend::host::{ALIGNMENT, exhausted};
-use crate::backend::memory::refusal;
+use crate::backend::host::{ALIGNMENT, exhausted, refusal};
 use crate::backend::{Backend, Capacity, FileLanes, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};

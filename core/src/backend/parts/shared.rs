@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::memory::PartMemory;
 use super::notes::{Notes, Took};
-use crate::backend::memory::refusal;
+use crate::backend::host::refusal;
 use crate::backend::primitive::Room;
 use crate::backend::{Backend, Begun, Executable};
 use crate::error::Result;

@@ -1,8 +1,7 @@
 //! Working memory, which is given back.
 
 use crate::backend::Memory;
-use crate::backend::host::ALIGNMENT;
-use crate::backend::memory::refusal;
+use crate::backend::host::{ALIGNMENT, refusal};
 use crate::error::Result;
 
 /// A block of working memory.
