@@ -355,7 +355,7 @@ mod tests {
             variant: 0,
             hash: KernelHash(7),
         };
-        let (mut cache, device) = (Cache::default(), Prepared::default());
+        let (mut cache, device) = (Cache::within(1 << 20), Prepared::default());
         let mut found = |n| cache.get(&kernel, n, false, &device).unwrap().result;
         let results = [1 << 10, 1 << 22, 1 << 10].map(&mut found);
         assert_eq!(results, [CacheResult::Miss, CacheResult::Hit, CacheResult::Hit]);
