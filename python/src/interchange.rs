@@ -4,7 +4,7 @@ use porcini_core::Session;
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyFunction, PyModule, PyType};
+use pyo3::types::{PyFunction, PyType};
 
 use crate::given::Given;
 use crate::memory::Taking;

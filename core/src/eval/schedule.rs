@@ -34,9 +34,11 @@ use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 
-/// Operations between values in memory, one behind the other, from which on a value is stored of which something else is
-/// made that nobody has asked for yet.
+/// Operations, one behind the other, between values that are kept for what nobody has asked for yet.
 const FAR: u32 = 32;
+
+/// Bytes that these may take in any case.
+const LITTLE: u64 = 1 << 20;
 
 /// Lanes from which on a primitive is worth a launch of its own.
 const MANY_LANES: u64 = 1 << 17;
@@ -212,8 +214,8 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
 /// last two only when they are dear to compute (and per lane: a scalar part is recomputed). What one later
 /// stage alone needs, and is made of nothing in memory, that stage computes.
 ///
-/// Stored is, too, what is far from memory and shared with what is not evaluated: a loop that prints its loss, and never the
-/// weights that come out of each other, would compute them from the start each time.
+/// Stored is, too, some of what is far from memory and leads to what is not evaluated ([`mark_far`]): a loop that prints its
+/// loss, and never the weights that come out of each other, would compute them from the start each time.
 ///
 /// # Errors
 /// `Interrupted`.
@@ -224,23 +226,15 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
             node.stored = true;
         }
     }
-    let uses = walk.uses();
-    let mut depths: Vec<u32> = Vec::with_capacity(walk.nodes.len());
     for i in 0..walk.nodes.len() {
-        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
+        poll(i)?;
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
-        let may_be_kept = keep == Keep::Held && is_value(variable);
-        let is_held = variable.external > 0 && cost > CHEAP_IF_HELD && variable.size != 1;
-        let depth = depth_of(walk, &depths, variable);
-        let is_shared = variable.internal > uses[i] && depth > FAR;
-        let is_kept = may_be_kept && (is_held || is_shared);
-        if is_kept || ends_stage(variable) || is_found(table, variable) {
+        let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
+        let held = held && cost > CHEAP_IF_HELD && variable.size != 1;
+        if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }
-        depths.push(if walk.nodes[i].stored { 0 } else { depth });
         n_stages = n_stages.max(stage + 1);
         for (position, operand) in table.needs(id, variable).iter().enumerate() {
             if walk.needs_memory(variable, position, operand)
@@ -251,14 +245,69 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
             }
         }
     }
+    if keep == Keep::Held {
+        mark_far(walk)?;
+    }
     if n_stages > 1 { mark_used_later(walk) } else { Ok(()) }
 }
 
-/// Operations one behind the other from memory to a value.
-fn depth_of(walk: &Walk<'_>, depths: &[u32], variable: &Variable) -> u32 {
-    let operands = variable.operands().filter_map(|operand| walk.position(operand));
-    let deepest = operands.filter_map(|operand| depths.get(operand)).max();
-    deepest.copied().unwrap_or(0).saturating_add(1)
+/// Stores values on the way to what has users that are not evaluated, each [`FAR`] operations behind memory or the one before,
+/// unless they take more bytes than what is read, and not a little.
+///
+/// # Errors
+/// `Interrupted`.
+fn mark_far(walk: &mut Walk<'_>) -> Result<()> {
+    let (table, n) = (walk.table, walk.nodes.len());
+    let bytes = |variable: &Variable| variable.size.saturating_mul(variable.dtype.bytes() as u64);
+    let (mut uses, mut n_read) = (vec![0; n], 0_u64);
+    for i in 0..n {
+        poll(i)?;
+        let id = walk.nodes[i].id;
+        for operand in table.needs(id, table.get(id)).iter() {
+            match walk.position(operand) {
+                Some(operand) => uses[operand] += 1,
+                None => n_read = n_read.saturating_add(bytes(table.get(operand))),
+            }
+        }
+    }
+    let is_shared = |(node, &uses): (&Node, &u32)| table.get(node.id).internal > uses;
+    let mut leads: Vec<bool> = walk.nodes.iter().zip(&uses).map(is_shared).collect();
+    if !leads.contains(&true) {
+        return Ok(());
+    }
+    let operands = |walk: &Walk<'_>, i: usize| -> SmallVec<[usize; MAX_OPERANDS]> {
+        let id = walk.nodes[i].id;
+        table.needs(id, table.get(id)).iter().filter_map(|id| walk.position(id)).collect()
+    };
+    for i in (0..n).rev() {
+        poll(i)?;
+        if leads[i] && !walk.nodes[i].stored {
+            operands(walk, i).into_iter().for_each(|operand| leads[operand] = true);
+        }
+    }
+    let (mut depths, mut marked, mut n_written) = (vec![0_u32; n], Vec::new(), 0_u64);
+    for i in 0..n {
+        poll(i)?;
+        let deepest = operands(walk, i).into_iter().map(|operand| depths[operand]).max();
+        let depth = deepest.unwrap_or(0).saturating_add(1);
+        let variable = table.get(walk.nodes[i].id);
+        if !walk.nodes[i].stored && leads[i] && depth >= FAR && is_value(variable) {
+            walk.nodes[i].stored = true;
+            marked.push(i);
+            n_written = n_written.saturating_add(bytes(variable));
+        }
+        depths[i] = if walk.nodes[i].stored { 0 } else { depth };
+    }
+    if n_written > n_read.max(LITTLE) {
+        marked.into_iter().for_each(|i| walk.nodes[i].stored = false);
+    }
+    Ok(())
+}
+
+/// Looks for an interrupt from time to time.
+fn poll(i: usize) -> Result<()> {
+    let is_due = i % POLL_INTERVAL == POLL_INTERVAL - 1;
+    if is_due && interrupt::is_requested() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// Inside a region nothing is stored, and a region is no value.
@@ -275,9 +324,7 @@ fn mark_used_later(walk: &mut Walk<'_>) -> Result<()> {
     // The first and the last stage that needs each.
     let mut uses: Vec<Option<(u32, u32)>> = vec![None; walk.nodes.len()];
     for i in (0..walk.nodes.len()).rev() {
-        if i % POLL_INTERVAL == POLL_INTERVAL - 1 && interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
+        poll(i)?;
         let Node { id, stage: own, cost, stored, is_free } = walk.nodes[i];
         let variable = table.get(id);
         let stage = match uses[i] {

@@ -120,16 +120,6 @@ impl<T: Deref<Target = Table>> Walk<'_, T> {
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
         self.position(id).map(|position| &mut self.nodes[position])
     }
-
-    /// How often each node is an operand of others: what is one more often has users that are not evaluated.
-    pub(super) fn uses(&self) -> Vec<u32> {
-        let mut uses = vec![0; self.nodes.len()];
-        for node in self.nodes.iter() {
-            let operands = self.table.get(node.id).operands();
-            operands.filter_map(|operand| self.position(operand)).for_each(|i| uses[i] += 1);
-        }
-        uses
-    }
 }
 
 impl<'t> Walk<'t, &'t mut Table> {

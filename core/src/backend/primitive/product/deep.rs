@@ -15,13 +15,17 @@ use crate::ir::scalar::Lane;
 const FEWEST: usize = 4;
 /// Most rows, and columns: with more there is work for all threads at one chunk.
 const MOST: usize = 240;
-/// Most rows that meet a right matrix where it lies, so that it comes from memory once.
-const FEW_ROWS: usize = 8;
+/// Entries of products whose factors are read where they lie: one task reads them, and so once.
+const FEW: usize = small::TASK / Product::CHUNK;
+/// Entries whose chunks a task adds.
+const PIECE: usize = 1 << 12;
 
 impl<T: Lane> Matrices<T> {
-    pub(super) fn are_deep(&self) -> bool {
+    /// Whether there are more chunks of terms to share among threads than matrices or rows.
+    pub(super) fn are_deep(&self, threads: usize) -> bool {
         let n_outer = 1..=MOST;
-        self.depth >= FEWEST * Product::CHUNK
+        self.n < threads.max(2)
+            && self.depth >= FEWEST * Product::CHUNK
             && n_outer.contains(&self.rows)
             && n_outer.contains(&self.columns)
     }
@@ -40,7 +44,7 @@ impl<T: Lane> Matrices<T> {
     }
 
     fn multiply(self, workers: &Workers<'_>) -> Result<()> {
-        if self.rows <= FEW_ROWS || self.are_small() {
+        if self.rows * self.columns <= FEW || self.are_small() {
             return small::multiply(workers, Parts { first: self, second: None });
         }
         tiles::multiply(workers, self)
@@ -61,7 +65,8 @@ pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) ->
     let n_entries = matrices.rows * matrices.columns;
     let (n_whole, rest) = (matrices.depth / CHUNK, matrices.depth % CHUNK);
     let n_chunks = matrices.depth.div_ceil(CHUNK);
-    let sums = workers.scratch::<T>(n_chunks * n_entries)?.lanes;
+    let scratch = workers.scratch::<T>(n_chunks * n_entries)?;
+    let sums = scratch.lanes;
     for matrix in 0..matrices.n {
         let chunks = |first: usize, [n, depth]: [usize; 2]| {
             let result = sums.range(first * n_entries, n * n_entries);
@@ -71,14 +76,25 @@ pub(super) fn multiply<T: Lane>(workers: &Workers<'_>, matrices: Matrices<T>) ->
         if rest > 0 {
             chunks(n_whole, [1, rest])?;
         }
-        let to = matrices.result.slice_mut(matrix * n_entries, (matrix + 1) * n_entries);
-        let (first, others) = sums.slice(0, n_chunks * n_entries).split_at(n_entries);
-        to.copy_from_slice(first);
-        for chunk in others.chunks_exact(n_entries) {
-            for (sum, &more) in to.iter_mut().zip(chunk) {
-                *sum = T::apply(Op::Add, *sum, more, more);
+        let result = matrices.result.range(matrix * n_entries, n_entries);
+        workers.tasks(n_entries.div_ceil(PIECE), true, move |task, goes_on| {
+            let entries = task * PIECE..n_entries.min((task + 1) * PIECE);
+            let to = result.slice_mut(entries.start, entries.end);
+            for chunk in 0..n_chunks {
+                let first = chunk * n_entries;
+                let from = sums.slice(first + entries.start, first + entries.end);
+                if chunk == 0 {
+                    to.copy_from_slice(from);
+                    continue;
+                }
+                if !goes_on() {
+                    return;
+                }
+                for (sum, &more) in to.iter_mut().zip(from) {
+                    *sum = T::apply(Op::Add, *sum, more, more);
+                }
             }
-        }
+        })?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub(super) fn multiply(
             if first.are_small() {
                 return small::multiply(workers, Parts { first, second });
             }
-            let multiply = if first.are_deep() { deep::multiply } else { tiles::multiply };
+            let multiply = if first.are_deep(workers.pool.threads()) { deep::multiply } else { tiles::multiply };
             multiply(workers, first)?;
             second.map_or(Ok(()), |second| multiply(workers, second))
         },

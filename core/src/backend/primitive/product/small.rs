@@ -11,7 +11,7 @@ use crate::ir::scalar::Lane;
 /// Bytes of a right matrix that stay near the processor beside the rows that they meet.
 const MOST_BYTES: usize = 1 << 15;
 /// Multiplications of a task.
-const TASK: usize = 1 << 18;
+pub(super) const TASK: usize = 1 << 18;
 
 /// The fastest kernel of an instruction set.
 fn kernel<T: Lane>(isa: Isa) -> Small<T> {
