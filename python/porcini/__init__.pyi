@@ -1089,7 +1089,7 @@ def device(x: Any = ...) -> str:
     ...
 
 def diag(t: Any, k: Any = ...) -> Any:
-    """The diagonal of a matrix, or k above it (below it of a negative k); of an array the matrix that has it there."""
+    """The diagonal of a matrix, or k above it (below it of a negative k), of many those of their last two axes; of an array"""
     ...
 
 def diag_indices(n: Any, ndim: Any = ...) -> Any:
@@ -1104,8 +1104,8 @@ def diagonal(x: Any, offset: Any = ..., axis1: Any = ..., axis2: Any = ...) -> A
     """The diagonal of a matrix, or that so many above it; of more axes those of the matrices in two of them, as the last axis."""
     ...
 
-def diff(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Differences of neighbours along an axis (the last unless given): one entry less."""
+def diff(t: Any, axis: Any = ..., n: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Differences of neighbours along an axis (the last unless given): one entry less. With n those of the differences"""
     ...
 
 def digamma(x: Any) -> Any:
@@ -1231,10 +1231,10 @@ def exp2(x: Any) -> Any:
     ...
 
 def expand(t: Any, axis: Any) -> Any:
-    """With an axis of one entry in front of another; -1 is behind all."""
+    """With an axis of one entry in front of another, -1 is behind all; of a list with one in each of these places among"""
     ...
 
-def expand_dims(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+def expand_dims(t: Any, axis: Any) -> Any:
     """With an axis of one entry in front of another, -1 is behind all; another name of expand."""
     ...
 
@@ -2156,7 +2156,7 @@ def outer(a: Any, b: Any) -> Any:
     """Each entry of the first times each of the second: the axes of both, one behind the other."""
     ...
 
-def pad(t: Any, widths: Any = ..., value: Any = ..., *args: Any, **kwargs: Any) -> Any:
+def pad(t: Any, widths: Any = ..., value: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A tensor with entries of a number (0 unless given) around: a list of as many before and behind, for each axis two"""
     ...
 
@@ -2684,6 +2684,10 @@ def slerp(*args: Any, **kwargs: Any) -> Any:
     """Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1. With"""
     ...
 
+def sliding_window_view(t: Any, window_shape: Any, axis: Any = ...) -> Any:
+    """The windows of so many neighbours along each axis, as one tensor: an entry for each place where a window fits, and"""
+    ...
+
 def slogdet(a: Any) -> Any:
     """Sign of the determinant, and logarithm of its absolute value, which overflow does not reach: a list of two."""
     ...
@@ -2721,7 +2725,7 @@ def sort_desc(t: Any, axis: Any = ...) -> Any:
     ...
 
 def split(t: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """A list of n equal parts of an axis (0 unless given)."""
+    """A list of n equal parts of an axis (0 unless given), or of those between the places of a list."""
     ...
 
 def sqr(x: Any) -> Any:
@@ -2740,8 +2744,8 @@ def squared_norm(*args: Any, **kwargs: Any) -> Any:
     """Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and"""
     ...
 
-def squeeze(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Without an axis of one entry, or without all of them."""
+def squeeze(t: Any, axis: Any = ...) -> Any:
+    """Without an axis of one entry, a list of them, or all of them."""
     ...
 
 def srgb_to_linear(x: Any) -> Any:
@@ -2817,7 +2821,7 @@ def tanh(x: Any) -> Any:
     ...
 
 def tensordot(a: Any, b: Any = ..., axes: Any = ..., others: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists."""
+    """The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists"""
     ...
 
 def tgamma(x: Any) -> Any:
@@ -2844,8 +2848,12 @@ def toeplitz(column: Any, row: Any = ...) -> Any:
     """The matrix (Toeplitz's) that is the same along each diagonal: its first column, and its first row but for the corner,"""
     ...
 
+def topk(t: Any, k: Any, axis: Any = ...) -> Any:
+    """The k largest entries along an axis (the last unless given), the largest first, and their numbers: a list of two. Of"""
+    ...
+
 def trace(t: Any, *args: Any, **kwargs: Any) -> Any:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix, or of many, which are the last two axes."""
     ...
 
 def transform_compose(*args: Any, **kwargs: Any) -> Any:
@@ -2908,20 +2916,24 @@ def union1d(a: Any, b: Any) -> Any:
     """The values that occur in either, each once, ascending, in their common type. Evaluates."""
     ...
 
-def unique(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last. Evaluates."""
+def unique(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a"""
     ...
 
-def unique_counts(x: Any) -> Any:
-    """The values that occur, as unique, and how often each does: a list of two arrays. Evaluates."""
+def unique_all(x: Any, axis: Any = ...) -> Any:
+    """The values that occur, as unique, the number of the first entry that has each, of each entry the number of its value"""
     ...
 
-def unique_inverse(x: Any) -> Any:
+def unique_counts(x: Any, axis: Any = ...) -> Any:
+    """The values that occur, as unique, and how often each does: a list of two, the second an array. Evaluates."""
+    ...
+
+def unique_inverse(x: Any, axis: Any = ...) -> Any:
     """The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:"""
     ...
 
-def unique_values(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last. Evaluates."""
+def unique_values(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a"""
     ...
 
 def unravel_index(index: Any, shape: Any) -> Any:
@@ -2986,6 +2998,10 @@ def whos_ad() -> Any:
 
 def width(x: Any) -> Any:
     """The number of lanes, of a tensor that of entries."""
+    ...
+
+def windows(t: Any, window_shape: Any, axis: Any = ...) -> Any:
+    """The windows of so many neighbours along axes; another name of sliding_window_view."""
     ...
 
 def xlogy(a: Any, b: Any) -> Any:

@@ -28,7 +28,7 @@ def test_functions_of_the_tables():
 def test_functions_of_the_package():
     own = [
         (name, made.__doc__)
-        for name, made in vars(pc).items()
+        for name, made in list(vars(pc).items())
         if callable(made) and not inspect.isclass(made) and not name.startswith("_") and made.__doc__
     ]
     assert sum(run(name, text) for name, text in own) > 15

@@ -42,8 +42,6 @@ WRITTEN_IN_PYTHON = {
     "meshgrid": lambda b: pc.meshgrid(b, b, indexing="ij")[0],
     "split": lambda b: pc.split(b, [1])[1],
     "tensordot": lambda b: pc.tensordot(b, b, axes=([0], [0])),
-    "expand_dims": lambda b: pc.expand_dims(b, (0,)),
-    "squeeze": lambda b: pc.squeeze(b[None], (0,)),
     "moveaxis": lambda b: pc.moveaxis(b[None], [0], [1]),
     "norm": lambda b: pc.norm(b, ord=1),
     **named("fft rfft ifft irfft", lambda f, b: f(b, norm="ortho")),
