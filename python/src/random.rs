@@ -187,7 +187,7 @@ macro_rules! draws {
             fn shuffle<'py>(slf: &Bound<'py, Self>, x: &Object<'py>) -> PyResult<Object<'py>> {
                 let py = slf.py();
                 let given = Given::expected(home::session(py)?, "shuffle", x)?;
-                let value = slf.get().moved(py, |rng| rng.shuffled(&given.argument()))?;
+                let value = slf.get().moved(py, |rng| rng.shuffled("shuffle", &given.argument()))?;
                 object::of(py, value)
             }
 

@@ -10,8 +10,9 @@ use porcini_core::{Array, Session, Value};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::convert::is_sequence;
+use crate::convert::{is_sequence, number};
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::forms::is_index;
 use crate::given::Given;
 use crate::home;
 use crate::interrupt::blocking;
@@ -114,8 +115,12 @@ fn seed(py: Python<'_>, k: Option<&Object<'_>>) -> PyResult<()> {
 /// [4, 5, 1, 3, 2]
 #[pyfunction]
 fn shuffle<'py>(x: &Object<'py>) -> PyResult<Object<'py>> {
-    let given = Given::expected(home::session(x.py())?, "shuffle", x)?;
-    ordered(x.py(), "shuffle", |rng| rng.shuffled(&given.argument()))
+    shuffled("shuffle", x)
+}
+
+fn shuffled<'py>(op: &'static str, x: &Object<'py>) -> PyResult<Object<'py>> {
+    let given = Given::expected(home::session(x.py())?, op, x)?;
+    ordered(x.py(), op, |rng| rng.shuffled(op, &given.argument()))
 }
 
 /// The numbers below n in random order, UInt32; of an array or tensor what shuffle gives. pc.take(x, pc.permutation(x.size)[:k])
@@ -126,16 +131,21 @@ fn shuffle<'py>(x: &Object<'py>) -> PyResult<Object<'py>> {
 /// [3, 4, 0, 2, 1]
 #[pyfunction]
 fn permutation<'py>(n: &Object<'py>) -> PyResult<Object<'py>> {
-    let Ok(count) = n.extract::<i64>() else { return shuffle(n) };
-    let count = u64::try_from(count).map_err(|_| {
-        PyValueError::new_err(format!("permutation: got {count}, expected an integer from 0 up"))
-    })?;
-    let session = home::session(n.py())?;
-    ordered(n.py(), "permutation", |rng| {
-        let order = rng.permutation(count)?.into_iter();
-        let order: Vec<u32> = order.filter_map(|i| u32::try_from(i).ok()).collect();
-        session.array(&order).map(Value::Array)
-    })
+    let op = "permutation";
+    // An array of one lane is no count, though Python takes it as an index.
+    if !is_index(n) {
+        return match number(n)? {
+            Some(_) => Err(wrong_type(format!(
+                "{op}: got {}, expected an integer, an array or a list",
+                got(n)
+            ))),
+            None => shuffled(op, n),
+        };
+    }
+    let unfit =
+        |_| PyValueError::new_err(format!("{op}: got {n}, expected an integer from 0 up to 2**32"));
+    let count: u64 = n.extract().map_err(unfit)?;
+    ordered(n.py(), op, |rng| rng.permutation(op, count).map(Value::Array))
 }
 
 /// What is made with a generator of one lane from the next seed of the session.

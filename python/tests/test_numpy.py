@@ -568,6 +568,11 @@ def test_names_of_scipy():
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
 
 
+def test_a_count_of_an_order_is_an_integer():
+    assert pc.permutation(np.array([5])).tolist() == [5]
+    assert pc.permutation(np.int64(3)).size == 3 == pc.permutation(np.array(3)).size
+
+
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "int32", "uint64", "float16", "float32", "float64"])
 def test_unique_rows(dtype):
     for shape, axis in [((40, 2), 0), ((40, 11), 0), ((3, 40), 1), ((9, 2, 3), 0), ((1, 4), 0), ((3, 0), 0), ((0, 3), 0)]:

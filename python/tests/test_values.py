@@ -345,6 +345,12 @@ def test_random_numbers_of_the_session():
     assert sorted(rows) == [[1, 10], [2, 20], [3, 30]] and sorted(pc.shuffle([1, 2]).tolist()) == [1, 2]
     with pytest.raises(ValueError, match="permutation: got -1, expected an integer from 0 up"):
         pc.permutation(-1)
+    # An array of one lane is one, not how many numbers there are.
+    assert pc.permutation(pc.UInt32([5])).tolist() == [5]
+    with pytest.raises(TypeError, match="permutation: got .*, expected an integer, an array or a list"):
+        pc.permutation(3.0)
+    with pytest.raises(TypeError, match="permutation: got .*, expected an array or a number"):
+        pc.permutation("five")
     dice = pc.randint(1, 7, 1000)
     assert dice.dtype == "int32" and {*dice.tolist()} == {1, 2, 3, 4, 5, 6}
     rng = pc.PCG32.seeded(4, 1)

@@ -65,11 +65,25 @@ impl SplitMix64 {
         n: u64,
         draw: impl FnOnce(&mut Pcg32) -> Result<T>,
     ) -> Result<T> {
-        session.check_draw(op)?;
-        let mut next = *self;
-        let drawn = draw(&mut Pcg32::seeded(session, n, next.draw())?)?;
+        let (mut rng, next) = self.generators(session, op, n)?;
+        let drawn = draw(&mut rng)?;
         *self = next;
         Ok(drawn)
+    }
+
+    /// Generators of `n` lanes that the next number seeds, and the sequence behind that number, for who draws by
+    /// functions with errors of their own; see [`SplitMix64::drawn`].
+    ///
+    /// # Errors
+    /// As [`Session::check_draw`], which is told the name `op`; as [`Pcg32::seeded`].
+    pub fn generators(
+        mut self,
+        session: &Session,
+        op: &'static str,
+        n: u64,
+    ) -> Result<(Pcg32, Self)> {
+        session.check_draw(op)?;
+        Ok((Pcg32::seeded(session, n, self.draw())?, self))
     }
 }
 

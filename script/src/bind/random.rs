@@ -228,21 +228,27 @@ fn shuffle(registry: &mut Registry<'_>) {
          stays as it is. A generator of one lane, n - 1 draws for n items, evaluated.\n\n\
          >> PCG32C().shuffle(FloatC::arange(10))\n[6, 1, 2, 5, 7, 0, 9, 8, 3, 4]",
     );
-    on_rng(registry, "shuffle", 2, |_, rng, rest| shuffled(&mut rng.0.borrow_mut(), rest[0]));
+    on_rng(registry, "shuffle", 2, |_, rng, rest| {
+        shuffled(&mut rng.0.borrow_mut(), "shuffle", rest[0], "a list or an array")
+    });
 }
 
-/// A list, an array or a tensor in an order that a generator draws.
-pub(super) fn shuffled(rng: &mut Pcg32, x: &Dynamic) -> Result<Dynamic> {
+/// A list, an array or a tensor in an order that a generator draws; anything else is told of by what was expected.
+pub(super) fn shuffled(
+    rng: &mut Pcg32,
+    name: &'static str,
+    x: &Dynamic,
+    expected: &str,
+) -> Result<Dynamic> {
     if let Some(list) = x.read_lock::<rhai::Array>() {
-        let order = rng.permutation(list.len() as u64).or_fault()?;
-        let item = |i: u64| usize::try_from(i).ok().and_then(|i| list.get(i).cloned());
+        let order = rng.order(name, list.len() as u64).or_fault()?;
+        let item = |i: u32| usize::try_from(i).ok().and_then(|i| list.get(i).cloned());
         return Ok(Dynamic::from(order.into_iter().filter_map(item).collect::<rhai::Array>()));
     }
     let array = x.read_lock::<ArrayRef>().map(|array| array.clone());
-    let array = array.ok_or_else(|| {
-        fault(format!("shuffle: got {}, expected a list or an array", type_name(x)))
-    })?;
-    array.lend(|x| rng.shuffled(x)).map(|x| Dynamic::from(ArrayRef::from(x))).or_fault()
+    let array =
+        array.ok_or_else(|| fault(format!("{name}: got {}, expected {expected}", type_name(x))))?;
+    array.lend(|x| rng.shuffled(name, x)).map(|x| Dynamic::from(ArrayRef::from(x))).or_fault()
 }
 
 fn fields(registry: &mut Registry<'_>) {

@@ -100,7 +100,9 @@ fn orders(registry: &mut Registry<'_>) {
     );
     registry.any("shuffle", 1, |context, call, args| {
         context.at(call);
-        from_session(context, "shuffle", |rng| shuffled(rng, args[0]))
+        from_session(context, "shuffle", |rng| {
+            shuffled(rng, "shuffle", args[0], "a list or an array")
+        })
     });
     registry.doc(
         "permutation",
@@ -111,19 +113,15 @@ fn orders(registry: &mut Registry<'_>) {
     );
     registry.any("permutation", 1, |context, call, args| {
         context.at(call);
-        from_session(context, "permutation", |rng| match args[0].as_int() {
-            Ok(_) => permutation(context, rng, count("permutation", args[0])?),
-            Err(_) => shuffled(rng, args[0]),
+        let name = "permutation";
+        from_session(context, name, |rng| match args[0].as_int() {
+            Ok(_) => {
+                let order = rng.permutation(name, count(name, args[0])?).or_fault()?;
+                Ok(Dynamic::from(ArrayRef::leaf(order)))
+            }
+            Err(_) => shuffled(rng, name, args[0], "an integer, a list or an array"),
         })
     });
-}
-
-/// The numbers below `n` in random order.
-fn permutation(context: &Context, rng: &mut Pcg32, n: u64) -> Result<Dynamic> {
-    let order = rng.permutation(n).or_fault()?;
-    let order: Vec<u32> = order.into_iter().filter_map(|i| u32::try_from(i).ok()).collect();
-    let order = context.session.array(&order).or_fault()?;
-    Ok(Dynamic::from(ArrayRef::leaf(order)))
 }
 
 /// What `make` does with a generator of one lane from the session's next seed, which is taken if that works.
@@ -132,9 +130,8 @@ fn from_session<T>(
     name: &'static str,
     make: impl FnOnce(&mut Pcg32) -> Result<T>,
 ) -> Result<T> {
-    context.session.check_draw(name).or_fault()?;
-    let mut seeds = context.seeds.get();
-    let made = make(&mut Pcg32::seeded(&context.session, 1, seeds.draw()).or_fault()?)?;
+    let (mut rng, seeds) = context.seeds.get().generators(&context.session, name, 1).or_fault()?;
+    let made = make(&mut rng)?;
     context.seeds.set(seeds);
     Ok(made)
 }
