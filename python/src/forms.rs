@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 32] = [
+pub(crate) const FIRST: [(&str, First); 33] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -60,6 +60,7 @@ pub(crate) const FIRST: [(&str, First); 32] = [
     ("diff", with_times_second),
     ("average", with_weights_second),
     ("unique", with_flag_second),
+    ("bincount", with_weights_by_name),
     ("zeros_like", of_components),
     ("ones_like", of_components),
     ("full_like", of_components),
@@ -298,6 +299,18 @@ fn with_weights_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>
         ))),
         _ => Ok(None),
     }
+}
+
+/// `bincount(x, weights=2)` weighs all lanes alike; to the tables a number alone in second place is how many integers there are.
+fn with_weights_by_name<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Some(named) = call.named else { return Ok(None) };
+    let Some(weight) = named.get_item("weights")? else { return Ok(None) };
+    if number(&weight)?.is_none() {
+        return Ok(None);
+    }
+    let named = named.copy()?;
+    named.set_item("weights", [weight])?;
+    call.overloads.called(call.py, call.args, Some(&named)).map(Some)
 }
 
 /// As == and !=, which masks and values with components have, too.

@@ -314,7 +314,10 @@ def test_arguments_by_name():
     assert pc.average(t, axis=0).tolist() == pc.average(t, None, 0).tolist() == [2, 3.5]
     assert pc.trapezoid(t, axis=0).tolist() == [2, 3.5] and pc.gradient_of(t, axis=0).tolist() == [[2, 3], [2, 3]]
     assert pc.histogram(x, low=0, high=4).tolist() == [0, 0, 2, 0, 0, 1, 0, 1, 0, 0] and pc.eye(2, k=1).tolist() == [[0, 1], [0, 0]]
-    assert pc.bincount(pc.Int32([0, 2]), minlength=4).tolist() == [1, 0, 1, 0] and pc.cumsum(t, None).tolist() == [1, 3, 6, 11]
+    keys = pc.Int32([0, 2])
+    assert pc.bincount(keys, weights=2).tolist() == [2, 0, 2] and pc.bincount(keys, weights=0.5).tolist() == [0.5, 0, 0.5]
+    assert pc.bincount(keys, weights=2, minlength=4).tolist() == pc.bincount(keys, 2, 4).tolist() == [2, 0, 2, 0]
+    assert pc.bincount(keys, 4).tolist() == pc.bincount(keys, minlength=4).tolist() == [1, 0, 1, 0] and pc.cumsum(t, None).tolist() == [1, 3, 6, 11]
     assert pc.pad(t, [0, 0], None).tolist() == t.tolist() and pc.nan_to_num(pc.Float([-math.inf]), neginf=-1).tolist() == [-1]
     with pytest.raises(ValueError, match="both bounds"):
         pc.histogram(t, 2, axis=0)

@@ -152,8 +152,8 @@ table! {
     /// [3, 1, 0]
     segment_count(keys: Array, n: Count("a number of keys")) = |c| c.array(0)?.key_counts(c.integer(1)?);
     /// How often each integer occurs among the lanes, from 0 up to the largest, or of so many integers if that is more;
-    /// with weights, a lane for each or one for all, the sums of theirs, as segment_sum. A number alone in their place is
-    /// that of the integers: bincount(x, 10). Evaluates.
+    /// with weights, a lane for each or one for all, the sums of theirs, as segment_sum. bincount(x, 10) counts at least
+    /// ten integers, bincount(x, 2, 10) weighs each lane twice. Evaluates.
     ///
     /// >> bincount(UInt32C([0, 1, 3, 1]))
     /// [1, 2, 0, 1]
@@ -411,7 +411,9 @@ fn occurrences(c: &Call<'_, '_>) -> Result<Array> {
     }
     match weights {
         None => keys.key_counts(n),
-        Some(_) => c.array(1)?.segments(ReduceOp::Sum, keys, n, None),
+        Some(weights) => {
+            c.as_array(weights.operand(c.op)?, keys.dtype())?.segments(ReduceOp::Sum, keys, n, None)
+        }
     }
 }
 
