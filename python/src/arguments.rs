@@ -137,8 +137,10 @@ fn argument(
         Kind::Axes => integers(op, "an axis or a list of axes", object)?,
         Kind::Integers(what) => integers(op, what, object)?,
         Kind::Array | Kind::Index | Kind::Active => match digits(session, object, first)? {
-            // An index has any shape.
-            Some(Given::Value(value @ Value::Tensor(_))) if name == "index" => {
+            // An index has any shape, and a mask that of the index.
+            Some(Given::Value(value @ Value::Tensor(_)))
+                if name == "index" || kind == Kind::Active =>
+            {
                 Given::Value(as_line(op, value.clone()).unwrap_or(value))
             }
             Some(Given::Value(value)) => Given::Value(as_line(op, value)?),

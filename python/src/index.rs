@@ -14,7 +14,7 @@ use crate::errors::{OrRaise, got, raised};
 use crate::lists::Lanes;
 use crate::names::as_python;
 use crate::object::{self, PyValue, dtype_of, lane};
-use crate::{functions, home, types};
+use crate::{functions, home, integers, types};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -84,7 +84,11 @@ pub(crate) fn get<'py>(value: &Bound<'py, PyValue>, key: &Object<'py>) -> PyResu
                 Key::Several(Value::Array(index)) => {
                     object::of(py, chosen(session, &held, &index)?)
                 }
-                Key::New | Key::Several(_) => of_array(&line(array)?, key),
+                Key::Several(index) => match integers::of_lanes(session, &held, &index)? {
+                    Some(found) => object::of(py, found),
+                    None => of_array(&line(array)?, key),
+                },
+                Key::New => of_array(&line(array)?, key),
             }
         }
         Value::Array(array) => of_array(&line(array)?, key),
@@ -104,13 +108,21 @@ pub(crate) fn get<'py>(value: &Bound<'py, PyValue>, key: &Object<'py>) -> PyResu
                 Key::Several(Value::Array(index)) => {
                     object::of(py, chosen(session, &held, &index)?)
                 }
-                Key::New | Key::Rest | Key::Several(_) => Err(PyTypeError::new_err(format!(
-                    "[]: got {} as an index of a value with components, expected a component's number, or lanes",
-                    got(key)
-                ))),
+                Key::Several(index) => match integers::of_lanes(session, &held, &index)? {
+                    Some(found) => object::of(py, found),
+                    None => Err(no_component("[]", key)),
+                },
+                Key::New | Key::Rest => Err(no_component("[]", key)),
             }
         }
     }
+}
+
+fn no_component(op: &str, key: &Object<'_>) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{op}: got {} as an index of a value with components, expected a component's number, or lanes",
+        got(key)
+    ))
 }
 
 /// The lanes that a mask or integers say: where the mask is false they are 0.
@@ -260,52 +272,9 @@ fn read(session: &Session, tensor: &Tensor, key: &Object<'_>) -> PyResult<Index>
             "[]: got a mask beside integers; take them one after the other: t[mask][:, numbers]",
         ));
     }
-    check_apart(&axes, &apart)?;
-    numbers_together(session, extents, &mut axes)?;
+    integers::check_apart(&axes, &apart)?;
+    integers::numbers_together(session, extents, &mut axes)?;
     Ok(Index::Axes(axes, masks))
-}
-
-/// Refuses ... between integers that it would stand apart in NumPy, where it stands for no axis.
-fn check_apart(axes: &[AxisIndex], places: &[usize]) -> PyResult<()> {
-    let is_several = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Numbers(_));
-    let are_integers =
-        |chosen: &AxisIndex| is_several(chosen) || matches!(chosen, AxisIndex::Number(_));
-    let is_apart = |&place: &usize| {
-        let (before, behind) = axes.split_at(place);
-        before.last().is_some_and(are_integers)
-            && behind.first().is_some_and(are_integers)
-            && !before.iter().all(are_integers)
-    };
-    if axes.iter().any(is_several) && places.iter().any(is_apart) {
-        return Err(PyTypeError::new_err(
-            "[]: got ... between integers, where it stands for no axis: leave it out; NumPy would put what they find in \
-             front, as moveaxis does",
-        ));
-    }
-    Ok(())
-}
-
-/// As NumPy has it, a number beside integers is one of them where a slice stands between: what they find comes first.
-fn numbers_together(session: &Session, extents: &[u64], axes: &mut [AxisIndex]) -> PyResult<()> {
-    let is_several = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Numbers(_));
-    let is_number = |chosen: &AxisIndex| matches!(chosen, AxisIndex::Number(_));
-    let mut groups = axes
-        .chunk_by(|a, b| [a, b].map(|chosen| is_several(chosen) || is_number(chosen)) == [true; 2]);
-    let together = |group: &[AxisIndex]| group.iter().any(|a| is_several(a) || is_number(a));
-    let n_groups = groups.by_ref().filter(|group| together(group)).count();
-    if n_groups < 2 || !axes.iter().any(is_several) {
-        return Ok(());
-    }
-    let mut extents = extents.iter();
-    for chosen in axes.iter_mut().filter(|chosen| !matches!(chosen, AxisIndex::New)) {
-        let n = extents.next().copied().unwrap_or_default();
-        if let AxisIndex::Number(i) = *chosen {
-            let lane =
-                session.full(DType::I64, place(i, n).or_raise()?.cast_signed(), 1).or_raise()?;
-            *chosen = AxisIndex::Numbers(Tensor::new(&lane, &[]).or_raise()?);
-        }
-    }
-    Ok(())
 }
 
 fn array_or_tensor(value: &Value) -> PyResult<Tensor> {
@@ -372,12 +341,16 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
                         value.get().set(py, new.own().or_raise()?);
                         return Ok(());
                     }
+                    Key::Several(Value::Tensor(index))
+                        if *form == Form::Complex && index.dtype().is_int() =>
+                    {
+                        let new = integers::with_lanes(&held, &index, &given.argument())?;
+                        value.get().set(py, new.own().or_raise()?);
+                        return Ok(());
+                    }
                     Key::Rest => Vec::new(),
                     Key::Slice(_) | Key::New | Key::Several(_) => {
-                        return Err(PyTypeError::new_err(format!(
-                            "[]=: got {} as an index of a value with components, expected a component's number, or lanes",
-                            got(key)
-                        )));
+                        return Err(no_component("[]=", key));
                     }
                 },
             };

@@ -23,6 +23,7 @@ mod given;
 mod home;
 mod images;
 mod index;
+mod integers;
 mod interchange;
 mod interrupt;
 mod kernels;

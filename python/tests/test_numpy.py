@@ -609,6 +609,22 @@ def test_an_index_of_more_axes_gives_its_shape():
     x = pc.Float([0, 0])
     pc.scatter_add(x, pc.TensorXf([[1, 2]]), pc.TensorXu([[0, 1], [1, 1]]))
     assert x.tolist() == [1, 5] and pc.gather(x, pc.TensorXu([[1], [0]])).tolist() == [[5], [1]]
+    places = pc.TensorXu([[1, 0], [0, 1]])
+    assert pc.gather(x, places, pc.Mask([True, False])).tolist() == [[5, 0], [1, 0]]
+    assert pc.gather(x, places, pc.TensorXm([[True], [False]])).tolist() == [[5, 1], [0, 0]]
+    # One lane is read by every index.
+    assert pc.Float([9])[[[0, 7]]].tolist() == pc.Float([9])[pc.TensorXi([[0, 7]])].tolist() == [[9, 9]]
+
+
+def test_an_index_of_more_axes_reads_and_writes_complex_lanes():
+    index, m = np.array([[0, -1], [2, 1]]), np.array([1 + 4j, 2 + 5j, 3 + 6j], dtype="c8")
+    for own in [pc.TensorXi(index), index.tolist()]:
+        z = pc.Complex2f([1, 2, 3], [4, 5, 6])
+        assert z[own].tolist() == pc.take(z, own).tolist() == m[index].tolist()
+        z[own] = pc.Complex2f([7, 8], 1)
+        expected = m.copy()
+        expected[index] = [7 + 1j, 8 + 1j]
+        assert z.real.tolist() == expected.real.tolist() and z.imag.tolist() == expected.imag.tolist()
 
 
 def test_conditions_and_choices_are_what_numpy_takes():

@@ -147,7 +147,7 @@ const PYTHON: Layers = &[
     &["interchange"],
     &["convert", "lists", "pickle", "arguments"],
     &["make", "makers", "functions", "forms", "random", "session_numbers", "images"],
-    &["callable", "components", "index", "numpy", "reach", "around", "tree", "statics"],
+    &["callable", "components", "index", "integers", "numpy", "reach", "around", "tree", "statics"],
     &["control", "custom", "derivatives", "kernels", "recorded", "runtime", "scripts"],
     &["operators"],
     &["methods"],

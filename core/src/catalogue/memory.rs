@@ -14,7 +14,8 @@ table! {
     GATHERS;
     /// `source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of
     /// bounds, which is an error at the next read. A source of size 1 is a scalar. Vectors gather component by
-    /// component; an index tensor of two axes or more gives a tensor of its shape. Recorded, not run.
+    /// component; an index tensor of two axes or more gives what it finds in an array or in complex lanes its shape, and
+    /// active broadcasts to that. Recorded, not run.
     ///
     /// >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))
     /// [7, 5]
@@ -106,9 +107,9 @@ impl<'a> Call<'_, 'a> {
 /// Which lanes of an index take part, unless all do: those of a mask that broadcasts to its shape.
 fn active<'a>(c: &Call<'_, 'a>, i: usize, shape: Option<&Shape>) -> Result<Option<Cow<'a, Array>>> {
     match (c.given(i), shape) {
-        (Some(Argument::Tensor(mask)), Some(shape)) => {
-            let mask = mask.real(c.op)?.as_entries(c.op, shape)?.entries()?.swap_remove(0);
-            Ok(Some(Cow::Owned(mask)))
+        (Some(Argument::Array(_) | Argument::Tensor(_)), Some(shape)) => {
+            let mask = c.tensor(i)?.real(c.op)?.as_entries(c.op, shape)?;
+            Ok(Some(Cow::Owned(mask.entries()?.swap_remove(0))))
         }
         _ => c.active(i),
     }
@@ -117,13 +118,18 @@ fn active<'a>(c: &Call<'_, 'a>, i: usize, shape: Option<&Shape>) -> Result<Optio
 /// The target with a value written, which broadcasts to the shape of an index tensor.
 fn scatter_in_shape(c: &Call<'_, '_>) -> Result<Value> {
     let Argument::Tensor(index) = *c.args[2] else { return scatter(c, c.args[0], c.args[1]) };
-    let lanes = index.real(c.op)?.entries()?.swap_remove(0);
-    let active = active(c, 3, Some(index.shape()))?;
+    let (lanes, shape) = (index.real(c.op)?.entries()?.swap_remove(0), index.shape());
+    let active = active(c, 3, Some(shape))?;
+    let spread = |part: &Array| {
+        let part = Tensor::new(part, &[part.size()])?;
+        Ok(part.as_entries(c.op, shape)?.entries()?.swap_remove(0))
+    };
     let value = match c.args[1] {
         Argument::Array(_) | Argument::Tensor(_) => {
-            Some(c.tensor(1)?.as_entries(c.op, index.shape())?.lanes()?)
+            Some(c.tensor(1)?.as_entries(c.op, shape)?.lanes()?)
         }
-        Argument::Number(_) | Argument::Nested(..) => None,
+        Argument::Nested(..) => Some(c.args[1].each(c.op, spread)?),
+        Argument::Number(_) => None,
     };
     let value = value.as_ref().map(Argument::from);
     let (lanes, active) = (Argument::from(&lanes), active.as_deref().map(Argument::from));

@@ -1,5 +1,7 @@
 //! Lanes in other places: turned around, repeated, joined, packed, looked up.
 
+use std::borrow::Cow;
+
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
@@ -82,21 +84,23 @@ table! {
         Ok::<Vec<Answer>, Error>(c.array(0)?.partition()?.into_iter().map(part).collect())
     };
     /// x[index[i]] for each lane of an integer index, or for one number; negative ones count from the end. An index out
-    /// of bounds gives 0, and an error at the next read. An index tensor of two axes or more gives a tensor of its shape.
-    /// Recorded, not run; vectors component by component.
+    /// of bounds gives 0, and an error at the next read; an array of one lane has it for every index. An index tensor of
+    /// two axes or more gives what it finds in an array or in complex lanes its shape. Recorded, not run; vectors
+    /// component by component.
     ///
     /// >> take(FloatC([10, 20, 30]), Int32C([0, -1]))
     /// [10, 30]
     /// >> take(FloatC([10, 20, 30]), TensorXiC([[0, -1], [1, 1]]))
     /// [[10, 30],
     ///  [20, 20]]
-    take(x: Each, index: Index) = |c| {
-        if let Argument::Number(index) = *c.args[1] {
-            return c.array(0)?.take(&c.session.full(DType::I64, index, 1)?).map(Answer::from);
-        }
-        let (index, shape) = c.index(1)?;
-        let found = Value::Array(c.array(0)?.take(&index)?);
-        c.in_shape(found, shape).map(Answer::from)
+    take(x: Value, index: Index) = |c| {
+        let (index, shape) = match *c.args[1] {
+            Argument::Number(index) => (Cow::Owned(c.session.full(DType::I64, index, 1)?), None),
+            _ => c.index(1)?,
+        };
+        let wide = c.widened(c.args[0])?;
+        let found = Argument::from(&wide).each(c.op, |x| x.take(&index))?;
+        c.in_shape(found, shape)
     };
     /// A table between its entries: lerp(table[i], table[i + 1], x - i) with i = floor(x), where x is first brought
     /// between 0 and the last entry's number. Floats; recorded, not run. Tables of vectors component by component.

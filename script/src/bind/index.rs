@@ -153,30 +153,37 @@ fn lanes_index(context: &Context, of: &ArrayRef, index: &Dynamic) -> Result<Opti
     Ok(array.filter(is_integer))
 }
 
-/// The index that a list with `all`, ranges or `()`, lists in a list, or a tensor of integers is of an array, which is a
-/// tensor of one axis.
-fn index_of_line(array: &ArrayRef, index: &Dynamic) -> Option<Dynamic> {
-    if array.form() != Form::Scalar {
-        return None;
-    }
+/// Whether an index is integers of more axes: lists in a list, but for a mask in its place, or a tensor.
+fn is_integers(index: &Dynamic) -> bool {
     if let Some(list) = index.read_lock::<rhai::Array>() {
         let is_of_truths = |list: &Dynamic| {
             list.read_lock::<rhai::Array>().is_some_and(|list| list.iter().all(Dynamic::is_bool))
         };
-        // Lists alone are one index of more axes, but for a mask in its place.
-        let is_one = list.iter().all(Dynamic::is_array) && !list.iter().all(is_of_truths);
-        let places = || if is_one { vec![index.clone()].into() } else { index.clone() };
-        return list.iter().any(|item| !item.is_int()).then(places);
+        return list.iter().all(Dynamic::is_array) && !list.iter().all(is_of_truths);
     }
-    let given = index.read_lock::<ArrayRef>()?;
-    let is_integers = given.form() == Form::Tensor && given.dtype().is_int();
-    is_integers.then(|| index.clone())
+    let given = index.read_lock::<ArrayRef>();
+    given.is_some_and(|given| given.form() == Form::Tensor && given.dtype().is_int())
 }
 
-/// An array as a tensor of one axis.
+/// The index that integers of more axes, or a list with `all`, ranges or `()`, are of an array, which is a tensor of one
+/// axis; complex lanes are one, too, to integers alone.
+fn index_of_line(array: &ArrayRef, index: &Dynamic) -> Option<Dynamic> {
+    let are_integers = is_integers(index);
+    let is_line = match array.form() {
+        Form::Scalar => {
+            let list = index.read_lock::<rhai::Array>();
+            are_integers || list.is_some_and(|list| list.iter().any(|item| !item.is_int()))
+        }
+        form => are_integers && form == Form::Complex,
+    };
+    let is_one = are_integers && index.is_array();
+    is_line.then(|| if is_one { vec![index.clone()].into() } else { index.clone() })
+}
+
+/// An array or complex lanes as a tensor of one axis.
 fn line(array: &ArrayRef, op: &str) -> Result<Tensor> {
-    let lanes = array.array(op)?;
-    Tensor::new(&lanes, &[lanes.size()]).or_fault()
+    let tensor = array.lend(|lanes| lanes.to_tensor(op)).or_fault()?;
+    tensor.reshape(&[-1]).or_fault()
 }
 
 /// What such an index reads of an array: an array where that has one axis.
@@ -185,14 +192,23 @@ fn entries_of_array(
     array: &ArrayRef,
     index: &Dynamic,
 ) -> Result<Option<Dynamic>> {
-    let Some(index) = index_of_line(array, index) else { return Ok(None) };
+    let Some(places) = index_of_line(array, index) else { return Ok(None) };
+    if array.lanes() == Some(1) && is_integers(index) {
+        return of_one_lane(context, array, index).map(Some);
+    }
     let tensor = ArrayRef::tensor(line(array, "[]")?);
-    let found = tensor_index::get(context, &tensor, &index)?;
-    let line = found.read_lock::<ArrayRef>().and_then(|found| {
-        let is_line = matches!(&*found.node(), Node::Tensor(tensor) if tensor.shape().rank() == 1);
-        is_line.then(|| found.array("[]"))
+    let found = tensor_index::get(context, &tensor, &places)?;
+    let line = found.read_lock::<ArrayRef>().and_then(|found| match &*found.node() {
+        Node::Tensor(tensor) if tensor.shape().rank() == 1 => Some(tensor.lanes().or_fault()),
+        _ => None,
     });
-    line.map_or(Ok(found.clone()), |line| line.map(ArrayRef::leaf).map(Dynamic::from)).map(Some)
+    line.map_or(Ok(found.clone()), |line| line.map(ArrayRef::from).map(Dynamic::from)).map(Some)
+}
+
+/// One lane is read by every index, where a tensor of one entry has no others.
+fn of_one_lane(context: &Context, array: &ArrayRef, index: &Dynamic) -> Result<Dynamic> {
+    let integers = tensor_index::numbers(context, index)?;
+    by_name(context, "take", &[Arg::Value(array.clone()), Arg::Value(integers)])
 }
 
 /// `a[mask]` is `select(mask, a, 0)`.
@@ -274,9 +290,10 @@ fn set(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) ->
 fn set_line(context: &Context, array: &ArrayRef, index: &Dynamic, value: &Dynamic) -> Result<()> {
     let tensor = line(array, "[]=")?;
     let new = tensor_index::changed(context, &tensor, index, value)?;
-    context.session.check_change("[]=", &tensor.parts()[0]).or_fault()?;
-    let lanes = new.entries().or_fault()?.swap_remove(0);
-    array.set(Node::Leaf(lanes.own()));
+    let targets = array.leaves();
+    let check = |target: &Array| context.session.check_change("[]=", target).or_fault();
+    targets.iter().try_for_each(check)?;
+    array.write(&new.lanes().and_then(|lanes| lanes.own()).or_fault()?);
     Ok(())
 }
 

@@ -140,7 +140,7 @@ fn read(context: &Context, tensor: &Tensor, index: &Dynamic) -> Result<Index> {
 }
 
 /// An index of several entries: an array, or a list of integers.
-fn numbers(context: &Context, item: &Dynamic) -> Result<ArrayRef> {
+pub(super) fn numbers(context: &Context, item: &Dynamic) -> Result<ArrayRef> {
     if let Some(list) = item.read_lock::<rhai::Array>() {
         let are_truths = !list.is_empty() && list.iter().all(Dynamic::is_bool);
         let dtype = if are_truths { DType::Mask } else { DType::I64 };
