@@ -227,6 +227,8 @@ fn hint(line: &str) -> Option<&'static str> {
         "text with values stands in backquotes: `x = ${x}`"
     } else if has("= (") && has(",") && !has("[") {
         "lists are written [1, 2, 3]"
+    } else if outside_texts.trim_end().ends_with('\\') {
+        "lines go on by themselves in brackets and behind an operator, without a \\"
     } else if outside_texts.contains('\\') {
         "a \\ b is written solve(a, b)"
     } else if has_dotted_comparison(&outside_texts) {
@@ -498,6 +500,10 @@ mod tests {
         assert_eq!(hint_at("", 1), None);
         assert_eq!(hint("b = (a * b)' * c[0]'"), Some(TRANSPOSED));
         assert_eq!(hint("print('x')"), Some("text stands in double quotes"));
+        let goes_on =
+            Some("lines go on by themselves in brackets and behind an operator, without a \\");
+        assert_eq!([hint("x = 1 + \\"), hint("a = [1, 2, \\ ")], [goes_on; 2]);
+        assert_eq!(hint("q \\ b"), Some("a \\ b is written solve(a, b)"));
         assert_eq!((hint("\"it's"), hint("x--")), (None, Some("write x -= 1")));
         let comprehension = "there are no comprehensions: write range(3).map(|i| ..)";
         assert_ne!(hint("    for i in [1, 2]:"), Some(comprehension));
