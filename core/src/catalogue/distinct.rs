@@ -12,8 +12,9 @@ use crate::value::{Value, map};
 table! {
     /// What finds different entries.
     pub TENSOR_DISTINCT;
-    /// The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a
-    /// matrix (axis 0), in the order of their first column, those equal there of the second, and so on. Evaluates.
+    /// The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the
+    /// different entries, such as the rows of a matrix (axis 0), in the order of their first column, those equal there of
+    /// the second, and so on; the first of equals stands for all. Evaluates.
     ///
     /// >> unique(Int32C([3, 1, 3, 2]))
     /// [1, 2, 3]
@@ -67,7 +68,8 @@ table! {
         }
         let line = tensor.reshape(&[-1])?;
         let found = line.distinct(c.op, 0)?;
-        let values = real_entries(c, &line)?.take(&found.first)?;
+        // Of zeros of both signs that one which unique gives, which need not be the first.
+        let values = distinct(c, &line)?;
         let inverse = c.like_first(Tensor::new(&found.inverse, tensor.shape().extents())?)?;
         Ok::<_, Error>(vec![values.into(), found.first.into(), inverse, found.counts.into()])
     };

@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 284] = [
+pub(super) const WORDS: [(&str, &str); 283] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
