@@ -179,7 +179,16 @@ impl<'a> Call<'_, 'a> {
     }
 
     pub(super) fn unexpected(&self, i: usize, expected: &str) -> Error {
-        Error::forms(format!("{}: got {}, expected {expected}", self.op, self.args[i].type_name()))
+        let got = match self.args[i] {
+            // A list of numbers is no vector to who gave it.
+            Argument::Nested(Form::Vector(n), items)
+                if items.iter().all(|item| matches!(item, Argument::Number(_))) =>
+            {
+                format!("a list of length {n}")
+            }
+            other => other.type_name(),
+        };
+        Error::forms(format!("{}: got {got}, expected {expected}", self.op))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Answer, Call, Kind, Row, table};
+use super::{Answer, Call, Kind, Row, table, words};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::ir::op::{ScatterMode, ScatterOp};
@@ -52,15 +52,7 @@ does where lanes meet at one element: \"fast\" takes them in any order, \"exact\
 after lane.";
 
 /// The words for modes.
-const MODES: &[&str] = &{
-    let mut words = [""; ScatterMode::NAMES.len()];
-    let mut i = 0;
-    while i < words.len() {
-        words[i] = ScatterMode::NAMES[i].0;
-        i += 1;
-    }
-    words
-};
+const MODES: &[&str] = &words(&ScatterMode::NAMES);
 
 const fn row(op: ScatterOp) -> Row {
     Row {

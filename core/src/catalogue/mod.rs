@@ -226,6 +226,17 @@ macro_rules! table {
 }
 use table;
 
+/// The words of a table that says what each means, for [`Kind::Word`].
+const fn words<T, const N: usize>(meanings: &[(&'static str, T); N]) -> [&'static str; N] {
+    let mut words = [""; N];
+    let mut i = 0;
+    while i < N {
+        words[i] = meanings[i].0;
+        i += 1;
+    }
+    words
+}
+
 /// Every row of arrays and vectors.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
     [PAIRS, FILLED, SHAPES, ACROSS_LANES, MEMORY, REARRANGE, VECTORS, DERIVATIVES]

@@ -36,7 +36,7 @@ table! {
     /// >> diff(TensorXfC([[1, 4, 9], [2, 2, 5]]))
     /// [[3, 5],
     ///  [0, 3]]
-    diff(t: Tensor; axis: Integer, n: Count("how often")) = |c| {
+    diff(t: Tensor; axis: Integer, n: Count("a number of times")) = |c| {
         let (tensor, axis) = (c.tensor(0)?, c.axis(1, -1)?);
         let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
         // Of nothing there is nothing.
@@ -52,7 +52,7 @@ table! {
 }
 
 fn windows(c: &Call<'_, '_>) -> Result<Tensor> {
-    c.tensor(0)?.sliding_window_view(&c.extents(1)?, c.axes(2)?.as_deref())
+    c.tensor(0)?.sliding_window_view(&c.counts(1, "a window")?, c.axes(2)?.as_deref())
 }
 
 /// The upper and the lower ones of neighbours along an axis.

@@ -197,7 +197,7 @@ table! {
         x: Tensor, y: Tensor, bins: Integers("numbers of bins"), x_low: Number("as a bound"), x_high: Number("as a bound"),
         y_low: Number("as a bound"), y_high: Number("as a bound")
     ) = |c| {
-        let bins = match c.extents(2)?[..] {
+        let bins = match c.counts(2, "a number of bins")?[..] {
             [both] => [both; 2],
             [x, y] => [x, y],
             _ => return Err(c.unexpected(2, "one number of bins or two")),

@@ -77,7 +77,8 @@ table! {
     /// >> shape(expand(zeros([2, 3]), [0, -1]))
     /// [1, 2, 3, 1]
     expand(t: Tensor, axis: Integers("axis")) = |c| expanded(c);
-    /// With an axis of one entry in front of another, -1 is behind all; another name of expand.
+    /// With an axis of one entry in front of another, -1 is behind all; of a list with one in each of these places. Another
+    /// name of expand.
     ///
     /// >> shape(expand_dims(zeros([2, 3]), 0))
     /// [1, 2, 3]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::along::along;
-use super::{Answer, Call, Kind, Row, table};
+use super::{Answer, Call, Kind, Row, table, words};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -65,7 +65,8 @@ table! {
         let parts = parts.into_iter().map(|part| number_or_tensor(part.squeeze(axis)?));
         parts.collect::<Result<Vec<Value>>>()
     };
-    /// A list of n equal parts of an axis (0 unless given), or of those between the places of a list.
+    /// A list of n equal parts of an axis (0 unless given), or the parts between these places: [1, 3] gives ..1, 1..3
+    /// and 3.. .
     ///
     /// >> split(TensorXfC([[1, 2, 3, 4]]), 2, 1)[1]
     /// [[3, 4]]
@@ -283,13 +284,18 @@ impl<'a> Call<'_, 'a> {
         }
     }
 
-    /// Integers from 0 up.
+    /// Integers from 0 up that are extents.
     pub(super) fn extents(&self, i: usize) -> Result<Vec<u64>> {
-        let extent = |n: i64| {
-            let what = format!("got {n} as an extent, expected 0 or more");
+        self.counts(i, "an extent")
+    }
+
+    /// Integers from 0 up, each of them what an error says.
+    pub(super) fn counts(&self, i: usize, word: &str) -> Result<Vec<u64>> {
+        let count = |n: i64| {
+            let what = format!("got {n} as {word}, expected 0 or more");
             u64::try_from(n).map_err(|_| Error::Argument { op: self.op, what })
         };
-        self.integers(i)?.into_iter().map(extent).collect()
+        self.integers(i)?.into_iter().map(count).collect()
     }
 }
 
@@ -329,22 +335,14 @@ fn roll(c: &Call<'_, '_>) -> Result<Tensor> {
 }
 
 /// The words for [`Edges`].
-const EDGES: &[&str] = &{
-    let mut words = [""; Edges::NAMES.len()];
-    let mut i = 0;
-    while i < words.len() {
-        words[i] = Edges::NAMES[i].0;
-        i += 1;
-    }
-    words
-};
+const EDGES: &[&str] = &words(&Edges::NAMES);
 
-/// Parts of an axis; those between places of an array are arrays.
+/// Parts of an axis; those of an array are arrays.
 fn split(c: &Call<'_, '_>) -> Result<Vec<Value>> {
     let (tensor, axis) = (c.tensor(0)?, c.axis(2, 0)?);
     if let Argument::Number(_) = c.args[1] {
-        let parts = tensor.sections(c.integer(1)?, axis)?;
-        return Ok(parts.into_iter().map(Value::Tensor).collect());
+        let parts = tensor.sections(c.times(1)?, axis)?;
+        return parts.into_iter().map(|part| c.like_first(part)).collect();
     }
     let extent = tensor.shape().extents()[tensor.shape().axis(c.op, axis)?];
     let ends = [vec![0], c.integers(1)?, vec![extent.cast_signed()]].concat();
@@ -480,7 +478,7 @@ fn cross(c: &Call<'_, '_>) -> Result<Value> {
 }
 
 fn pad(c: &Call<'_, '_>) -> Result<Tensor> {
-    let (tensor, widths) = (c.tensor(0)?, c.extents(1)?);
+    let (tensor, widths) = (c.tensor(0)?, c.counts(1, "a width")?);
     let pairs: Vec<[u64; 2]> = widths.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
     let rank = tensor.shape().rank();
     let pairs = match (&widths[..], pairs.len()) {
