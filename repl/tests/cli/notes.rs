@@ -34,7 +34,10 @@ fn extremes_along_no_axis_are_told() {
     };
     assert_eq!(told("b = a.max(0)"), advice("max", "a", 0, 2));
     assert_eq!(told("b = a.min(-1)"), advice("min", "a", -1, 2));
-    assert_eq!(told("b = (a + 1).max(1)"), advice("max", "t", 1, 2));
+    // What is no variable has no name.
+    let unnamed = "note: .max(1) is the larger of each entry and 1; along axis 1 it is .hmax(1)\n --> <eval>:2\n";
+    assert_eq!(told("b = (a + 1).max(1)"), unnamed);
+    assert_eq!(told("b = a.T.max(1)"), unnamed);
     assert_eq!(told("fn f(x) { x.max(0) }\nb = f(a)"), advice("max", "x", 0, 2));
     for text in [
         "b = max(a, 0)",

@@ -23,12 +23,14 @@ pub(super) fn notes(cell: &Cell, ran: &HashSet<AsAxis>) -> Vec<(usize, String)> 
         let is_meant =
             |call: &&AsAxis| (call.line as usize, call.name, call.number) == (line, name, number);
         let method = ran.iter().find(is_meant)?.name;
-        let object = object(text, &code[..i]).unwrap_or("t");
         let larger = if method == "max" { "larger" } else { "smaller" };
-        let note = format!(
-            "{object}.{method}({number}) is the {larger} of each entry and {number}, as {method}({object}, {number}) is; along \
-             axis {number} it is h{method}({object}, {number})"
-        );
+        let is = format!("{method}({number}) is the {larger} of each entry and {number}");
+        let note = match object(text, &code[..i]) {
+            Some(object) => format!(
+                "{object}.{is}, as {method}({object}, {number}) is; along axis {number} it is h{method}({object}, {number})"
+            ),
+            None => format!(".{is}; along axis {number} it is .h{method}({number})"),
+        };
         Some((line, note))
     };
     (0..code.len()).filter_map(note).collect()
