@@ -107,7 +107,7 @@ table! {
     /// [1, 3, 3, 7, 5]
     block_prefix_sum(x: Array, n: Count("a number of lanes")) => block_prefix_sum;
     /// The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, and NaN comes
-    /// last. A list of numbers or texts is sorted in place and is the value, too: a.sort(), by a function of two items a.sort(|a, b| a > b);
+    /// last. A list of numbers or texts is sorted in place, and a copy of it is the value: a.sort(), by a function of two items a.sort(|a, b| a > b);
     /// a.order() leaves it as it is.
     ///
     /// >> sort(FloatC([3, nan, 1]))

@@ -259,9 +259,9 @@ fn integers(op: &str, what: &str, value: &Dynamic) -> Result<Arg> {
             let all = pairs.iter().flat_map(|pair| pair.iter());
             all.map(one).collect::<Result<_>>().map(Arg::Numbers)
         }
-        Some(pairs) if what == AXES_OF_BOTH && !pairs.is_empty() => Err(fault(format!(
-            "{op}: got lists as {what}, expected two of equal length"
-        ))),
+        Some(pairs) if what == AXES_OF_BOTH && !pairs.is_empty() => {
+            Err(fault(format!("{op}: got lists as {what}, expected two of equal length")))
+        }
         _ => list.iter().map(one).collect::<Result<_>>().map(Arg::Numbers),
     }
 }

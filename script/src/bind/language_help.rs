@@ -10,7 +10,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
     registry.doc_form("log", "(x, base)", "Of script numbers, to any base.\n\n>> log(8, 2)\n3");
     let of_two = "Of script numbers, atan2(y, x).\n\n>> atan(1, -1) == atan2(1, -1)\ntrue";
     registry.doc_form("atan", "(y, x)", of_two);
-    let of_list = "Of a list: turned around in place, and the value, too.\n\n>> reverse([3, 1, 2])\n[2, 1, 3]";
+    let of_list = "Of a list: turned around in place; a copy of it, with all lists in it, is the value.\n\n>> reverse([3, 1, 2])\n[2, 1, 3]";
     registry.doc_form("reverse", "(list)", of_list);
     registry.family = "showing and watching";
     registry.doc(
