@@ -612,6 +612,8 @@ def test_an_index_of_more_axes_gives_its_shape():
     places = pc.TensorXu([[1, 0], [0, 1]])
     assert pc.gather(x, places, pc.Mask([True, False])).tolist() == [[5, 0], [1, 0]]
     assert pc.gather(x, places, pc.TensorXm([[True], [False]])).tolist() == [[5, 1], [0, 0]]
+    n = pc.UInt([0, 0])
+    assert pc.scatter_inc(n, pc.TensorXu([[0, 1], [0, 0]])).tolist() == [[0, 0], [1, 2]] and n.tolist() == [3, 1]
     # One lane is read by every index.
     assert pc.Float([9])[[[0, 7]]].tolist() == pc.Float([9])[pc.TensorXi([[0, 7]])].tolist() == [[9, 9]]
 

@@ -97,7 +97,11 @@ impl<'a> Call<'_, 'a> {
 }
 
 /// Which lanes of an index take part, unless all do: those of a mask that broadcasts to its shape.
-fn active<'a>(c: &Call<'_, 'a>, i: usize, shape: Option<&Shape>) -> Result<Option<Cow<'a, Array>>> {
+pub(super) fn active<'a>(
+    c: &Call<'_, 'a>,
+    i: usize,
+    shape: Option<&Shape>,
+) -> Result<Option<Cow<'a, Array>>> {
     match (c.given(i), shape) {
         (Some(Argument::Array(_) | Argument::Tensor(_)), Some(shape)) => {
             let mask = c.tensor(i)?.real(c.op)?.as_entries(c.op, shape)?;
@@ -112,17 +116,7 @@ fn scatter_in_shape(c: &Call<'_, '_>) -> Result<Value> {
     let Argument::Tensor(index) = *c.args[2] else { return scatter(c, c.args[0], c.args[1]) };
     let (lanes, shape) = (index.real(c.op)?.entries()?.swap_remove(0), index.shape());
     let active = active(c, 3, Some(shape))?;
-    let spread = |part: &Array| {
-        let part = Tensor::new(part, &[part.size()])?;
-        Ok(part.as_entries(c.op, shape)?.entries()?.swap_remove(0))
-    };
-    let value = match c.args[1] {
-        Argument::Array(_) | Argument::Tensor(_) => {
-            Some(c.tensor(1)?.as_entries(c.op, shape)?.lanes()?)
-        }
-        Argument::Nested(..) => Some(c.args[1].each(c.op, spread)?),
-        Argument::Number(_) => None,
-    };
+    let value = spread(c, 1, Some(shape))?;
     let value = value.as_ref().map(Argument::from);
     let (lanes, active) = (Argument::from(&lanes), active.as_deref().map(Argument::from));
     let mut args = c.args.to_vec();
@@ -134,6 +128,24 @@ fn scatter_in_shape(c: &Call<'_, '_>) -> Result<Value> {
         args[3] = active;
     }
     scatter(&Call { args: &args, ..*c }, args[0], args[1])
+}
+
+/// A value that broadcasts to the shape of an index; `None` for one that stays as it is.
+pub(super) fn spread(c: &Call<'_, '_>, i: usize, shape: Option<&Shape>) -> Result<Option<Value>> {
+    let Some(shape) = shape else { return Ok(None) };
+    let part = |part: &Array| {
+        let part = Tensor::new(part, &[part.size()])?;
+        Ok(part.as_entries(c.op, shape)?.entries()?.swap_remove(0))
+    };
+    match c.args[i] {
+        Argument::Array(_) | Argument::Tensor(_) => {
+            c.tensor(i)?.as_entries(c.op, shape)?.lanes().map(Some)
+        }
+        Argument::Nested(..) if c.args[i].leaves().iter().any(|leaf| leaf.size() != 1) => {
+            c.args[i].each(c.op, part).map(Some)
+        }
+        Argument::Nested(..) | Argument::Number(_) => Ok(None),
+    }
 }
 
 /// The target with a value written.

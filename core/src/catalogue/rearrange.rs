@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::memory::{active, spread};
 use super::{Answer, Call, Kind, Row, table};
 use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
@@ -147,27 +148,32 @@ table! {
     ravel(x: Value) = |c| c.session.interleave(&c.args[0].rows()).map(Value::Array);
     /// Adds 1 to target[index[i]] for each lane where active (optional) is true, one after the other, and gives what each
     /// lane found there: consecutive numbers for equal indices, such as places in a queue. Integers only. Recorded, not
-    /// run. An index out of bounds is dropped (it gives 0), and an error at the next read.
+    /// run. An index out of bounds is dropped (it gives 0), and an error at the next read. An index tensor of two axes or
+    /// more gives what it finds its shape.
     ///
     /// >> n = UInt32C::zero(3); scatter_inc(n, UInt32C([2, 0, 2]))
     /// [0, 0, 1]
     scatter_inc(target: Target, index: Array; active: Active) = |c| {
+        let (index, shape) = c.index(1)?;
         let mut target = c.array(0)?.clone();
-        let found = target.scatter_inc(c.array(1)?, c.active(2)?.as_deref())?;
-        written(target, found)
+        let found = target.scatter_inc(&index, active(c, 2, shape)?.as_deref())?;
+        written(target, c.in_shape(found.into(), shape)?)
     };
     /// Puts value[i] into target[index[i]] for each lane where active (optional) is true, one lane after the other, and
     /// gives what each lane found there: of equal indices the value of the lane before. The value is a number or an array of
     /// the target's type or one that fits it. Recorded, not run; the same on every device, on a GPU by its host. An index
-    /// out of bounds is dropped (it gives 0), and an error at the next read.
+    /// out of bounds is dropped (it gives 0), and an error at the next read. An index tensor as of scatter_inc; the value
+    /// broadcasts to its shape.
     ///
     /// >> a = Int32C([1, 2, 3]); scatter_exch(a, Int32C([7, 8, 9]), UInt32C([2, 0, 2]))
     /// [3, 1, 7]
     scatter_exch(target: Target, value: Operand, index: Array; active: Active) = |c| {
+        let (index, shape) = c.index(2)?;
         let mut target = c.array(0)?.clone();
-        let found =
-            target.scatter_exch(c.args[1].operand(c.op)?, c.array(2)?, c.active(3)?.as_deref())?;
-        written(target, found)
+        let (value, active) = (spread(c, 1, shape)?, active(c, 3, shape)?);
+        let value = operand(c, 1, value.as_ref())?;
+        let found = target.scatter_exch(value, &index, active.as_deref())?;
+        written(target, c.in_shape(found.into(), shape)?)
     };
     /// Puts value[i] into target[index[i]] if it finds compare[i] there, for each lane where active (optional) is true, one
     /// lane after the other. A list of what each lane found, and a mask of the lanes that put their values. Bits are
@@ -178,10 +184,15 @@ table! {
     scatter_cas(
         target: Target, compare: Operand, value: Operand, index: Array; active: Active
     ) = |c| {
+        let (index, shape) = c.index(3)?;
         let mut target = c.array(0)?.clone();
-        let [compare, value] = [c.args[1].operand(c.op)?, c.args[2].operand(c.op)?];
-        let found = target.scatter_cas(compare, value, c.array(3)?, c.active(4)?.as_deref())?;
-        written(target, Vec::from(found))
+        let (compare, value) = (spread(c, 1, shape)?, spread(c, 2, shape)?);
+        let [compare, value] =
+            [operand(c, 1, compare.as_ref())?, operand(c, 2, value.as_ref())?];
+        let active = active(c, 4, shape)?;
+        let found = target.scatter_cas(compare, value, &index, active.as_deref())?;
+        let found = found.map(|found| c.in_shape(found.into(), shape));
+        written(target, found.into_iter().collect::<Result<Vec<Value>>>()?)
     };
 }
 
@@ -213,6 +224,18 @@ fn searched(c: &Call<'_, '_>, sorted: &Array, x: &Argument<'_>, is_right: bool) 
         let x = c.as_array(x[0], sorted.dtype())?;
         if is_right { sorted.search_sorted_right(&x) } else { sorted.search_sorted(&x) }
     })
+}
+
+/// An argument, or what it is in the shape of an index.
+fn operand<'s, 'a: 's>(
+    c: &Call<'_, 'a>,
+    i: usize,
+    spread: Option<&'s Value>,
+) -> Result<Operand<'s>> {
+    match spread {
+        Some(Value::Array(lanes)) => Ok(Operand::Array(lanes)),
+        _ => c.args[i].operand(c.op),
+    }
 }
 
 /// A new value of the target, and what lanes found there.
