@@ -305,7 +305,10 @@ fn with_weights_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>
 fn with_weights_by_name<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let Some(named) = call.named else { return Ok(None) };
     let Some(weight) = named.get_item("weights")? else { return Ok(None) };
-    if number(&weight)?.is_none() {
+    // Numbers of other libraries have no axes.
+    let is_number = number(&weight)?.is_some()
+        || !weight.is_instance_of::<PyValue>() && n_axes(&weight) == Some(0);
+    if !is_number {
         return Ok(None);
     }
     let named = named.copy()?;

@@ -26,7 +26,9 @@ pub(crate) fn of_lanes(session: &Session, value: &Value, index: &Value) -> PyRes
 
 /// Complex lanes with others where integers of several axes say: values that broadcast to their shape.
 pub(crate) fn with_lanes(value: &Value, index: &Tensor, new: &Argument<'_>) -> PyResult<Value> {
-    let line = Argument::from(value).to_tensor("[]=").or_raise()?.reshape(&[-1]).or_raise()?;
+    let line = Argument::from(value).to_tensor("[]=").or_raise()?;
+    // A complex number is a tensor without axes.
+    let line = if line.shape().rank() == 0 { line.reshape(&[1]).or_raise()? } else { line };
     let new = new.fitted_to("[]=", &line).or_raise()?;
     let changed = line.with_at(&[AxisIndex::Numbers(index.clone())], &new).or_raise()?;
     changed.lanes().or_raise()

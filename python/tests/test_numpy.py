@@ -568,6 +568,11 @@ def test_names_of_scipy():
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
 
 
+def test_a_weight_by_name_is_no_length():
+    x = pc.Int32([0, 2])
+    assert pc.bincount(x, weights=np.int64(2)).tolist() == pc.bincount(x, weights=np.float32(2)).tolist() == [2, 0, 2]
+
+
 def test_a_count_of_an_order_is_an_integer():
     assert pc.permutation(np.array([5])).tolist() == [5]
     assert pc.permutation(np.int64(3)).size == 3 == pc.permutation(np.array(3)).size

@@ -65,8 +65,8 @@ table! {
         let parts = parts.into_iter().map(|part| number_or_tensor(part.squeeze(axis)?));
         parts.collect::<Result<Vec<Value>>>()
     };
-    /// A list of n equal parts of an axis (0 unless given), or the parts between these places: [1, 3] gives ..1, 1..3
-    /// and 3.. .
+    /// A list of n equal parts of an axis (0 unless given), or the parts between these places: [1, 3] gives ..1, 1..3,
+    /// 3..
     ///
     /// >> split(TensorXfC([[1, 2, 3, 4]]), 2, 1)[1]
     /// [[3, 4]]

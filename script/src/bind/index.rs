@@ -183,7 +183,8 @@ fn index_of_line(array: &ArrayRef, index: &Dynamic) -> Option<Dynamic> {
 /// An array or complex lanes as a tensor of one axis.
 fn line(array: &ArrayRef, op: &str) -> Result<Tensor> {
     let tensor = array.lend(|lanes| lanes.to_tensor(op)).or_fault()?;
-    tensor.reshape(&[-1]).or_fault()
+    // A complex number is a tensor without axes.
+    if tensor.shape().rank() == 0 { tensor.reshape(&[1]).or_fault() } else { Ok(tensor) }
 }
 
 /// What such an index reads of an array: an array where that has one axis.
