@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 47] = [
+const UNSAFE: [(&str, &str); 48] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -31,6 +31,7 @@ const UNSAFE: [(&str, &str); 47] = [
     ("core/src/backend/cuda/gpu/streams.rs", "a C library"),
     ("core/src/backend/cuda/nvrtc.rs", "a C library"),
     ("core/src/backend/pages.rs", "blocks of memory from the system"),
+    ("core/src/backend/peer_memory.rs", "memory of other processes by address"),
     ("core/src/backend/primitive/along.rs", "instruction sets"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
     ("core/src/backend/primitive/place.rs", "instruction sets"),

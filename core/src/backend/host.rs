@@ -50,6 +50,11 @@ pub(super) fn pointer(address: u64) -> *mut u8 {
     std::ptr::with_exposed_provenance_mut(address as usize)
 }
 
+/// The address of what the system, or machine code, reads or writes.
+pub(super) fn exposed<T>(place: &mut T) -> u64 {
+    std::ptr::from_mut(place).expose_provenance() as u64
+}
+
 /// Fills with elements of a width that the compiler knows, and so with vectors.
 fn fill_elements<const N: usize>(block: &mut [u8], pattern: [u8; 8]) {
     let mut element = [0; N];

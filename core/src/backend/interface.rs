@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::memory::Memory;
+use super::peer_memory::{Parcel, Piece};
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use crate::error::{Error, Result};
@@ -99,6 +100,27 @@ pub trait Backend: Send + Sync {
     /// launches leave them.
     fn exchange(&self, _kernel: &Kernel, _n: u64, _operands: &[Operand]) -> Option<Exchange> {
         None
+    }
+
+    /// The process of this machine that its memory is in, where the system copies from and to that by address and this one does
+    /// not have it.
+    fn process(&self) -> Option<u32> {
+        None
+    }
+
+    /// Begins to copy from the memory of other processes to its own, which is in another one; whether the system could.
+    fn begin_fetch(&self, _pieces: Vec<Piece>) -> Begun<'_, bool> {
+        Box::new(|| Ok(false))
+    }
+
+    /// Its number among ranks that send each other messages.
+    fn rank(&self) -> Option<usize> {
+        None
+    }
+
+    /// Begins to send bytes of its memory to other ranks, and to receive theirs: all of them are asked for their sides.
+    fn begin_exchange(&self, _sends: Vec<Parcel>, _receives: Vec<Parcel>) -> Begun<'_, ()> {
+        unreachable!("internal error: messages to who is no rank")
     }
 
     /// Bytes that each of its parts has of those from an address on, if it has parts.

@@ -18,6 +18,7 @@ mod outside;
 #[cfg(target_os = "linux")]
 pub(crate) mod pages;
 pub mod parts;
+mod peer_memory;
 pub mod primitive;
 pub mod queue;
 pub mod ranks;
@@ -38,4 +39,5 @@ pub use open::{
     DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
 };
 pub use outside::{Listener, Outside};
+pub use peer_memory::{Parcel, Piece};
 pub use shared_file::{FileLanes, SharedFile};

@@ -29,6 +29,13 @@ pub enum Primitive {
     Sort(Sorting),
     /// Operand x: the numbers within its row of the lanes that sort it, those of equal lanes in ascending order.
     SortIndex(Sorting),
+    /// Operand x, the lanes of a part: words with the order of the lanes, in ascending order. A word is a key as wide as a
+    /// lane; where numbers are wanted the lane's stands behind it, in the low half of a u64, or in a second u64 if either is
+    /// wider than 32 bits.
+    Run(PartSort),
+    /// Operands words, in runs one behind the other, and how many each run has: the lanes that the words of all runs stand
+    /// for, in order, or their numbers. For the lanes of a part.
+    Merge(PartSort),
     /// Operand mask: the numbers of its true lanes. The result has as many lanes as are true.
     TrueLanes,
     /// Operands target, index and perhaps active: what `target[index[i]]` would be for lane i if each
@@ -37,6 +44,12 @@ pub enum Primitive {
     /// Operands target, index, value and perhaps compare: what `target[index[i]]` is for lane i where each lane before
     /// has put its value, or has where it found what it compares with; 0 out of bounds.
     Exchanges,
+    /// Operands indices, where the elements of each owner end, and perhaps active: how many lanes write to each owner, then the
+    /// lowest lane whose index is out of bounds (none: the largest number), and that index. For the lanes of a part.
+    CountByOwner,
+    /// Operands indices, ends, values and perhaps active: indices and values of the lanes that write, those of the first owner
+    /// first, those of each in order. For the lanes of a part.
+    ByOwner,
     /// Operands left and right, of a complex product the real and imaginary parts of each: matrices one behind the other,
     /// and their products in the order of S26.
     Product(Product),
@@ -67,9 +80,13 @@ impl Primitive {
             Self::Sort(Sorting { order: Order::Descending, .. }) => "sort_desc",
             Self::SortIndex(Sorting { order: Order::Ascending, .. }) => "argsort",
             Self::SortIndex(Sorting { order: Order::Descending, .. }) => "argsort_desc",
+            Self::Run(_) => "run",
+            Self::Merge(_) => "merge",
             Self::TrueLanes => "true_lanes",
             Self::Increments => "increments",
             Self::Exchanges => "exchanges",
+            Self::CountByOwner => "count_by_owner",
+            Self::ByOwner => "by_owner",
             Self::Product(_) => "matmul",
             Self::Along(Along { is_weighted: true, .. }) => "matvec",
             Self::Along(along) => along.op.name(),
@@ -86,6 +103,15 @@ pub struct Sorting {
     pub order: Order,
     /// Lanes of a row; at least 1.
     pub extent: u64,
+}
+
+/// A sort of one row that parts share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct PartSort {
+    /// Which way.
+    pub order: Order,
+    /// Whether numbers of lanes are wanted, not lanes.
+    pub is_index: bool,
 }
 
 /// A reduction along the middle axis of lanes `[outer, extent, inner]`.

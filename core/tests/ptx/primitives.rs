@@ -177,9 +177,13 @@ impl Host {
                 return in_rows(extent, &|row| row.argsort(order));
             }
             Primitive::ChunkTotals(_)
+            | Primitive::Run(_)
+            | Primitive::Merge(_)
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
+            | Primitive::CountByOwner
+            | Primitive::ByOwner
             | Primitive::Product(_)
             | Primitive::Along(_)
             | Primitive::Place(_)

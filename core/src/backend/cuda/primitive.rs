@@ -65,7 +65,8 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
     let (x, result) = (call.operands[0], call.result);
     match call.primitive {
         // Of the lanes of a part; nobody asks GPUs for it.
-        Primitive::ChunkTotals(_) => return Ok(false),
+        Primitive::ChunkTotals(_) | Primitive::Run(_) | Primitive::Merge(_) => return Ok(false),
+        Primitive::CountByOwner | Primitive::ByOwner => return Ok(false),
         Primitive::Prefix(_) if call.operands.len() > 1 => return Ok(false),
         Primitive::TrueLanes if call.lane_base > 0 => return Ok(false),
         Primitive::Prefix(op) => prefix(work, op, x, result.address)?,

@@ -12,15 +12,13 @@ use std::thread;
 
 use super::partition::Partition;
 use super::spans::Spans;
-use crate::backend::host::{ALIGNMENT, exhausted, refusal};
+use super::transfer::{Carrier, Place, Transfer, in_pieces};
+use crate::backend::host::{ALIGNMENT, refusal};
 use crate::backend::{Backend, Capacity, FileLanes, Memory};
 use crate::convert::exactly;
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::error::Result;
 use crate::memory::caching_allocator::Allocator;
 
-/// Bytes that are moved between two looks at the interrupt flag.
-const PIECE: u64 = 1 << 23;
 /// Bytes that are brought without asking the system whether it has room.
 const SMALL: u64 = 1 << 20;
 
@@ -51,13 +49,7 @@ pub(super) struct PartMemory {
     /// What parts keep of their memory for primitives, and give back when there is no other.
     spare: Vec<Option<Arc<Allocator>>>,
     blocks: Mutex<BTreeMap<u64, Block>>,
-}
-
-/// An address of a part.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) part: usize,
-    pub(super) address: u64,
+    pub(super) carrier: Carrier,
 }
 
 /// What a part moves between its memory and a file.
@@ -116,7 +108,7 @@ impl Block {
 
 impl PartMemory {
     pub(super) fn new(devices: Vec<Arc<dyn Backend>>, spare: Vec<Option<Arc<Allocator>>>) -> Self {
-        Self { devices, spare, blocks: Mutex::default() }
+        Self { carrier: Carrier::new(devices.clone()), devices, spare, blocks: Mutex::default() }
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -128,28 +120,12 @@ impl PartMemory {
         self.devices[part].memory()
     }
 
-    /// Moves bytes from the place of one part to that of another.
+    /// Moves bytes between parts; how many came to one from another.
     ///
     /// # Errors
-    /// `Interrupted`, `OutOfMemory`, a failure of a part.
-    pub(super) fn transfer(&self, from: Place, to: Place, bytes: u64) -> Result<()> {
-        let [source, target] = [from, to].map(|place| &self.devices[place.part]);
-        if let (Some(source), Some(target)) = (source.gpu(), target.gpu()) {
-            return target.bring(to.address, source, from.address, exactly(bytes));
-        }
-        if Arc::ptr_eq(source, target) {
-            return in_pieces(bytes, |first, n| {
-                let n = exactly::<usize>(n);
-                self.of(to.part).copy(to.address + first, from.address + first, n)
-            });
-        }
-        let mut piece = Vec::new();
-        in_pieces(bytes, |first, n| {
-            piece.try_reserve(exactly(n)).map_err(|_| exhausted(n))?;
-            piece.resize(exactly(n), 0);
-            self.of(from.part).read(from.address + first, &mut piece)?;
-            self.of(to.part).write(to.address + first, &piece)
-        })
+    /// As [`Carrier::transfer_all`].
+    pub(super) fn transfer_all(&self, transfers: &[Transfer]) -> Result<u64> {
+        self.carrier.transfer_all(transfers)
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
@@ -263,7 +239,7 @@ impl PartMemory {
                 block.has[part].add(span);
             }
         }
-        let mut moved = 0;
+        let mut transfers = Vec::new();
         for other in (0..self.parts()).filter(|&other| other != part) {
             // Who has some of it has a place.
             let Some(source) = block.places[other] else { continue };
@@ -272,11 +248,13 @@ impl PartMemory {
             {
                 let from = Place { part: other, address: source + span.start };
                 let to = Place { part, address: start + span.start };
-                self.transfer(from, to, span.end - span.start)?;
-                moved += span.end - span.start;
                 wanted.remove(&span);
-                block.has[part].add(span);
+                transfers.push(Transfer { from, to, bytes: span.end - span.start });
             }
+        }
+        let moved = self.transfer_all(&transfers)?;
+        for Transfer { to, bytes, .. } in transfers {
+            block.has[part].add(to.address - start..to.address - start + bytes);
         }
         Ok(moved)
     }
@@ -555,17 +533,6 @@ fn beside<T: Sync>(parts: &[T], work: impl Fn(&T) -> Result<bool> + Sync) -> Res
     });
     let done = done.into_iter().collect::<Result<Vec<bool>>>()?;
     Ok(done.into_iter().all(|could| could))
-}
-
-/// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
-fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
-    for start in (0..n).step_by(exactly::<usize>(PIECE)) {
-        if interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
-        work(start, PIECE.min(n - start))?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

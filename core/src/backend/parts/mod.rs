@@ -5,6 +5,8 @@
 //! it before (`memory.rs`), found from the expressions of indices (`windows.rs`) or the indices
 //! themselves (`extremes.rs`): so the bits are those of one part.
 
+mod by_owner;
+mod calls;
 mod extremes;
 mod forecast;
 mod gpus;
@@ -16,9 +18,11 @@ mod primitive;
 mod scan;
 mod scatter;
 mod shared;
+mod sort;
 mod spans;
 mod split;
 mod stage;
+mod transfer;
 mod windows;
 mod working;
 

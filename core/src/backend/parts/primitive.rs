@@ -1,19 +1,17 @@
-//! Primitives over parts: rows that each part has some of; what goes from lane to lane (`scan.rs`); all else the first part
-//! runs, or where all is small every part.
+//! Primitives over parts: rows that each part has some of; what goes from lane to lane (`scan.rs`) and one long row that is
+//! sorted (`sort.rs`); all else the first part runs, or where all is small every part.
 
 use std::ops::Range;
-use std::panic::resume_unwind;
-use std::thread;
-use std::time::Instant;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::calls::{brought, placed, run_each};
 use super::partition::Partition;
-use super::scan;
-use super::shared::{Shared, all};
+use super::shared::Shared;
+use super::{scan, sort};
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::error::Result;
-use crate::ir::primitive::{Along, Lines, Primitive, Sorting, Turned};
+use crate::ir::primitive::{Along, Lines, PartSort, Primitive, Sorting, Turned};
 
 /// A call as rows that know nothing of each other.
 struct Rows {
@@ -69,6 +67,8 @@ impl Rows {
                 let operands = (0..2 * half).map(|i| if i < half { left } else { right });
                 Some(Self { n, operands: operands.collect(), result })
             }
+            Primitive::Run(_) | Primitive::Merge(_) => None,
+            Primitive::CountByOwner | Primitive::ByOwner => None,
             Primitive::Prefix(_) | Primitive::ChunkTotals(_) => None,
             Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => None,
         }
@@ -94,6 +94,12 @@ pub(super) fn run(shared: &Shared, call: &PrimitiveCall, room: Room<'_>) -> Resu
         _ => match call.primitive {
             Primitive::Prefix(op) => scan::prefix(shared, call, op, room),
             Primitive::TrueLanes => scan::true_lanes(shared, call, room),
+            Primitive::Sort(Sorting { order, .. }) if sort::pays(shared, call) => {
+                sort::sort(shared, call, PartSort { order, is_index: false }, room)
+            }
+            Primitive::SortIndex(Sorting { order, .. }) if sort::pays(shared, call) => {
+                sort::sort(shared, call, PartSort { order, is_index: true }, room)
+            }
             _ => run_whole(shared, call, 0..1, room),
         },
     }
@@ -105,72 +111,6 @@ fn arrays(call: &PrimitiveCall) -> impl Iterator<Item = &MemoryArray> {
 
 fn results(call: &PrimitiveCall) -> impl Iterator<Item = &MemoryArray> {
     [&call.result].into_iter().chain(&call.imag)
-}
-
-/// Some lanes of an array, as a part has memory for them.
-pub(super) fn placed(
-    shared: &Shared,
-    part: usize,
-    array: &MemoryArray,
-    lanes: Range<u64>,
-) -> Result<MemoryArray> {
-    let width = array.dtype.bytes() as u64;
-    let bytes = lanes.start * width..lanes.end * width;
-    let address = shared.memory.place(part, array.address, bytes.clone())? + bytes.start;
-    Ok(MemoryArray { address, size: lanes.end - lanes.start, ..*array })
-}
-
-/// The same, with what is in them.
-pub(super) fn brought(
-    shared: &Shared,
-    part: usize,
-    array: &MemoryArray,
-    lanes: Range<u64>,
-) -> Result<MemoryArray> {
-    let start = lanes.start * array.dtype.bytes() as u64;
-    let own = placed(shared, part, array, lanes)?;
-    let bytes = start..start + own.bytes();
-    shared.notes.exchanged(shared.memory.bring(part, array.address, bytes)?);
-    Ok(own)
-}
-
-/// Runs calls, at most one at each part; other processes beside this one.
-///
-/// A thread waits for them: what runs here asks for memory, and memory may have to wait for those.
-pub(super) fn run_each(
-    shared: &Shared,
-    calls: &[(usize, PrimitiveCall)],
-    room: Room<'_>,
-) -> Result<()> {
-    let (own, others): (Vec<_>, Vec<_>) = calls.iter().partition(|(part, _)| shared.is_here(*part));
-    let here = || {
-        own.iter().try_for_each(|&&(part, ref call)| {
-            let since = Instant::now();
-            shared.with_room(part, room, |room| shared.devices[part].run_primitive(call, room))?;
-            shared.took([(part, since, since.elapsed())]);
-            Ok(())
-        })
-    };
-    if others.is_empty() {
-        return here();
-    }
-    let elsewhere = || {
-        let asked = Instant::now();
-        let begun = others.iter().map(|(part, call)| shared.devices[*part].begin_primitive(call));
-        let times = all(begun)?;
-        shared.took(others.iter().zip(times).map(|((part, _), time)| (*part, asked, time)));
-        Ok(())
-    };
-    thread::scope(|scope| {
-        let beside = thread::Builder::new().name("ranks".into()).spawn_scoped(scope, elsewhere);
-        let done = here();
-        let others = match beside {
-            Ok(beside) => beside.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // Without a thread one after the other.
-            Err(_) => elsewhere(),
-        };
-        done.and(others)
-    })
 }
 
 /// Each of some parts runs all of it. Working memory is that of the first part, as the session knows it.

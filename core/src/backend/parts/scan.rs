@@ -3,8 +3,8 @@
 
 use smallvec::smallvec;
 
+use super::calls::{brought, placed, run_each};
 use super::partition::Partition;
-use super::primitive::{brought, placed, run_each};
 use super::shared::Shared;
 use super::working::Working;
 use crate::backend::Memory;

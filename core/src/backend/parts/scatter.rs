@@ -6,14 +6,16 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::memory::{PartMemory, Place};
+use super::by_owner::{ByOwner, Written};
 use super::partition::Partition;
 use super::shared::{Codes, Shared, all};
 use super::split::Split;
 use super::stage::{Stage, lower};
+use super::transfer::{Place, Transfer};
 use super::working::Working;
 use crate::backend::apart::Apart;
 use crate::backend::host::exhausted;
+use crate::backend::primitive::MemoryArray;
 use crate::backend::{Executable, Failures, Launched, OutOfBounds};
 use crate::convert::exactly;
 use crate::dtype::DType;
@@ -25,8 +27,8 @@ use crate::ir::kernel::{
 };
 use crate::ir::op::{Op, ScatterMode, ScatterOp};
 
-/// Lanes that are routed at a time.
-const PACKET: u64 = 1 << 18;
+/// Lanes that an owner gets at a time; few in tests, whose owners get some several times.
+const AT_ONCE: u64 = if cfg!(test) { 1 << 12 } else { 1 << 22 };
 /// Bytes of copies that are made however few lanes there are.
 const FEW_BYTES: u64 = 1 << 20;
 /// Bytes of copies a lane, beyond which routing moves less.
@@ -199,13 +201,13 @@ impl Scatters {
                     Ok(Place { part, address })
                 };
                 let here = Place { part: 0, address: brought.address };
-                memory.transfer(place(part)?, here, bytes as u64)?;
+                let moved = Transfer { from: place(part)?, to: here, bytes: bytes as u64 };
+                notes.exchanged(memory.transfer_all(&[moved])?);
                 let first = place(0)?.address;
                 let buffers = [first, brought.address, sums.address];
                 let buffers = buffers.map(|address| (address, elements));
                 run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
                 memory.of(0).copy(first, sums.address, bytes)?;
-                notes.exchanged(bytes as u64);
             }
         }
         Ok(failures)
@@ -348,158 +350,107 @@ impl Kept {
             shared.notes.exchanged(memory.bring(part, target, bytes)?);
         }
         memory.wrote_lanes(target, width, elements, owners.all());
-        let most = exactly::<usize>(n.min(PACKET));
-        let room = |part: usize, width: usize| Working::of(memory.of(part), most * width);
-        let index_width = self.index.1.bytes();
-        let arrays = |part| Ok((room(part, index_width)?, room(part, width)?));
-        let packets = (0..memory.parts()).map(arrays).collect::<Result<Vec<_>>>()?;
-        let bin = |_| Bin::new(most, index_width, width);
-        let mut bins: Vec<Bin> = (0..memory.parts()).map(bin).collect();
-        let ends: Vec<u64> = owners.all().map(|own| own.end).collect();
-        let is_signed = self.index.1.is_signed();
-        let by_bytes = |width: usize| width.trailing_zeros() as usize;
-        let sort = SORTS[by_bytes(index_width)][by_bytes(width)];
-        let mut packet = Packet::default();
-        let mut outside = None;
-        for (part, lanes) in
-            (0..memory.parts()).map(|part| (part, Partition::new(n, memory.parts()).lanes(part)))
-        {
-            for first in lanes.clone().step_by(exactly::<usize>(PACKET)) {
-                if interrupt::is_requested() {
-                    return Err(Error::Interrupted);
-                }
-                let end = lanes.end.min(first + PACKET);
-                self.read(memory, params, part, first..end, &mut packet)?;
-                let lanes = Lanes { first, is_signed, elements, ends: &ends };
-                outside = lower(outside, sort(&packet, &lanes, &mut bins));
-                let sent = bins.iter().enumerate().filter(|(_, bin)| bin.lanes > 0);
-                let sent = sent.map(|(owner, bin)| {
-                    let (indices, values) = &packets[owner];
-                    let (n, own) = (bin.lanes as u64, memory.of(owner));
-                    own.write(indices.address, &bin.indices[..bin.lanes * index_width])?;
-                    own.write(values.address, &bin.values[..bin.lanes * width])?;
-                    let place = memory.place(owner, target, 0..0)?;
-                    let buffers = [(indices.address, n), (values.address, n), (place, elements)];
-                    if owner != part {
-                        shared.notes.exchanged(n * (index_width + width) as u64);
+        let by_owner = ByOwner::of(shared, &self.written(params, n), owners)?;
+        let lanes: Vec<u64> = (0..memory.parts()).map(|owner| by_owner.lanes(owner)).collect();
+        let room = |(owner, &n): (usize, &u64)| by_owner.room(shared, owner, n.min(AT_ONCE));
+        let rooms = lanes.iter().enumerate().map(room).collect::<Result<Vec<_>>>()?;
+        let longest = lanes.iter().copied().max().unwrap_or(0);
+        for first in (0..longest).step_by(exactly::<usize>(AT_ONCE)) {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            let some = |&n: &u64| first..n.min(first + AT_ONCE);
+            let gets = lanes.iter().map(some).zip(&rooms).enumerate();
+            let gets = gets.filter(|(_, (some, _))| !some.is_empty());
+            let (mut transfers, mut launches) = (Vec::new(), Vec::new());
+            for (owner, (some, room)) in gets {
+                transfers.extend(by_owner.transfers(owner, &some, room));
+                let (n, place) = (some.end - some.start, memory.place(owner, target, 0..0)?);
+                let [indices, values] = room.addresses;
+                let buffers = [(indices, n), (values, n), (place, elements)];
+                launches.push((owner, ParamBlock::new(&self.kernel, n, &buffers), n));
+            }
+            shared.notes.exchanged(memory.transfer_all(&transfers)?);
+            // Memory is not asked for anything while owners write, beside each other.
+            let begin =
+                |(owner, block, n): (usize, ParamBlock, u64)| self.codes[owner].begin(block, n);
+            all(launches.into_iter().map(begin))?;
+        }
+        Ok(by_owner.outside)
+    }
+
+    /// What was kept of `n` lanes.
+    fn written(&self, params: &ParamBlock, n: u64) -> Written {
+        let kept = |buffer: BufferIndex, dtype| {
+            let address = Stage::address(params, buffer.index());
+            MemoryArray { address, size: n, dtype }
+        };
+        Written {
+            index: kept(self.index.0, self.index.1),
+            value: kept(self.value, self.step.dtype),
+            active: self.active.map(|active| kept(active, DType::Mask)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Array, DType, DeviceChoice, Op, Result, Runtime, ScatterOp, Session};
+
+    /// A session on so many parts, where everything is split that has more lanes than a chunk.
+    fn session(parts: u16) -> Session {
+        let runtime = Runtime::new(DeviceChoice::Parts(parts, 1), 2, None).unwrap();
+        Session::builder().runtime(runtime).build().unwrap()
+    }
+
+    /// The bytes of an array, or what is out of bounds.
+    fn said(array: Result<Array>) -> std::result::Result<Vec<u8>, String> {
+        let bytes = array.and_then(|array| array.read_bytes(0..array.size()));
+        bytes.map_err(|error| error.to_string())
+    }
+
+    /// Lanes that write to `n` elements, several to most of them, in an order that shows.
+    fn scattered(
+        session: &Session,
+        (op, dtype, of_index): (ScatterOp, DType, DType),
+        (lanes, n): (i64, u64),
+        beyond: i64,
+    ) -> Result<Array> {
+        let lane = session.arange(DType::U32, 0.into(), lanes.into(), 1.into())?;
+        let value = (&lane * 2_654_435_761_u32).cast(DType::F32)?.sin()?.cast(dtype)?;
+        let spread = &(&lane * 40_503_u32) + &lane.apply(Op::Shr, &[7.into()])?;
+        let index = spread.apply(Op::Rem, &[(n as i64 + beyond).into()])?.cast(of_index)?;
+        let active = lane.apply(Op::Rem, &[5.into()])?.gt(1)?;
+        let mut target =
+            session.arange(DType::I32, 0.into(), (n as i64).into(), 1.into())?.cast(dtype)?;
+        target.scatter(op, &value, &index, None)?;
+        target.scatter(op, &value, &lane.apply(Op::Rem, &[(n as i64).into()])?, Some(&active))?;
+        Ok(target)
+    }
+
+    #[test]
+    fn lanes_write_as_on_one_part() {
+        let sessions = [1, 2, 3, 17].map(session);
+        let kinds = [
+            (ScatterOp::Add, DType::F32, DType::U32),
+            (ScatterOp::Add, DType::F64, DType::I64),
+            (ScatterOp::Add, DType::F16, DType::I32),
+            (ScatterOp::Set, DType::U8, DType::U64),
+            (ScatterOp::Set, DType::F64, DType::U16),
+        ];
+        for kind in kinds {
+            for sizes in [(70_003, 20_001), (4099, 60_000), (20_000, 3)] {
+                for beyond in [0, 4] {
+                    let want = said(scattered(&sessions[0], kind, sizes, beyond));
+                    // Few lanes name few of many elements.
+                    let goes_beyond = beyond > 0 && sizes.0 as u64 > sizes.1;
+                    assert_eq!(want.is_err(), goes_beyond, "{:?}", want.err());
+                    for session in &sessions[1..] {
+                        let got = said(scattered(session, kind, sizes, beyond));
+                        assert!(got == want, "{kind:?} {sizes:?}: {:?}", got.err());
                     }
-                    Ok((owner, ParamBlock::new(&self.kernel, n, &buffers), n))
-                });
-                // Memory is not asked for anything while owners write, beside each other.
-                let sent = sent.collect::<Result<Vec<_>>>()?;
-                all(sent.into_iter().map(|(owner, block, n)| self.codes[owner].begin(block, n)))?;
-                bins.iter_mut().for_each(|bin| bin.lanes = 0);
+                }
             }
         }
-        Ok(outside)
-    }
-
-    /// Reads what a part has kept of some of its lanes.
-    fn read(
-        &self,
-        memory: &PartMemory,
-        params: &ParamBlock,
-        part: usize,
-        lanes: std::ops::Range<u64>,
-        packet: &mut Packet,
-    ) -> Result<()> {
-        let n = exactly::<usize>(lanes.end - lanes.start);
-        let read = |buffer: BufferIndex, width: usize, to: &mut Vec<u8>| {
-            to.resize(n * width, 0);
-            let place = memory.place(part, Stage::address(params, buffer.index()), 0..0)?;
-            memory.of(part).read(place + lanes.start * width as u64, to)
-        };
-        read(self.index.0, self.index.1.bytes(), &mut packet.indices)?;
-        read(self.value, self.step.dtype.bytes(), &mut packet.values)?;
-        packet.active.clear();
-        self.active.map_or(Ok(()), |active| read(active, 1, &mut packet.active))
-    }
-}
-
-/// What sorts lanes by the owners of what they write.
-type Sort = fn(&Packet, &Lanes<'_>, &mut [Bin]) -> Option<OutOfBounds>;
-
-/// By the bytes of indices, then of values: 1, 2, 4, 8.
-const SORTS: [[Sort; 4]; 4] = [
-    [sort::<1, 1>, sort::<1, 2>, sort::<1, 4>, sort::<1, 8>],
-    [sort::<2, 1>, sort::<2, 2>, sort::<2, 4>, sort::<2, 8>],
-    [sort::<4, 1>, sort::<4, 2>, sort::<4, 4>, sort::<4, 8>],
-    [sort::<8, 1>, sort::<8, 2>, sort::<8, 4>, sort::<8, 8>],
-];
-
-/// Lanes of a packet.
-struct Lanes<'o> {
-    first: u64,
-    /// Whether indices may have a sign.
-    is_signed: bool,
-    /// Of the target.
-    elements: u64,
-    /// Where the elements of each owner end.
-    ends: &'o [u64],
-}
-
-/// Sorts lanes by their owners, in their order; the lowest whose index is out of bounds.
-fn sort<const INDEX: usize, const VALUE: usize>(
-    packet: &Packet,
-    lanes: &Lanes<'_>,
-    bins: &mut [Bin],
-) -> Option<OutOfBounds> {
-    let (indices, values) =
-        (packet.indices.as_chunks::<INDEX>().0, packet.values.as_chunks::<VALUE>().0);
-    let mut outside = None;
-    let mut places: Vec<_> = bins.iter_mut().map(Bin::places::<INDEX, VALUE>).collect();
-    for (number, (index, value)) in indices.iter().zip(values).enumerate() {
-        if packet.active.get(number).is_some_and(|active| active & 1 == 0) {
-            continue;
-        }
-        let element = extended(index, lanes.is_signed);
-        if element >= lanes.elements {
-            let lane = lanes.first + number as u64;
-            outside = outside.or(Some(OutOfBounds { lane, index: element }));
-            continue;
-        }
-        let owner = lanes.ends.partition_point(|&end| end <= element);
-        let (n, indices, values) = &mut places[owner];
-        (indices[**n], values[**n]) = (*index, *value);
-        **n += 1;
-    }
-    outside
-}
-
-/// An index as 64 bits, with its sign if it may have one.
-fn extended<const INDEX: usize>(bytes: &[u8; INDEX], is_signed: bool) -> u64 {
-    let word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    let unused = 64 - 8 * INDEX;
-    let high = word << unused;
-    if is_signed { (high.cast_signed() >> unused).cast_unsigned() } else { word }
-}
-
-/// What was kept of some lanes.
-#[derive(Default)]
-struct Packet {
-    indices: Vec<u8>,
-    values: Vec<u8>,
-    /// Empty if all lanes are active.
-    active: Vec<u8>,
-}
-
-/// Lanes that write to one owner, of room for a packet.
-struct Bin {
-    lanes: usize,
-    indices: Vec<u8>,
-    values: Vec<u8>,
-}
-
-impl Bin {
-    fn new(lanes: usize, index_width: usize, width: usize) -> Self {
-        Self { lanes: 0, indices: vec![0; lanes * index_width], values: vec![0; lanes * width] }
-    }
-
-    /// How many there are, and where the next one goes.
-    fn places<const INDEX: usize, const VALUE: usize>(
-        &mut self,
-    ) -> (&mut usize, &mut [[u8; INDEX]], &mut [[u8; VALUE]]) {
-        let Self { lanes, indices, values } = self;
-        (lanes, indices.as_chunks_mut().0, values.as_chunks_mut().0)
     }
 }

@@ -17,7 +17,18 @@ impl<'m> Working<'m> {
         let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
         Ok(Self { memory, address, bytes })
     }
+
+    /// The same of what will be written from end to end, where the system would give more than it has.
+    pub(super) fn full(memory: &'m dyn Memory, bytes: usize) -> Result<Self> {
+        if bytes as u64 >= LARGE && memory.capacity().bytes < bytes as u64 {
+            return Err(refusal(memory, bytes as u64));
+        }
+        Self::of(memory, bytes)
+    }
 }
+
+/// Bytes from which on the system is asked whether it has room.
+const LARGE: u64 = 1 << 26;
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {

@@ -5,9 +5,12 @@
 //! between them.
 
 mod along;
+mod by_owner;
 mod call;
+mod cut;
 mod in_turn;
 mod lanes;
+mod part_sort;
 mod pieces;
 mod place;
 mod product;
@@ -42,6 +45,7 @@ use crate::ir::primitive::Primitive;
 use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
+pub(in crate::backend) use cut::{Cut, Probe};
 pub(in crate::backend) use scatter::{OfLanes, Scatter};
 
 /// Runs calls of one primitive, whose operands and results have the same sizes and types.
@@ -145,9 +149,13 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Prefix(op) | Primitive::ChunkTotals(op) => scan::run(&workers, op, call),
         Primitive::Sort(sorting) => sort_rows::sort(&workers, sorting, first, result),
         Primitive::SortIndex(sorting) => sort_rows::sort_index(&workers, sorting, first, result),
+        Primitive::Run(sort) => part_sort::run(&workers, sort, first, result, call.lane_base),
+        Primitive::Merge(sort) => part_sort::merge(&workers, sort, &call.operands, result),
         Primitive::TrueLanes => true_lanes::find(&workers, first, result, call.lane_base),
         Primitive::Increments => in_turn::count(&workers, &call.operands, result),
         Primitive::Exchanges => in_turn::exchange(&workers, &call.operands, result),
+        Primitive::CountByOwner => by_owner::count(&workers, call),
+        Primitive::ByOwner => by_owner::sort(&workers, call),
         Primitive::Product(product) => {
             product::multiply(&workers, product, &call.operands, result, call.imag)
         }

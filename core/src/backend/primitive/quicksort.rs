@@ -122,7 +122,7 @@ fn index_lanes<T: Lane>(
 ///
 /// # Errors
 /// `Interrupted`; the keys are undefined then.
-fn quicksort<K: QuickKey>(
+pub(super) fn quicksort<K: QuickKey>(
     workers: &Workers<'_>,
     vectors: Vectors,
     keys: Lanes<K>,

@@ -5,6 +5,8 @@
 //! where each piece puts lanes of each digit, and the pieces move their lanes there. A digit that all
 //! lanes share moves nothing.
 
+use std::ops::Range;
+
 use super::MemoryArray;
 use super::lanes::{Lanes, Numbers};
 use super::pieces::{Workers, piece_length};
@@ -83,7 +85,7 @@ fn sort_lanes<T: Lane, K: Key>(
             *key = K::of(key_of(lane, order));
         }
     })?;
-    let sorted = radix(workers, keys.lanes, other.lanes, T::DTYPE)?;
+    let sorted = radix(workers, keys.lanes, other.lanes, 0..T::DTYPE.bits())?;
     workers.pieces(n, move |piece| {
         let lanes = result.slice_mut(piece.start, piece.end);
         for (lane, &key) in lanes.iter_mut().zip(sorted.slice(piece.start, piece.end)) {
@@ -121,7 +123,7 @@ fn sort_pairs<T: Lane, K: Key, I: Key>(
             *pair = (K::of(key_of(lane, order)), I::of(number));
         }
     })?;
-    let sorted = radix(workers, pairs.lanes, other.lanes, T::DTYPE)?;
+    let sorted = radix(workers, pairs.lanes, other.lanes, 0..T::DTYPE.bits())?;
     workers.pieces(n, move |piece| {
         let numbers = result.slice_mut(piece.start, piece.end);
         for (number, pair) in numbers.iter_mut().zip(sorted.slice(piece.start, piece.end)) {
@@ -130,12 +132,12 @@ fn sort_pairs<T: Lane, K: Key, I: Key>(
     })
 }
 
-/// Sorts `from` by key, with `to` to work in; gives the one that holds the result.
-fn radix<E: Item>(
+/// Sorts `from` by these bits of the keys, with `to` to work in; gives the one that holds the result.
+pub(super) fn radix<E: Item>(
     workers: &Workers<'_>,
     mut from: Lanes<E>,
     mut to: Lanes<E>,
-    dtype: DType,
+    bits: Range<u32>,
 ) -> Result<Lanes<E>> {
     let n = from.len();
     if n <= SMALL {
@@ -152,7 +154,7 @@ fn radix<E: Item>(
     })?;
     let counts = workers.scratch::<u64>(n_pieces * BUCKETS)?;
     let places = counts.lanes;
-    for shift in (0..dtype.bits()).step_by(DIGIT as usize) {
+    for shift in bits.step_by(DIGIT as usize) {
         let digit = move |item: &E| item.digit(shift);
         workers.pieces(n, move |piece| {
             let start = piece.number * BUCKETS;
@@ -198,30 +200,34 @@ pub(super) trait Key: Item {
     fn bits(self) -> u64;
 }
 
-impl Key for u32 {
-    #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "narrow types live in the low bits")]
-    fn of(bits: u64) -> Self {
-        bits as Self
-    }
+macro_rules! keys {
+    ($($key:ty)*) => { $(
+        impl Key for $key {
+            #[inline(always)]
+            #[allow(
+                clippy::cast_possible_truncation, clippy::unnecessary_cast,
+                reason = "narrow types live in the low bits"
+            )]
+            fn of(bits: u64) -> Self {
+                bits as Self
+            }
 
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        u64::from(self)
-    }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.into()
+            }
+        }
+
+        impl Item for $key {
+            #[inline(always)]
+            fn key(&self) -> u64 {
+                (*self).into()
+            }
+        }
+    )* };
 }
 
-impl Key for u64 {
-    #[inline(always)]
-    fn of(bits: u64) -> Self {
-        bits
-    }
-
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self
-    }
-}
+keys! { u8 u16 u32 u64 }
 
 /// An item that a sort moves: a key, or a key with the number of its lane.
 pub(super) trait Item: Copy + Send + Sync + 'static {
@@ -231,20 +237,6 @@ pub(super) trait Item: Copy + Send + Sync + 'static {
     #[expect(clippy::cast_possible_truncation, reason = "a digit is small")]
     fn digit(&self, shift: u32) -> usize {
         (self.key() >> shift) as usize & (BUCKETS - 1)
-    }
-}
-
-impl Item for u32 {
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        u64::from(*self)
-    }
-}
-
-impl Item for u64 {
-    #[inline(always)]
-    fn key(&self) -> u64 {
-        *self
     }
 }
 

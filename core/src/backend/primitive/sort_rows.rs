@@ -193,7 +193,7 @@ impl Sortable for (u64, u64) {
 }
 
 /// `to[i] = f(from[i])`.
-fn map<A: Copy, B>(isa: Isa, from: &[A], to: &mut [B], f: impl Fn(A) -> B) {
+pub(super) fn map<A: Copy, B>(isa: Isa, from: &[A], to: &mut [B], f: impl Fn(A) -> B) {
     #[cfg(target_arch = "x86_64")]
     if let Some(vectors) = Vectors::of(isa) {
         return vectors.map(from, to, f);

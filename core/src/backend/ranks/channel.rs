@@ -10,6 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::backend::Parcel;
+
 /// Bytes that a head may have: a kernel of a million instructions, several times over. More is no head.
 const MOST: u64 = 1 << 32;
 
@@ -26,6 +28,19 @@ pub(super) trait Channel: Send {
     /// # Errors
     /// The other end is gone, or sends what is no message.
     fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()>;
+
+    /// Whether ranks have each other as it has them.
+    fn joins_ranks(&self) -> bool {
+        false
+    }
+
+    /// Sends bytes of this process to other ranks, and receives what these send it.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    fn exchange(&mut self, _sends: &[Parcel], _receives: &[Parcel]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Waits no longer than a moment; whether there is something to receive, or the other end is gone.
     ///

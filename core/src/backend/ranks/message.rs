@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::local::RanksOn;
+use crate::backend::peer_memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::PrimitiveCall;
 use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
 use crate::error::Error;
@@ -60,6 +61,20 @@ pub(super) enum Request {
     Read {
         address: u64,
         bytes: usize,
+    },
+    /// Reads elements of so many bytes, which come one behind the other.
+    ReadEach {
+        addresses: Vec<u64>,
+        bytes: usize,
+    },
+    /// Copies from the memory of other processes.
+    Fetch {
+        pieces: Vec<Piece>,
+    },
+    /// Sends bytes to other ranks, and receives others.
+    Exchange {
+        sends: Vec<Parcel>,
+        receives: Vec<Parcel>,
     },
     /// Reads lanes of a file.
     Load {
@@ -134,13 +149,15 @@ pub(super) enum Reply {
         version: String,
         device: String,
         process: u32,
+        /// How others find its memory, where that is the host's.
+        reach: Option<Reach>,
         /// Which GPU it computes on, if it does.
         gpu: Option<u128>,
     },
     Done,
     Address(Option<u64>),
     Capacity(u64),
-    /// Whether it reached a file, has the memory, or is ready: what was asked.
+    /// Whether it reached a file or other processes, has the memory, or is ready: what was asked.
     Is(bool),
     Code(Code),
     Launched(Failures),

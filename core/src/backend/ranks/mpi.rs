@@ -17,13 +17,15 @@ use super::channel::Channel;
 use super::local::{RanksOn, local_rank};
 use super::remote::{self, Process};
 use super::worker::{Open, serve};
-use crate::backend::{Backend, Outside};
+use crate::backend::host::pointer;
+use crate::backend::{Backend, Outside, Parcel};
 use crate::error::{Error, Result};
 
 /// Bytes of a message at most: counts are ints.
 const PIECE: usize = 1 << 30;
-/// The tag of our messages.
+/// The tag of messages between the leader and a rank, and that of bytes between ranks.
 const TAG: c_int = 77;
+const PARCEL: c_int = 78;
 
 /// What libraries of Open MPI are called, newest first.
 const OPEN_MPI: [&str; 3] = ["libmpi.so.40", "libmpi.so.80", "libmpi.so"];
@@ -33,6 +35,8 @@ const MPICH: [&str; 4] = ["libmpi_abi.so.1", "libmpich.so.12", "libmpi.so.12", "
 /// Whether a library was started, which it can be once.
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
 
+/// A rank, and a tag.
+type Address = (c_int, c_int);
 type Handle = usize;
 type Request = usize;
 
@@ -238,28 +242,36 @@ impl Mpi {
     ///
     /// # Safety
     /// The bytes stay where they are until the request is done.
-    unsafe fn begin_send(&self, bytes: &[u8], peer: c_int) -> io::Result<Request> {
-        let (mut request, n) = (0, c_int::try_from(bytes.len()).map_err(io::Error::other)?);
-        let (world, byte) = (self.constants.world, self.constants.byte);
-        let pointer = bytes.as_ptr().cast_mut().cast();
+    unsafe fn begin_send(&self, bytes: &[u8], to: Address) -> io::Result<Request> {
         // SAFETY: MPI only reads what it sends, which stays, as the caller says.
-        let code =
-            unsafe { (self.lock().send)(pointer, n, byte, peer, TAG, world, &raw mut request) };
-        check("a send", code).map(|()| request)
+        unsafe { self.begin(&self.lock().send, bytes.as_ptr().cast_mut(), bytes.len(), to) }
     }
 
     /// Begins to receive.
     ///
     /// # Safety
     /// The bytes stay where they are, and nobody uses them, until the request is done.
-    unsafe fn begin_receive(&self, bytes: *mut u8, n: usize, peer: c_int) -> io::Result<Request> {
-        let (mut request, n) = (0, c_int::try_from(n).map_err(io::Error::other)?);
-        let (world, byte) = (self.constants.world, self.constants.byte);
+    unsafe fn begin_receive(&self, bytes: *mut u8, n: usize, from: Address) -> io::Result<Request> {
         // SAFETY: as the caller says.
-        let code = unsafe {
-            (self.lock().receive)(bytes.cast(), n, byte, peer, TAG, world, &raw mut request)
-        };
-        check("a receive", code).map(|()| request)
+        unsafe { self.begin(&self.lock().receive, bytes, n, from) }
+    }
+
+    /// Begins to send or to receive.
+    ///
+    /// # Safety
+    /// As for the function.
+    unsafe fn begin(
+        &self,
+        function: &Symbol<Transfer>,
+        bytes: *mut u8,
+        n: usize,
+        (peer, tag): Address,
+    ) -> io::Result<Request> {
+        let (mut request, n) = (0, c_int::try_from(n).map_err(io::Error::other)?);
+        let Constants { world, byte, .. } = self.constants;
+        // SAFETY: as the caller says.
+        let code = unsafe { function(bytes.cast(), n, byte, peer, tag, world, &raw mut request) };
+        check("a message", code).map(|()| request)
     }
 
     /// Whether a request is done.
@@ -327,7 +339,7 @@ impl Peer {
     fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
         for piece in bytes.chunks(PIECE) {
             // SAFETY: the bytes outlive the wait.
-            let request = unsafe { self.mpi.begin_send(piece, self.number) }?;
+            let request = unsafe { self.mpi.begin_send(piece, (self.number, TAG)) }?;
             self.mpi.wait(request)?;
         }
         Ok(())
@@ -340,15 +352,50 @@ impl Peer {
         bytes.resize(n, 0);
         for piece in bytes.chunks_mut(PIECE) {
             // SAFETY: the bytes outlive the wait, and nobody uses them meanwhile.
-            let request =
-                unsafe { self.mpi.begin_receive(piece.as_mut_ptr(), piece.len(), self.number) }?;
+            let request = unsafe {
+                self.mpi.begin_receive(piece.as_mut_ptr(), piece.len(), (self.number, TAG))
+            }?;
             self.mpi.wait(request)?;
         }
         Ok(())
     }
 }
 
+/// The pieces of parcels: where, how many bytes, and who has the other side.
+fn pieces(parcels: &[Parcel]) -> impl Iterator<Item = io::Result<(*mut u8, usize, Address)>> {
+    parcels.iter().flat_map(|parcel| {
+        let piece = |first: u64| {
+            let n = usize::try_from((parcel.bytes - first).min(PIECE as u64));
+            let peer = c_int::try_from(parcel.rank);
+            let (n, peer) = (n.map_err(io::Error::other)?, peer.map_err(io::Error::other)?);
+            Ok((pointer(parcel.here + first), n, (peer, PARCEL)))
+        };
+        (0..parcel.bytes).step_by(PIECE).map(piece)
+    })
+}
+
 impl Channel for Peer {
+    fn joins_ranks(&self) -> bool {
+        true
+    }
+
+    fn exchange(&mut self, sends: &[Parcel], receives: &[Parcel]) -> io::Result<()> {
+        let mut requests = Vec::new();
+        for piece in pieces(receives) {
+            let (bytes, n, from) = piece?;
+            // SAFETY: the bytes are in a block of this rank, which does nothing else until all is done.
+            requests.push(unsafe { self.mpi.begin_receive(bytes, n, from) }?);
+        }
+        for piece in pieces(sends) {
+            let (bytes, n, to) = piece?;
+            // SAFETY: as those that are received.
+            let bytes = unsafe { std::slice::from_raw_parts(bytes, n) };
+            // SAFETY: as those that are received.
+            requests.push(unsafe { self.mpi.begin_send(bytes, to) }?);
+        }
+        requests.into_iter().try_for_each(|request| self.mpi.wait(request))
+    }
+
     fn send(&mut self, head: &[u8], bytes: &[u8]) -> io::Result<()> {
         let lengths = [head.len() as u64, bytes.len() as u64].map(u64::to_le_bytes);
         self.send_all(lengths.as_flattened())?;
@@ -379,7 +426,11 @@ impl Channel for Peer {
             Some(request) => request,
             // SAFETY: the box stays where it is, and is read only when this is done: `drop` sees to it.
             None => unsafe {
-                self.mpi.begin_receive(self.lengths.as_mut_ptr(), self.lengths.len(), self.number)
+                self.mpi.begin_receive(
+                    self.lengths.as_mut_ptr(),
+                    self.lengths.len(),
+                    (self.number, TAG),
+                )
             }?,
         };
         let since = Instant::now();

@@ -10,6 +10,7 @@ use super::channel::{Channel, receive, send};
 use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use super::waiting::Waiting;
+use crate::backend::peer_memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
@@ -75,6 +76,10 @@ fn over() -> io::Error {
 pub(super) struct Remote {
     link: Arc<Link>,
     device: String,
+    /// Its process, if this one reaches the memory of that.
+    process: Option<u32>,
+    /// Its number, if ranks send each other messages.
+    rank: Option<usize>,
     /// Which GPU it computes on, if it does. Launches there go on when their answers have come.
     gpu: Option<u128>,
 }
@@ -254,9 +259,13 @@ pub(super) fn greet(
     // Whatever fails, all have answered.
     let answers: Vec<Result<Reply>> =
         asked.into_iter().map(|asked| asked?.wait(&mut Vec::new())).collect();
-    let met = |(answer, (_, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
-        Reply::Hello { device, gpu, .. } => {
-            Ok(Arc::new(Remote { link: link.clone(), device, gpu }) as Arc<dyn Backend>)
+    let met = |(answer, (rank, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
+        Reply::Hello { device, gpu, reach, .. } => {
+            let has_peers = reach.is_some()
+                && link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
+            let (process, rank) = (reach.and_then(Reach::process), has_peers.then_some(*rank));
+            let link = link.clone();
+            Ok(Arc::new(Remote { link, device, process, rank, gpu }) as Arc<dyn Backend>)
         }
         other => Err(link.unexpected(&other)),
     };
@@ -267,6 +276,18 @@ impl Remote {
     fn done(&self, request: &Request, bytes: &[u8]) -> Result<()> {
         match self.link.call(request, bytes)? {
             Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        }
+    }
+
+    /// Has bytes sent behind the answer.
+    fn receive(&self, request: &Request, target: &mut [u8]) -> Result<()> {
+        let mut bytes = Vec::new();
+        match self.link.ask(request, &[])?.wait(&mut bytes)? {
+            Reply::Done if bytes.len() == target.len() => {
+                target.copy_from_slice(&bytes);
+                Ok(())
+            }
             other => Err(self.link.unexpected(&other)),
         }
     }
@@ -342,6 +363,30 @@ impl Backend for Remote {
         })
     }
 
+    fn process(&self) -> Option<u32> {
+        self.process
+    }
+
+    fn begin_fetch(&self, pieces: Vec<Piece>) -> Begun<'_, bool> {
+        let asked = self.link.ask(&Request::Fetch { pieces }, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Is(could) => Ok(could),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+
+    fn rank(&self) -> Option<usize> {
+        self.rank
+    }
+
+    fn begin_exchange(&self, sends: Vec<Parcel>, receives: Vec<Parcel>) -> Begun<'_, ()> {
+        let asked = self.link.ask(&Request::Exchange { sends, receives }, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+
     fn memory(&self) -> &dyn Memory {
         self
     }
@@ -403,15 +448,11 @@ impl Memory for Remote {
     }
 
     fn read(&self, address: u64, target: &mut [u8]) -> Result<()> {
-        let mut bytes = Vec::new();
-        let asked = self.link.ask(&Request::Read { address, bytes: target.len() }, &[])?;
-        match asked.wait(&mut bytes)? {
-            Reply::Done if bytes.len() == target.len() => {
-                target.copy_from_slice(&bytes);
-                Ok(())
-            }
-            other => Err(self.link.unexpected(&other)),
-        }
+        self.receive(&Request::Read { address, bytes: target.len() }, target)
+    }
+
+    fn read_each(&self, sources: &[u64], bytes: usize, target: &mut [u8]) -> Result<()> {
+        self.receive(&Request::ReadEach { addresses: sources.to_vec(), bytes }, target)
     }
 
     fn is_ready(&self, address: u64) -> bool {
@@ -562,7 +603,16 @@ mod tests {
             is_busy: AtomicBool::new(false),
             next_kernel: AtomicU64::new(0),
         };
-        (Remote { link: Arc::new(link), device: "cuda:0".into(), gpu: Some(0) }, asked)
+        (
+            Remote {
+                link: Arc::new(link),
+                device: "cuda:0".into(),
+                gpu: Some(0),
+                process: None,
+                rank: None,
+            },
+            asked,
+        )
     }
 
     /// A leader waits for all its ranks at each end of an evaluation.

@@ -9,6 +9,7 @@ use super::channel::{Channel, receive, send};
 use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use crate::backend::host::{exhausted, refusal};
+use crate::backend::peer_memory::{Reach, Way, copy};
 use crate::backend::{Backend, Executable, Failures, Launched, Memory, Ran, Running as _};
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -48,6 +49,10 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
                     hello
                 })
             }
+            (Request::Exchange { sends, receives }, Some(_)) => {
+                channel.exchange(&sends, &receives)?;
+                Ok(Reply::Done)
+            }
             (request, Some(worker)) => worker.answer(request, &mut bytes),
             (_, None) => Err(unknown("work before it was greeted")),
         };
@@ -76,6 +81,8 @@ fn greeted(
         device: device.name(),
         process: std::process::id(),
         gpu: device.gpu_id(),
+        // Launches on a GPU go on when their answers have come.
+        reach: (device.memory().is_host() && device.gpu_id().is_none()).then(Reach::own),
     };
     let spare = Allocator::new(device.clone(), None);
     Ok((Worker { device, spare, kernels: HashMap::new() }, hello))
@@ -105,6 +112,14 @@ impl Worker {
                 bytes.resize(n, 0);
                 memory.read(address, bytes)?;
             }
+            Request::ReadEach { addresses, bytes: width } => {
+                let n = addresses.len() * width;
+                bytes.try_reserve(n).map_err(|_| exhausted(n as u64))?;
+                bytes.resize(n, 0);
+                memory.read_each(&addresses, width, bytes)?;
+            }
+            Request::Exchange { .. } => return Err(unknown("messages of which it knows no way")),
+            Request::Fetch { pieces } => return Ok(Reply::Is(copy(Way::Here, pieces)?)),
             Request::Load { address, lanes } => {
                 return Ok(Reply::Is(memory.load(address, &lanes)?));
             }

@@ -127,9 +127,13 @@ impl Recorder<'_> {
             Primitive::Prefix(_)
             | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
+            | Primitive::Run(_)
+            | Primitive::Merge(_)
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
+            | Primitive::CountByOwner
+            | Primitive::ByOwner
             | Primitive::Place(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }
@@ -213,9 +217,13 @@ impl Recorder<'_> {
             Primitive::Prefix(_)
             | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
+            | Primitive::Run(_)
+            | Primitive::Merge(_)
             | Primitive::TrueLanes
             | Primitive::Increments
             | Primitive::Exchanges
+            | Primitive::CountByOwner
+            | Primitive::ByOwner
             | Primitive::Place(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }

@@ -1,0 +1,265 @@
+//! Sorts of one long row over parts. Each sorts its lanes as words (`primitive/part_sort.rs`); the leader looks at few words
+//! of each to find where its run is cut; and each part merges the pieces of all runs that are its own in the end.
+
+use std::ops::Range;
+
+use smallvec::smallvec;
+
+use super::calls::{brought, placed, run_each};
+use super::partition::Partition;
+use super::shared::Shared;
+use super::transfer::{Place, Transfer};
+use super::working::Working;
+use crate::backend::primitive::{Cut, MemoryArray, PrimitiveCall, Probe, Room};
+use crate::convert::exactly;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::ir::primitive::{PartSort, Primitive};
+
+/// Words of all runs that are looked at at a time for each cut; and of one run at least.
+const PROBES: u64 = 1024;
+const LEAST: u64 = 16;
+
+/// Whether there are enough lanes for each part: what parts tell each other takes as long as some ten thousand.
+pub(super) fn pays(shared: &Shared, call: &PrimitiveCall) -> bool {
+    let parts = shared.memory.parts() as u64;
+    parts > 1 && call.result.size >= shared.whole.saturating_mul(2 * parts)
+}
+
+/// The words that lanes are sorted as.
+#[derive(Clone, Copy)]
+struct Words {
+    dtype: DType,
+    /// Of each lane.
+    n: u64,
+}
+
+impl Words {
+    fn of(sort: PartSort, call: &PrimitiveCall) -> Self {
+        let x = call.operands[0].dtype;
+        match sort.is_index {
+            false => Self { dtype: x.unsigned(), n: 1 },
+            true => {
+                let is_narrow = x.bytes() <= 4 && call.result.dtype == DType::U32;
+                Self { dtype: DType::U64, n: if is_narrow { 1 } else { 2 } }
+            }
+        }
+    }
+
+    /// Bytes of those of a lane.
+    fn bytes(self) -> u64 {
+        self.n * self.dtype.bytes() as u64
+    }
+
+    fn array(self, address: u64, lanes: u64) -> MemoryArray {
+        MemoryArray { address, size: lanes * self.n, dtype: self.dtype }
+    }
+
+    /// Those of a lane as one number, in their order.
+    fn number(self, bytes: &[u8]) -> u128 {
+        let words = bytes.chunks_exact(self.dtype.bytes());
+        words.fold(0, |number, word| {
+            let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
+            number << 64 | word
+        })
+    }
+}
+
+/// The words of each part, in order.
+struct Runs<'m> {
+    words: Words,
+    blocks: Vec<Working<'m>>,
+    lengths: Vec<u64>,
+}
+
+/// Sorts a row, or the numbers of its lanes.
+///
+/// # Errors
+/// As [`Backend::run_primitive`](crate::backend::Backend::run_primitive).
+pub(super) fn sort(
+    shared: &Shared,
+    call: &PrimitiveCall,
+    sort: PartSort,
+    room: Room<'_>,
+) -> Result<()> {
+    let (memory, result) = (&shared.memory, call.result);
+    let partition = Partition::new(result.size, memory.parts());
+    let runs = Runs::of(shared, call, (sort, partition), room)?;
+    let cuts = runs.cuts(shared, partition)?;
+    let (mut blocks, mut calls, mut transfers) = (Vec::new(), Vec::new(), Vec::new());
+    for (part, lanes) in with_lanes(partition) {
+        let own: Vec<Range<u64>> =
+            cuts[part].iter().zip(&cuts[part + 1]).map(|(&from, &to)| from..to).collect();
+        let (block, operands) = runs.pieces(shared, part, &own)?;
+        transfers.extend(runs.transfers(&own, Place { part, address: block.address }));
+        blocks.push(block);
+        let result = placed(shared, part, &result, lanes)?;
+        let primitive = Primitive::Merge(sort);
+        let operands = operands.into_iter().collect();
+        calls.push((part, PrimitiveCall { primitive, operands, result, ..call.clone() }));
+    }
+    shared.notes.exchanged(memory.transfer_all(&transfers)?);
+    drop(runs);
+    run_each(shared, &calls, room)?;
+    memory.wrote_lanes(result.address, result.dtype.bytes(), result.size, partition.all());
+    Ok(())
+}
+
+/// The parts that have lanes.
+fn with_lanes(partition: Partition) -> impl Iterator<Item = (usize, Range<u64>)> {
+    partition.all().enumerate().filter(|(_, lanes)| !lanes.is_empty())
+}
+
+impl<'m> Runs<'m> {
+    /// Has each part sort its lanes.
+    fn of(
+        shared: &'m Shared,
+        call: &PrimitiveCall,
+        (sort, partition): (PartSort, Partition),
+        room: Room<'_>,
+    ) -> Result<Self> {
+        let words = Words::of(sort, call);
+        let lengths: Vec<u64> = partition.all().map(|lanes| lanes.end - lanes.start).collect();
+        let block = |(part, &n): (usize, &u64)| {
+            Working::full(shared.memory.of(part), exactly(n * words.bytes()))
+        };
+        let blocks = lengths.iter().enumerate().map(block).collect::<Result<Vec<_>>>()?;
+        let mut calls = Vec::new();
+        for (part, lanes) in with_lanes(partition) {
+            let (lane_base, result) =
+                (lanes.start, words.array(blocks[part].address, lengths[part]));
+            let operands = smallvec![brought(shared, part, &call.operands[0], lanes)?];
+            let primitive = Primitive::Run(sort);
+            calls.push((
+                part,
+                PrimitiveCall { primitive, operands, result, lane_base, ..call.clone() },
+            ));
+        }
+        run_each(shared, &calls, room)?;
+        Ok(Self { words, blocks, lengths })
+    }
+
+    /// For each border of parts, both ends included, how many words of each run come before it.
+    fn cuts(&self, shared: &Shared, partition: Partition) -> Result<Vec<Vec<u64>>> {
+        let ends = [0].into_iter().chain(partition.all().map(|lanes| lanes.end));
+        let mut cuts: Vec<Cut> = ends.map(|rank| Cut::new(rank, &self.lengths)).collect();
+        while !cuts.iter().all(Cut::is_found) {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            let probes = self.probes(shared, &cuts)?;
+            cuts.iter_mut().zip(probes).for_each(|(cut, mut probes)| cut.narrow(&mut probes));
+        }
+        Ok(cuts.into_iter().map(Cut::places).collect())
+    }
+
+    /// What tells more of each cut: one question to each part.
+    fn probes(&self, shared: &Shared, cuts: &[Cut]) -> Result<Vec<Vec<Probe>>> {
+        let (width, most) = (self.words.bytes(), (PROBES / self.blocks.len() as u64).max(LEAST));
+        let mut probes: Vec<Vec<Probe>> = cuts.iter().map(|_| Vec::new()).collect();
+        for (run, block) in self.blocks.iter().enumerate() {
+            let of_cut = |(number, cut): (usize, &Cut)| {
+                cut.probes(run, most).map(move |place| (number, place))
+            };
+            let places: Vec<(usize, u64)> = cuts.iter().enumerate().flat_map(of_cut).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let address = |&(_, place): &(usize, u64)| block.address + place * width;
+            let addresses: Vec<u64> = places.iter().map(address).collect();
+            let width = exactly::<usize>(width);
+            let mut bytes = vec![0; places.len() * width];
+            shared.memory.of(run).read_each(&addresses, width, &mut bytes)?;
+            if run > 0 {
+                shared.notes.exchanged(bytes.len() as u64);
+            }
+            for ((cut, place), word) in places.into_iter().zip(bytes.chunks_exact(width)) {
+                probes[cut].push(Probe { word: self.words.number(word), run, place });
+            }
+        }
+        Ok(probes)
+    }
+
+    /// Room at a part for pieces of all runs, and as operands their words and how many each has.
+    fn pieces(
+        &self,
+        shared: &'m Shared,
+        part: usize,
+        own: &[Range<u64>],
+    ) -> Result<(Working<'m>, [MemoryArray; 2])> {
+        let lengths: Vec<u64> = own.iter().map(|piece| piece.end - piece.start).collect();
+        let (n, size) = (lengths.iter().sum::<u64>(), lengths.len() as u64);
+        let bytes: Vec<u8> = lengths.into_iter().flat_map(u64::to_le_bytes).collect();
+        let end = (n * self.words.bytes()).next_multiple_of(8);
+        let memory = shared.memory.of(part);
+        let block = Working::full(memory, exactly::<usize>(end) + bytes.len())?;
+        memory.write(block.address + end, &bytes)?;
+        let lengths = MemoryArray { address: block.address + end, size, dtype: DType::U64 };
+        let words = self.words.array(block.address, n);
+        Ok((block, [words, lengths]))
+    }
+
+    /// What brings pieces of all runs to a place, one behind the other.
+    fn transfers(&self, own: &[Range<u64>], mut to: Place) -> Vec<Transfer> {
+        let width = self.words.bytes();
+        let transfer = |(part, piece): (usize, &Range<u64>)| {
+            let bytes = (piece.end - piece.start) * width;
+            let from = Place { part, address: self.blocks[part].address + piece.start * width };
+            to.address += bytes;
+            Transfer { from, to: Place { address: to.address - bytes, ..to }, bytes }
+        };
+        own.iter().enumerate().map(transfer).filter(|transfer| transfer.bytes > 0).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Array, DType, DeviceChoice, Order, Result, Runtime, Session};
+
+    /// A session on so many parts, where everything is split that has more lanes than a chunk.
+    fn session(parts: u16) -> Session {
+        let runtime = Runtime::new(DeviceChoice::Parts(parts, 1), 2, None).unwrap();
+        Session::builder().runtime(runtime).build().unwrap()
+    }
+
+    fn bytes(array: Result<Array>) -> Vec<u8> {
+        let array = array.unwrap();
+        array.read_bytes(0..array.size()).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_sorted_as_by_one_part() {
+        let mut state = 9_u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 11 ^ state << 37
+        };
+        let sessions = [1, 2, 3, 7, 17].map(session);
+        for n in [4095, 12_289, 69_635] {
+            for dtype in DType::ALL {
+                // Few kinds of lanes, and many.
+                let mut lane = || match next() % 3 {
+                    0 => 3 << 62,
+                    1 => next() | 0x7ff << 52,
+                    _ => next(),
+                };
+                let lanes: Vec<u8> =
+                    (0..n * dtype.bytes() / 8 + 1).flat_map(|_| lane().to_le_bytes()).collect();
+                let lanes: Vec<u8> = match dtype {
+                    DType::Mask => lanes.into_iter().map(|byte| byte & 1).collect(),
+                    _ => lanes,
+                };
+                let sorted = |session: &Session| {
+                    let x = session.from_bytes(dtype, &lanes[..n * dtype.bytes()]).unwrap();
+                    [Order::Ascending, Order::Descending]
+                        .map(|order| [bytes(x.sort(order)), bytes(x.argsort(order))])
+                };
+                let want = sorted(&sessions[0]);
+                for (parts, session) in [2, 3, 7, 17].iter().zip(&sessions[1..]) {
+                    assert!(sorted(session) == want, "{n} lanes of {dtype}, {parts} parts");
+                }
+            }
+        }
+    }
+}

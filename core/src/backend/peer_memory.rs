@@ -1,0 +1,121 @@
+//! Memory of other processes of this machine, from and to which the system copies where it lets us.
+#![allow(unsafe_code, reason = "the system copies by address, where it does at all")]
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use super::host::exposed;
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+/// Bytes that are copied between two looks at the interrupt flag.
+const AT_ONCE: u64 = 1 << 23;
+
+/// Bytes that another process has, or gets.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Piece {
+    /// The process.
+    pub process: u32,
+    /// Their address in its memory.
+    pub there: u64,
+    /// Their address in that of who copies.
+    pub here: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// Bytes that go to another rank as a message, or come from it.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Parcel {
+    /// The other rank.
+    pub rank: usize,
+    /// Their address here.
+    pub here: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// Which way bytes are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Way {
+    /// From the other process.
+    Here,
+    /// To the other process.
+    There,
+}
+
+/// Copies pieces; whether the system could, and the other processes were there.
+///
+/// # Errors
+/// `Interrupted`.
+pub(crate) fn copy(way: Way, pieces: impl IntoIterator<Item = Piece>) -> Result<bool> {
+    for piece in pieces {
+        let mut done = 0;
+        while done < piece.bytes {
+            if interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            let bytes = AT_ONCE.min(piece.bytes - done);
+            let (there, here) = (piece.there + done, piece.here + done);
+            if !copy_at_once(way, Piece { there, here, bytes, ..piece }) {
+                return Ok(false);
+            }
+            done += bytes;
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn copy_at_once(way: Way, piece: Piece) -> bool {
+    let (Ok(process), Ok(bytes)) = (piece.process.try_into(), usize::try_from(piece.bytes)) else {
+        return false;
+    };
+    let span = |address: u64| libc::iovec {
+        iov_base: super::host::pointer(address).cast(),
+        iov_len: bytes,
+    };
+    let [here, there] = [piece.here, piece.there].map(span);
+    let call = match way {
+        Way::Here => libc::process_vm_readv,
+        Way::There => libc::process_vm_writev,
+    };
+    // SAFETY: the bytes here are within a block without another user, and the system knows what is memory there.
+    let copied = unsafe { call(process, &raw const here, 1, &raw const there, 1, 0) };
+    usize::try_from(copied) == Ok(bytes)
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn copy_at_once(_: Way, _: Piece) -> bool {
+    false
+}
+
+/// What shows another process that it reaches the memory of this one: a number that nobody guesses is at an address.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Reach {
+    process: u32,
+    address: u64,
+    number: u64,
+}
+
+impl Reach {
+    /// Of this process, as long as it lives. What its parent has started may reach it, where the system asks for that.
+    pub(crate) fn own() -> Self {
+        #[cfg(target_os = "linux")]
+        if let Some(parent) = rustix::process::getppid() {
+            // Only Yama knows of it, and others need none.
+            rustix::process::set_ptracer(rustix::process::PTracer::ProcessID(parent)).ok();
+        }
+        let number = RandomState::new().build_hasher().finish();
+        let address = exposed(Box::leak(Box::new(number)));
+        Self { process: std::process::id(), address, number }
+    }
+
+    /// The process, if this one reaches it: one of another machine may have the same number.
+    pub(crate) fn process(self) -> Option<u32> {
+        let mut number = 0_u64;
+        let here = exposed(&mut number);
+        let piece = Piece { process: self.process, there: self.address, here, bytes: 8 };
+        let is_there = copy(Way::Here, [piece]).unwrap_or(false);
+        (is_there && number == self.number).then_some(self.process)
+    }
+}
