@@ -37,8 +37,8 @@ const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 /// Operations, one behind the other, between values that are kept for what nobody has asked for yet.
 const FAR: u32 = 32;
 
-/// Bytes that these may take in any case.
-const LITTLE: u64 = 1 << 20;
+/// How many times what is read these may take.
+const MUCH: u64 = 4;
 
 /// Lanes from which on a primitive is worth a launch of its own.
 const MANY_LANES: u64 = 1 << 17;
@@ -251,57 +251,79 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
     if n_stages > 1 { mark_used_later(walk) } else { Ok(()) }
 }
 
-/// Stores values on the way to what has users that are not evaluated, each [`FAR`] operations behind memory or the one before,
-/// unless they take more bytes than what is read, and not a little.
+/// Stores values that lie before what has users that are not evaluated, [`FAR`] operations or less: those users begin there
+/// when they are wanted. None, if they take much more than what is read.
 ///
 /// # Errors
 /// `Interrupted`.
 fn mark_far(walk: &mut Walk<'_>) -> Result<()> {
     let (table, n) = (walk.table, walk.nodes.len());
-    let bytes = |variable: &Variable| variable.size.saturating_mul(variable.dtype.bytes() as u64);
-    let (mut uses, mut n_read) = (vec![0; n], 0_u64);
+    let mut uses = vec![0; n];
     for i in 0..n {
         poll(i)?;
-        let id = walk.nodes[i].id;
-        for operand in table.needs(id, table.get(id)).iter() {
-            match walk.position(operand) {
-                Some(operand) => uses[operand] += 1,
-                None => n_read = n_read.saturating_add(bytes(table.get(operand))),
-            }
-        }
+        operands(walk, i).into_iter().for_each(|operand| uses[operand] += 1);
     }
     let is_shared = |(node, &uses): (&Node, &u32)| table.get(node.id).internal > uses;
-    let mut leads: Vec<bool> = walk.nodes.iter().zip(&uses).map(is_shared).collect();
-    if !leads.contains(&true) {
+    let shared: Vec<bool> = walk.nodes.iter().zip(&uses).map(is_shared).collect();
+    if !shared.contains(&true) {
         return Ok(());
     }
-    let operands = |walk: &Walk<'_>, i: usize| -> SmallVec<[usize; MAX_OPERANDS]> {
-        let id = walk.nodes[i].id;
-        table.needs(id, table.get(id)).iter().filter_map(|id| walk.position(id)).collect()
-    };
-    for i in (0..n).rev() {
-        poll(i)?;
-        if leads[i] && !walk.nodes[i].stored {
-            operands(walk, i).into_iter().for_each(|operand| leads[operand] = true);
-        }
-    }
-    let (mut depths, mut marked, mut n_written) = (vec![0_u32; n], Vec::new(), 0_u64);
+    let leads = behind(walk, &shared, |i| walk.nodes[i].stored)?;
+    let (mut depths, mut is_mark) = (vec![0_u32; n], vec![false; n]);
     for i in 0..n {
         poll(i)?;
         let deepest = operands(walk, i).into_iter().map(|operand| depths[operand]).max();
         let depth = deepest.unwrap_or(0).saturating_add(1);
-        let variable = table.get(walk.nodes[i].id);
-        if !walk.nodes[i].stored && leads[i] && depth >= FAR && is_value(variable) {
-            walk.nodes[i].stored = true;
-            marked.push(i);
-            n_written = n_written.saturating_add(bytes(variable));
-        }
-        depths[i] = if walk.nodes[i].stored { 0 } else { depth };
+        let is_kept = walk.nodes[i].stored;
+        is_mark[i] = !is_kept && leads[i] && depth >= FAR && is_value(table.get(walk.nodes[i].id));
+        depths[i] = if is_kept || is_mark[i] { 0 } else { depth };
     }
-    if n_written > n_read.max(LITTLE) {
-        marked.into_iter().for_each(|i| walk.nodes[i].stored = false);
+    // Of several in a row the last one is enough.
+    let last = behind(walk, &shared, |i| walk.nodes[i].stored || is_mark[i])?;
+    let marks: Vec<usize> = (0..n).filter(|&i| is_mark[i] && last[i]).collect();
+    let n_written = marks.iter().map(|&i| bytes(table.get(walk.nodes[i].id))).sum::<u64>();
+    if n_written <= MUCH.saturating_mul(read_bytes(walk)) {
+        marks.into_iter().for_each(|i| walk.nodes[i].stored = true);
     }
     Ok(())
+}
+
+/// The nodes that some are made of, as far as the first ones on the way back where it `ends`, these included.
+///
+/// # Errors
+/// `Interrupted`.
+fn behind(walk: &Walk<'_>, some: &[bool], ends: impl Fn(usize) -> bool) -> Result<Vec<bool>> {
+    let mut found = some.to_vec();
+    for i in (0..found.len()).rev() {
+        poll(i)?;
+        if found[i] && !ends(i) {
+            operands(walk, i).into_iter().for_each(|operand| found[operand] = true);
+        }
+    }
+    Ok(found)
+}
+
+/// The nodes that one needs.
+fn operands(walk: &Walk<'_>, i: usize) -> SmallVec<[usize; MAX_OPERANDS]> {
+    let (table, id) = (walk.table, walk.nodes[i].id);
+    table.needs(id, table.get(id)).iter().filter_map(|id| walk.position(id)).collect()
+}
+
+/// Bytes that are read, and those of the largest value.
+fn read_bytes(walk: &Walk<'_>) -> u64 {
+    let (table, mut read, mut largest) = (walk.table, HashMap::<VarId, u64, Mix>::default(), 0);
+    for &Node { id, .. } in walk.nodes.iter() {
+        largest = bytes(table.get(id)).max(largest);
+        let others = table.needs(id, table.get(id)).iter();
+        read.extend(
+            others.filter(|&id| walk.position(id).is_none()).map(|id| (id, bytes(table.get(id)))),
+        );
+    }
+    read.values().fold(largest, |sum, bytes| sum.saturating_add(*bytes))
+}
+
+fn bytes(variable: &Variable) -> u64 {
+    variable.size.saturating_mul(variable.dtype.bytes() as u64)
 }
 
 /// Looks for an interrupt from time to time.
