@@ -7,12 +7,12 @@ use porcini_core::ir::op::{Class, OPS, Op, Shape};
 use porcini_core::linear::Function;
 use porcini_core::linear::fourier::Transform;
 use porcini_core::tensor::Tensor;
-use porcini_core::trace::functions::{self, FUNCTIONS};
+use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::{Form, find, rows};
 use porcini_core::value::entries::apply;
 use porcini_core::{Array, DType, Error, Operand, ReduceOp, Result, ScatterOp, Session};
 
-use differences::{arguments, check, check_across};
+use differences::{Whole, arguments, check, check_across};
 
 #[test]
 fn functions_have_the_slopes_of_differences() -> Result<()> {
