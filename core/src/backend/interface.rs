@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::memory::Memory;
-use super::peer_memory::{Parcel, Piece};
+use super::memory::{Memory, Parcel, Piece};
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use crate::error::{Error, Result};

@@ -16,6 +16,30 @@ pub struct Capacity {
     pub whose: &'static str,
 }
 
+/// Bytes that another process has, or gets.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Piece {
+    /// The process.
+    pub process: u32,
+    /// Their address in its memory.
+    pub there: u64,
+    /// Their address in that of who copies.
+    pub here: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
+/// Bytes that go to another rank as a message, or come from it.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Parcel {
+    /// The other rank.
+    pub rank: usize,
+    /// Their address here.
+    pub here: u64,
+    /// How many.
+    pub bytes: u64,
+}
+
 /// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their
 /// blocks. So outside of this package only tests see it (feature `internals`).
 pub trait Memory: Send + Sync {

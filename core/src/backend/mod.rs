@@ -32,12 +32,11 @@ pub use interface::{
     Launched, LoadedEntry, LoadedModule, Operand, Origin, OutOfBounds, Outcome, PartNotes,
     PartWork, Pending, Ran, Running, RunsRanges, Slowest,
 };
-pub use memory::{Capacity, Memory};
+pub use memory::{Capacity, Memory, Parcel, Piece};
 #[cfg(unix)]
 pub use open::open_rank;
 pub use open::{
     DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
 };
 pub use outside::{Listener, Outside};
-pub use peer_memory::{Parcel, Piece};
 pub use shared_file::{FileLanes, SharedFile};

@@ -4,35 +4,12 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use super::host::exposed;
+use super::memory::Piece;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
 /// Bytes that are copied between two looks at the interrupt flag.
 const AT_ONCE: u64 = 1 << 23;
-
-/// Bytes that another process has, or gets.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Piece {
-    /// The process.
-    pub process: u32,
-    /// Their address in its memory.
-    pub there: u64,
-    /// Their address in that of who copies.
-    pub here: u64,
-    /// How many.
-    pub bytes: u64,
-}
-
-/// Bytes that go to another rank as a message, or come from it.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub struct Parcel {
-    /// The other rank.
-    pub rank: usize,
-    /// Their address here.
-    pub here: u64,
-    /// How many.
-    pub bytes: u64,
-}
 
 /// Which way bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::backend::host::exhausted;
-use crate::backend::peer_memory::{Parcel, Piece, Way, copy};
+use crate::backend::memory::{Parcel, Piece};
+use crate::backend::peer_memory::{Way, copy};
 use crate::backend::{Backend, Begun, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::local::RanksOn;
-use crate::backend::peer_memory::{Parcel, Piece, Reach};
+use crate::backend::memory::{Parcel, Piece};
+use crate::backend::peer_memory::Reach;
 use crate::backend::primitive::PrimitiveCall;
 use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
 use crate::error::Error;

@@ -10,7 +10,8 @@ use super::channel::{Channel, receive, send};
 use super::local::RanksOn;
 use super::message::{Code, Failure, Reply, Request, VERSION};
 use super::waiting::Waiting;
-use crate::backend::peer_memory::{Parcel, Piece, Reach};
+use crate::backend::memory::{Parcel, Piece};
+use crate::backend::peer_memory::Reach;
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
@@ -603,16 +604,8 @@ mod tests {
             is_busy: AtomicBool::new(false),
             next_kernel: AtomicU64::new(0),
         };
-        (
-            Remote {
-                link: Arc::new(link),
-                device: "cuda:0".into(),
-                gpu: Some(0),
-                process: None,
-                rank: None,
-            },
-            asked,
-        )
+        let (link, device) = (Arc::new(link), "cuda:0".into());
+        (Remote { link, device, gpu: Some(0), process: None, rank: None }, asked)
     }
 
     /// A leader waits for all its ranks at each end of an evaluation.
