@@ -25,10 +25,11 @@ const PIECE: usize = 4 << 20;
 const LARGE: usize = 16 << 20;
 #[cfg(unix)]
 const SHARE: usize = 1 << 20;
-/// What new files are called until they take a name, before some letters.
-const NEW: &str = ".porcini-";
+/// What new files are called until they take a name, before some letters: files of this name are removed, so nobody may
+/// choose it for what is his own.
+const NEW: &str = ".porcini-unfinished-";
 /// How many letters.
-const LETTERS: usize = 6;
+const LETTERS: usize = 12;
 /// Who writes a file of this size has time to look for what others left, which they have not touched for so long.
 const LONG: u64 = 16 << 20;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -522,16 +523,16 @@ mod tests {
     fn what_others_left_goes_a_day_later() {
         let folder = tempfile::tempdir().unwrap();
         let days_ago = |days: u32| std::time::SystemTime::now() - DAY * days;
-        for (name, days) in
-            [(".porcini-aB3xyz", 2), (".porcini-aB3xy0", 0), (".porcini-notes.txt", 2)]
-        {
+        let (left, fresh) = (".porcini-unfinished-aB3xyzaB3xyz", ".porcini-unfinished-aB3xyzaB3xy0");
+        // The last ones are somebody's own.
+        let own = [".porcini-backup", ".porcini-config", ".porcini-unfinished-notes"];
+        for (name, days) in [(left, 2), (fresh, 0), (own[0], 2), (own[1], 2), (own[2], 2)] {
             let file = File::create(folder.path().join(name)).unwrap();
             file.set_modified(days_ago(days)).unwrap();
         }
         replace(folder.path().join("short"), b"1").unwrap();
-        assert_eq!(names(folder.path()).len(), 4);
+        assert_eq!(names(folder.path()).len(), 6);
         replace(folder.path().join("long"), &vec![0; 16 << 20]).unwrap();
-        let left = [".porcini-aB3xy0", ".porcini-notes.txt", "long", "short"];
-        assert_eq!(names(folder.path()), left);
+        assert_eq!(names(folder.path()), [own[0], own[1], fresh, own[2], "long", "short"]);
     }
 }
