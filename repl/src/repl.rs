@@ -1,6 +1,7 @@
 //! The interactive loop: read a cell, run it, show its value.
 
 use std::cell::RefCell;
+use std::io::{self, IsTerminal as _};
 use std::rc::Rc;
 
 use porcini_core::interrupt;
@@ -8,10 +9,10 @@ use porcini_script::{Cell, ErrorKind, Interpreter};
 use rustyline::error::ReadlineError;
 
 use crate::edit::{self, Cells, Prompt, Prompted, Shared, Style};
-use crate::exit_code::{OK, SCRIPT_ERROR, end, report};
+use crate::exit_code::{INTERRUPTED, OK, SCRIPT_ERROR, end, report};
 use crate::print;
 use crate::settings::{self, EditMode, PromptStyle, Settings};
-use crate::signals::Ending;
+use crate::signals::{self, Ending};
 use crate::typed::Lines;
 
 /// Runs a shell until end of input or `exit()`; the exit code.
@@ -27,7 +28,10 @@ pub(crate) fn run(
     // Nobody else has it any more: the editor is gone.
     let Some(interpreter) = Rc::into_inner(interpreter) else { return code.unwrap_or(OK) };
     let mut interpreter = interpreter.into_inner();
-    let code = end(&mut interpreter, code);
+    let code = match code {
+        Some(INTERRUPTED) => INTERRUPTED,
+        code => end(&mut interpreter, code),
+    };
     interpreter.leave();
     code
 }
@@ -47,7 +51,7 @@ fn converse(
     if !no_init && let Some(code) = run_init(interpreter) {
         return Some(code);
     }
-    let colour = print::colours(&std::io::stdout());
+    let colour = print::colours(&io::stdout());
     let style = Style {
         colour,
         hints: colour && settings.hints.unwrap_or(true),
@@ -106,6 +110,11 @@ fn converse(
                     Ok(next) => initial = next,
                     Err(code) => break Some(code),
                 }
+            }
+            // Nobody at a pipe types anew.
+            Err(ReadlineError::Interrupted) if !io::stdin().is_terminal() => {
+                print::failure(signals::why_stopped());
+                break Some(INTERRUPTED);
             }
             // Ctrl-C clears the line.
             Err(ReadlineError::Interrupted) => interrupt::clear(),

@@ -87,6 +87,16 @@ fn signals_end_who_waits_for_input() {
         assert_eq!((found, out.as_str()), (code, "\n"), "{err}");
         assert!(err.is_empty() || err.starts_with(&format!("error: {told}")), "{err}");
         assert!(pace::is_within(start.elapsed(), Duration::from_secs(5)), "{signal}");
+        // So it ends a shell, which waits for a cell.
+        let path = file("silent_pipe", b"print(1)");
+        let mut command = porcini(&["-i", "--no-init", &path]);
+        command.env("HOME", folder("silent_pipe_home")).env_remove("XDG_STATE_HOME");
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let _open = child.stdin.take();
+        wait_for_output(&mut child);
+        std::thread::sleep(Duration::from_millis(300));
+        send(signal, &child);
+        assert_eq!(finished(&child.wait_with_output().unwrap()).0, code, "{signal}");
         // Who sends it may be ahead of the program, which then has not begun.
         let ends = [300, 1000, 4000].map(Duration::from_millis).into_iter().any(|moment| {
             let mut child = porcini(&["-"]).stdin(Stdio::piped()).spawn().unwrap();
