@@ -119,6 +119,12 @@ fn converse(
             // Ctrl-C clears the line.
             Err(ReadlineError::Interrupted) => interrupt::clear(),
             Err(ReadlineError::Eof) => break None,
+            // The line is read, and a slip of the keys costs no session.
+            Err(ReadlineError::Io(error))
+                if error.kind() == io::ErrorKind::InvalidData && io::stdin().is_terminal() =>
+            {
+                print::warn("what was typed is no text (UTF-8 expected), and is forgotten");
+            }
             Err(error) => {
                 print::warn(&format!("cannot read: {error}"));
                 break Some(SCRIPT_ERROR);

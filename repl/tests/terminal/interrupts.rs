@@ -87,6 +87,9 @@ fn interrupting_on_a_terminal_without_escape_sequences() {
     shell.wait_for("\nwork");
     shell.type_in("\x03");
     shell.wait_until("it", |it| it.contains(" interrupted") && it.trim_end().ends_with(">>>"));
+    // A byte that is no UTF-8 costs its line alone.
+    shell.type_in(b"kept = \xff\r");
+    shell.wait_until("it", |it| it.contains("no text (UTF-8") && it.trim_end().ends_with(">>>"));
     shell.type_in("kept + 4704\r");
     shell.wait_for("\n4711");
     assert_eq!(shell.leave(), 0);

@@ -93,8 +93,8 @@ impl Terminal {
         Self { pty, child, screen }
     }
 
-    pub(crate) fn type_in(&self, keys: &str) {
-        (&*self.pty).write_all(keys.as_bytes()).unwrap();
+    pub(crate) fn type_in(&self, keys: impl AsRef<[u8]>) {
+        (&*self.pty).write_all(keys.as_ref()).unwrap();
     }
 
     /// Waits until a text is on the screen; what is there.
