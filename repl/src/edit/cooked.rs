@@ -3,6 +3,8 @@
 
 use std::io::{self, IsTerminal as _};
 
+use rustyline::error::ReadlineError;
+
 use super::{Assistant, Prompt};
 use crate::typed::{Lines, show};
 
@@ -15,7 +17,7 @@ pub(crate) fn is_used() -> bool {
     !io::stdin().is_terminal() || TERMINALS.iter().any(|other| term.eq_ignore_ascii_case(other))
 }
 
-/// The next cell; Ctrl-C forgets what there is of it.
+/// The next cell, at the end of the input unfinished too: who reads it says so. Ctrl-C forgets what there is of it.
 pub(crate) fn read(
     prompt: &Prompt,
     assistant: &Assistant,
@@ -27,7 +29,10 @@ pub(crate) fn read(
         if is_prompted {
             show(if cell.is_empty() { &prompt.first } else { &prompt.further })?;
         }
-        cell.push_str(&lines.next()?);
+        match lines.next() {
+            Err(ReadlineError::Eof) if !cell.is_empty() => return Ok(cell),
+            line => cell.push_str(&line?),
+        }
         if !assistant.goes_on(&cell) {
             return Ok(cell);
         }

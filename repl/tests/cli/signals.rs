@@ -125,6 +125,11 @@ fn lines_of_a_pipe_are_read_in_their_order() {
     child.stdin.take().unwrap().write_all(lines).unwrap();
     let (code, out, err) = finished(&child.wait_with_output().unwrap());
     assert_eq!((code, out.as_str()), (0, "[one, two]\n"), "{err}");
+    // A cell that has no end is told of.
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"one\nif true {\nprint(first)").unwrap();
+    let (_, out, err) = finished(&child.wait_with_output().unwrap());
+    assert!(out.is_empty() && err.contains("error: "), "{out}{err}");
 }
 
 /// What whoever starts it has it ignore, a shell behind `&` for one, stays ignored.
