@@ -6,11 +6,14 @@ use std::io::{self, BufRead as _, BufReader, IsTerminal as _, Read, Write as _};
 use std::rc::Rc;
 
 use porcini_core::interrupt::{self, Cause};
+use porcini_core::memory::caching_allocator::Bytes;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 
+/// Bytes of a line, at most, as of a script: what has no line ends must have one.
+const LONGEST_LINE: u64 = 64 << 20;
 /// Between two looks at the interrupt flag.
 const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
@@ -63,7 +66,11 @@ impl Lines {
     /// The next line, without its end. Of a terminal nothing is read ahead: it gives a line at a time.
     pub(crate) fn next(&self) -> rustyline::Result<String> {
         let mut line = String::new();
-        match self.0.borrow_mut().read_line(&mut line) {
+        match self.0.borrow_mut().by_ref().take(LONGEST_LINE + 1).read_line(&mut line) {
+            Ok(n) if n as u64 > LONGEST_LINE => {
+                let most = Bytes(LONGEST_LINE);
+                Err(io::Error::other(format!("a line is at most {most} long")).into())
+            }
             Ok(0) => Err(ReadlineError::Eof),
             Ok(_) => {
                 line.truncate(line.trim_end_matches(['\n', '\r']).len());
@@ -88,13 +95,14 @@ impl Read for Input {
     fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
         let input = io::stdin();
         loop {
+            // First: a source that never waits, /dev/zero for one, would never let it be seen.
+            if interrupt::cause() == Some(Cause::Asked) {
+                return Err(Errno::CANCELED.into());
+            }
             match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&LOOK_AFTER)) {
                 Ok(0) | Err(Errno::INTR) => {}
                 Ok(_) => return Ok(rustix::io::read(&input, part)?),
                 Err(error) => return Err(error.into()),
-            }
-            if interrupt::cause() == Some(Cause::Asked) {
-                return Err(Errno::CANCELED.into());
             }
         }
     }

@@ -132,6 +132,19 @@ fn lines_of_a_pipe_are_read_in_their_order() {
     assert!(out.is_empty() && err.contains("error: "), "{out}{err}");
 }
 
+/// Who reads what never ends, and never waits, hears of it, too.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_without_an_end_is_no_wait_without_one() {
+    let mut command = porcini(&["-e", "print(1); input(`?`)"]);
+    let mut child = command.stdin(std::fs::File::open("/dev/zero").unwrap()).spawn().unwrap();
+    wait_for_output(&mut child);
+    send("-INT", &child);
+    let (code, _, err) = finished(&child.wait_with_output().unwrap());
+    // The line may be too long sooner.
+    assert!(code == 130 || (code == 1 && err.contains("64 MiB")), "{code} {err}");
+}
+
 /// What whoever starts it has it ignore, a shell behind `&` for one, stays ignored.
 #[test]
 fn an_ignored_interrupt_stays_ignored() {
