@@ -46,7 +46,10 @@ fn waiting() -> MutexGuard<'static, Waiting> {
 /// Prints a line, or a part of one, with what ends it.
 pub(super) fn put(text: &str, end: &str) -> io::Result<()> {
     if *IS_TERMINAL {
-        return write!(io::stdout().lock(), "{text}{end}");
+        let mut out = io::stdout().lock();
+        write!(out, "{text}{end}")?;
+        // A part of a line would wait for its end.
+        return if end.is_empty() { out.flush() } else { Ok(()) };
     }
     let mut waiting = waiting();
     waiting.text.extend_from_slice(text.as_bytes());

@@ -363,6 +363,15 @@ fn narrow_windows_break_sentences_between_words() {
     assert_eq!(shell.leave(), 0);
 }
 
+/// What a statement prints is a part of a line until it ends.
+#[test]
+fn json_comes_as_it_is_printed() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_porcini"));
+    command = command.args(["--json", "-e", "for i in 0..2 { print(6 * 7); sleep(200) }"]);
+    let shell = Terminal::run(command, &folder("json"), 120, &[]);
+    shell.wait_for("\"printed\":\"42");
+}
+
 #[test]
 fn terminals_without_colour() {
     let home = folder("plain");
