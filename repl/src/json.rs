@@ -1,5 +1,5 @@
 //! `--json`: one object a statement on standard output, for programs that run scripts. What a statement prints is written as it
-//! comes, the rest of its object when it ends.
+//! comes, the rest of its object when it ends; where standard error goes to the same place the object comes as a whole.
 
 use std::cell::RefCell;
 use std::rc::Rc;

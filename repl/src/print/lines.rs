@@ -15,6 +15,8 @@ const MOST: usize = 64 << 10;
 /// What is printed and not yet written.
 struct Waiting {
     text: Vec<u8>,
+    /// Parts of a line that waits for its end: see [`IS_SHARED`].
+    begun: Vec<u8>,
     /// When something was written last.
     written: Option<Instant>,
     /// Whether a thread writes what nothing comes behind.
@@ -22,9 +24,15 @@ struct Waiting {
 }
 
 static WAITING: Mutex<Waiting> =
-    Mutex::new(Waiting { text: Vec::new(), written: None, is_watched: false });
+    Mutex::new(Waiting { text: Vec::new(), begun: Vec::new(), written: None, is_watched: false });
 static SOMETHING_WAITS: Condvar = Condvar::new();
 static IS_TERMINAL: LazyLock<bool> = LazyLock::new(|| io::stdout().is_terminal());
+/// Whether standard error goes to the same pipe or file: what is told would stand inside a line that has begun.
+static IS_SHARED: LazyLock<bool> = LazyLock::new(|| {
+    let place = |status: rustix::fs::Stat| (status.st_dev, status.st_ino);
+    let [out, err] = [rustix::fs::fstat(io::stdout()), rustix::fs::fstat(io::stderr())];
+    matches!((out, err), (Ok(out), Ok(err)) if place(out) == place(err))
+});
 
 impl Waiting {
     fn write(&mut self) -> io::Result<()> {
@@ -52,6 +60,12 @@ pub(super) fn put(text: &str, end: &str) -> io::Result<()> {
         return if end.is_empty() { out.flush() } else { Ok(()) };
     }
     let mut waiting = waiting();
+    if end.is_empty() && *IS_SHARED {
+        waiting.begun.extend_from_slice(text.as_bytes());
+        return Ok(());
+    }
+    let begun = take(&mut waiting.begun);
+    waiting.text.extend(begun);
     waiting.text.extend_from_slice(text.as_bytes());
     waiting.text.extend_from_slice(end.as_bytes());
     let is_due = waiting.written.is_none_or(|at| at.elapsed() >= LONGEST);

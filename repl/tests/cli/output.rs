@@ -46,6 +46,20 @@ fn a_broken_pipe_is_quiet() {
     assert_eq!(err, "");
 }
 
+/// Objects stay whole where both streams go to one pipe.
+#[cfg(unix)]
+#[test]
+fn what_is_told_stands_between_objects() {
+    let script = "if true { print(1); eprint(2); print(3) }";
+    let program = env!("CARGO_BIN_EXE_porcini");
+    let line = format!("exec {program} --json -e '{script}' 2>&1");
+    let output = Command::new("sh").args(["-c", &line]).output().expect("it starts");
+    let (code, out, _) = finished(&output);
+    assert!(code == 0 && out.starts_with("2\n{"), "{out}");
+    let object: serde_json::Value = serde_json::from_str(&out[2..]).expect("an object");
+    assert_eq!(object["printed"], "1\n3");
+}
+
 /// What a statement prints is written while it runs, as a part of its object.
 #[test]
 fn objects_come_as_they_are_printed() {

@@ -523,7 +523,8 @@ mod tests {
     fn what_others_left_goes_a_day_later() {
         let folder = tempfile::tempdir().unwrap();
         let days_ago = |days: u32| std::time::SystemTime::now() - DAY * days;
-        let (left, fresh) = (".porcini-unfinished-aB3xyzaB3xyz", ".porcini-unfinished-aB3xyzaB3xy0");
+        let (left, fresh) =
+            (".porcini-unfinished-aB3xyzaB3xyz", ".porcini-unfinished-aB3xyzaB3xy0");
         // The last ones are somebody's own.
         let own = [".porcini-backup", ".porcini-config", ".porcini-unfinished-notes"];
         for (name, days) in [(left, 2), (fresh, 0), (own[0], 2), (own[1], 2), (own[2], 2)] {
