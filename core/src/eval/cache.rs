@@ -252,11 +252,17 @@ impl Cache {
     /// Makes a structure that is asked for one of the young.
     fn renew(&mut self, hash: KernelHash) {
         if !self.young.entries.contains_key(&hash)
-            && let Some(entry) = self.old.entries.remove(&hash)
+            && let Some(entry) = self.take_old(hash)
         {
-            self.old.bytes = self.old.bytes.saturating_sub(entry.bytes());
             self.insert(hash, entry);
         }
+    }
+
+    /// Takes it out of the old ones.
+    fn take_old(&mut self, hash: KernelHash) -> Option<Entry> {
+        let entry = self.old.entries.remove(&hash)?;
+        self.old.bytes = self.old.bytes.saturating_sub(entry.bytes());
+        Some(entry)
     }
 
     /// Makes it one of the young, which grow old if they are too many.
@@ -267,7 +273,9 @@ impl Cache {
         }
         self.young.bytes += bytes;
         let before = self.young.entries.insert(hash, entry);
-        self.young.replaced.extend(before.or_else(|| self.old.entries.remove(&hash)));
+        let before =
+            before.or_else(|| self.take_old(hash).inspect(|old| self.young.bytes += old.bytes()));
+        self.young.replaced.extend(before);
     }
 
     /// Forgets all; what runs, or is held elsewhere, lives on.
@@ -297,6 +305,7 @@ mod tests {
     use crate::backend::host::HostMemory;
     use crate::backend::primitive::{PrimitiveCall, Room};
     use crate::backend::{CodeStatistics, Launched, Memory};
+    use crate::dtype::DType;
     use crate::ir::kernel::ParamBlock;
 
     /// A device whose code, which is its own, counts the lanes that it was made ready for.
@@ -340,25 +349,48 @@ mod tests {
         }
     }
 
-    /// Parts share what is long, of a structure that was short before.
-    #[test]
-    fn what_is_known_is_made_ready_for_more_lanes() {
-        let kernel = Kernel {
+    /// A structure with a literal.
+    fn kernel(hash: u128, literal: u64) -> Kernel {
+        Kernel {
             insts: Vec::new(),
             n_uniform: 0,
             first_write: 0,
             buffers: Vec::new(),
-            literals: Vec::new(),
+            literals: vec![(DType::U64, literal)],
             accesses: Vec::new(),
             n_ops: 1,
             fast_math: false,
             variant: 0,
-            hash: KernelHash(7),
-        };
+            hash: KernelHash(hash),
+        }
+    }
+
+    /// Parts share what is long, of a structure that was short before.
+    #[test]
+    fn what_is_known_is_made_ready_for_more_lanes() {
+        let kernel = kernel(7, 0);
         let (mut cache, device) = (Cache::within(1 << 20), Prepared::default());
         let mut found = |n| cache.get(&kernel, n, false, &device).unwrap().result;
         let results = [1 << 10, 1 << 22, 1 << 10].map(&mut found);
         assert_eq!(results, [CacheResult::Miss, CacheResult::Hit, CacheResult::Hit]);
         assert_eq!(*device.0.lock().unwrap(), [1 << 10, 1 << 22, 1 << 10]);
+    }
+
+    /// What was replaced goes with the young ones, and is counted as long as it is there.
+    #[test]
+    fn what_is_replaced_counts_until_it_goes() {
+        // Of one structure for each generation.
+        let (mut cache, device) = (Cache::within(3 * STRUCTURE), Prepared::default());
+        let held = |cache: &Cache| {
+            let entries = [&cache.young, &cache.old].map(|one| {
+                let bytes = one.entries.values().chain(&one.replaced).map(Entry::bytes);
+                (bytes.sum::<usize>(), one.bytes)
+            });
+            assert!(entries.iter().all(|(held, counted)| held == counted), "{entries:?}");
+        };
+        for (hash, literal) in [(7, 1), (7, 2), (8, 1), (7, 3), (8, 2), (9, 1), (7, 4)] {
+            cache.get(&kernel(hash, literal), 1, false, &device).unwrap();
+            held(&cache);
+        }
     }
 }

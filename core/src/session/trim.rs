@@ -35,8 +35,8 @@ impl Session {
         self.0.kernels.note(&compiler.cache);
     }
 
-    /// Number of compiled kernels that the session keeps. Those that were not used for long go when they take more than
-    /// 256 MiB, or an eighth of a memory limit that was set.
+    /// Number of compiled kernels that the session keeps. They take at most about 256 MiB, or an eighth of a memory limit
+    /// that was set: from half of that on those go that were not used for long.
     pub fn n_kernels(&self) -> usize {
         self.0.kernels.number()
     }
