@@ -6,27 +6,36 @@ use porcini_core::memory::caching_allocator::Bytes;
 
 /// What encoders write to.
 #[derive(Debug, Default)]
-pub(crate) struct Growing(Cursor<Vec<u8>>);
+pub(crate) struct Growing {
+    file: Cursor<Vec<u8>>,
+    /// Whether something was. Then what follows is swallowed: an archive that is dropped writes its end, and says so on
+    /// standard error if it cannot.
+    is_refused: bool,
+}
 
 impl Growing {
     /// What was written.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0.into_inner()
+        self.file.into_inner()
     }
 }
 
 impl Write for Growing {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let at = usize::try_from(self.0.position()).unwrap_or(usize::MAX);
-        let bytes = self.0.get_mut();
+        if self.is_refused {
+            return Ok(piece.len());
+        }
+        let at = usize::try_from(self.file.position()).unwrap_or(usize::MAX);
+        let bytes = self.file.get_mut();
         let more = at.saturating_add(piece.len()).saturating_sub(bytes.len());
         // Where there is no room for twice as much there may be for this.
         if bytes.try_reserve(more).is_err() && bytes.try_reserve_exact(more).is_err() {
+            self.is_refused = true;
             let made = Bytes(bytes.len() as u64);
             let what = format!("out of memory: the file takes more than {made}");
             return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
         }
-        self.0.write(piece)
+        self.file.write(piece)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -36,7 +45,7 @@ impl Write for Growing {
 
 impl Seek for Growing {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.0.seek(to)
+        self.file.seek(to)
     }
 }
 
@@ -61,5 +70,8 @@ mod tests {
         file.seek(SeekFrom::Start(u64::MAX / 2)).unwrap();
         let error = file.write(b"a").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
+        // Whoever is dropped behind that need not know.
+        file.write_all(b"the end").unwrap();
+        assert!(file.into_bytes().is_empty());
     }
 }
