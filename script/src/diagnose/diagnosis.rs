@@ -220,7 +220,7 @@ impl Diagnosis<'_> {
             // Only the sandbox counts them.
             EvalAltResult::ErrorTooManyOperations(_) => {
                 self.hints.push("the sandbox allows more with --max-operations N".into());
-                "too many operations (--max-operations)".into()
+                "too many operations".into()
             }
             EvalAltResult::ErrorDataRace(name, _) => {
                 if let Some(method) = method_in_use(name) {
