@@ -56,8 +56,9 @@ pub(crate) fn run(
         *printed.borrow_mut() = Some(Printed::default());
         let result = interpreter.run(&cell, statement, name);
         printed.borrow_mut().take();
+        let ok = result.is_ok();
         // The members that are left, without the bracket before them.
-        print::value(&format!("\",{}", &object(&result).to_string()[1..]));
+        print::value(&format!("\",\"ok\":{ok},{}", &object(&result).to_string()[1..]));
         if let Err(error) = result {
             return Some(exit_code::exit_code(&error));
         }
@@ -65,9 +66,9 @@ pub(crate) fn run(
     None
 }
 
-/// What a statement has come to.
+/// What a statement has come to: a value, an error, or an end.
 fn object(result: &Result<Outcome, Box<Error>>) -> Value {
-    let mut object = json!({ "ok": result.is_ok() });
+    let mut object = json!({});
     match result {
         Ok(outcome) => object["value"] = json!(outcome.text),
         Err(error) => {

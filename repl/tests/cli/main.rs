@@ -358,6 +358,7 @@ fn json_shows_an_object_a_statement() {
     assert_eq!((code, err.as_str()), (1, ""));
     let objects: Vec<serde_json::Value> =
         out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(out.contains(r#","printed":"[1, 2]","ok":true,"value":null}"#), "{out}");
     let lines: Vec<_> = objects.iter().map(|object| object["line"].as_u64().unwrap()).collect();
     assert_eq!(lines, [3, 4, 5, 9]);
     assert_eq!(objects[1]["printed"], "[1, 2]");
