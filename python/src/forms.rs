@@ -365,10 +365,10 @@ fn between<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     }
 }
 
-/// Of many matrices NumPy means the first two axes.
+/// Of many matrices NumPy means the first two axes. A value with components is one matrix a lane.
 fn of_first_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args {
-        [x] if n_axes(x).is_some_and(|n| n > 2) => {
+        [x] if has_axes(x) && n_axes(x).is_some_and(|n| n > 2) => {
             by_python(call.py, call.overloads.name, call.args, call.named)
         }
         _ => Ok(None),

@@ -501,3 +501,8 @@ def test_recordings_are_forgotten():
     assert f(pc.Float([1])).tolist() == [2] and f.n_recordings == 1
     f.clear()
     assert f.n_recordings == 0 and f(pc.Float([1])).tolist() == [2]
+
+
+def test_traces_of_matrices_with_components():
+    assert pc.trace(pc.Matrix2f([[1, 2], [3, 4]])).tolist() == [5]
+    assert pc.trace(pc.Matrix2f([[pc.Float([1, 5]), 2], [3, 4]])).tolist() == [5, 9]
