@@ -130,10 +130,8 @@ impl<'py> Reach<'py> {
             let arrays = value.arrays().or_raise()?;
             self.facts.push(Fact::Value(value.type_name(), extents, arrays.len()));
             self.add_slot(object, arrays);
-            if types::is_of_user(&object.get_type())?
-                && let Some(attributes) = object.getattr_opt(intern!(object.py(), "__dict__"))?
-            {
-                self.add(&attributes)?;
+            if types::is_of_user(&object.get_type())? {
+                self.add_of_class(object)?;
             }
             return Ok(());
         }
@@ -155,21 +153,23 @@ impl<'py> Reach<'py> {
         let _level = Level::enter(object.py())?;
         if let Ok(list) = object.cast::<PyList>() {
             self.facts.push(Fact::List(list.len()));
-            return list.iter().try_for_each(|item| self.add(&item));
+            list.iter().try_for_each(|item| self.add(&item))?;
+            return self.add_derived(object, list.is_exact_instance_of::<PyList>());
         }
         if let Ok(tuple) = object.cast::<PyTuple>() {
             self.facts.push(Fact::Tuple(tuple.len()));
-            return tuple.iter().try_for_each(|item| self.add(&item));
+            tuple.iter().try_for_each(|item| self.add(&item))?;
+            return self.add_derived(object, tuple.is_exact_instance_of::<PyTuple>());
         }
         if let Ok(dict) = object.cast::<PyDict>() {
             self.facts.push(Fact::Dict(dict.len()));
-            return dict.iter().try_for_each(|(key, item)| {
+            dict.iter().try_for_each(|(key, item)| {
                 self.add(&key)?;
                 self.add(&item)
-            });
+            })?;
+            return self.add_derived(object, dict.is_exact_instance_of::<PyDict>());
         }
-        self.facts.push(Fact::Object(object.as_ptr().addr()));
-        self.others.push(object.clone().unbind());
+        self.add_itself(object);
         if object.is_instance_of::<PyModule>() || object.is_instance_of::<PyType>() {
             return Ok(());
         }
@@ -177,10 +177,41 @@ impl<'py> Reach<'py> {
         if object.getattr_opt("__code__")?.is_some_and(|code| code.is_instance_of::<PyCode>()) {
             return self.add_captured(object);
         }
-        match object.getattr("__dict__") {
-            Ok(attributes) => self.add(&attributes),
-            Err(_) => Ok(()),
+        self.add_attributes(object)
+    }
+
+    fn add_itself(&mut self, object: &Object<'py>) {
+        self.facts.push(Fact::Object(object.as_ptr().addr()));
+        self.others.push(object.clone().unbind());
+    }
+
+    /// What a list, tuple or dict of a user's class has beside its items.
+    fn add_derived(&mut self, object: &Object<'py>, is_plain: bool) -> PyResult<()> {
+        if is_plain { Ok(()) } else { self.add_of_class(object) }
+    }
+
+    /// The class of an object, whose methods the function may call, and its attributes.
+    fn add_of_class(&mut self, object: &Object<'py>) -> PyResult<()> {
+        self.add_itself(object.get_type().as_any());
+        self.add_attributes(object)
+    }
+
+    /// What an object has in its dictionary and in slots.
+    fn add_attributes(&mut self, object: &Object<'py>) -> PyResult<()> {
+        let py = object.py();
+        let _level = Level::enter(py)?;
+        if let Ok(attributes) = object.getattr(intern!(py, "__dict__")) {
+            self.add(&attributes)?;
         }
+        let copyreg = py.import(intern!(py, "copyreg"))?;
+        let names = copyreg.call_method1(intern!(py, "_slotnames"), (object.get_type(),))?;
+        for name in names.try_iter()? {
+            match object.getattr(name?.cast::<PyString>()?) {
+                Ok(attribute) => self.add(&attribute)?,
+                Err(_) => self.facts.push(Fact::Nothing),
+            }
+        }
+        Ok(())
     }
 
     /// What a function has captured, its defaults, and the globals that it names.
@@ -225,8 +256,8 @@ impl<'py> Reach<'py> {
     }
 }
 
-/// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__`, which is
-/// added as a whole: their properties are not asked.
+/// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__` and slots, which
+/// are added as a whole: their properties are not asked.
 fn held<'py>(object: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
     let module = object.get_type().getattr("__module__")?;
     let module = module.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string());

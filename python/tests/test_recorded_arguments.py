@@ -1,6 +1,7 @@
 """Arguments of functions that are recorded, and of those that record, as JAX and Dr.Jit have them."""
 
 import dataclasses
+import typing
 
 import pytest
 
@@ -86,3 +87,70 @@ def test_components_of_arguments_come_back():
     for k in (1, 2):
         v = pc.Vector2f(1, k)
         assert doubled(v).tolist() == [2 * k] and v.y.tolist() == [2 * k]
+
+
+class Doubled(pc.Float):
+    def changed(self):
+        return self * 2
+
+
+class Tripled(pc.Float):
+    def changed(self):
+        return self * 3
+
+
+class First(typing.NamedTuple):
+    a: object
+    b: object
+
+
+class Second(typing.NamedTuple):
+    b: object
+    a: object
+
+
+class Sums(list):
+    def changed(self):
+        return self[0] + 1
+
+
+class Products(list):
+    def changed(self):
+        return self[0] * 10
+
+
+class Scaled(pc.Vector2f):
+    __slots__ = ("scale",)
+
+
+@dataclasses.dataclass(slots=True)
+class Weights:
+    w: object
+    k: float
+
+
+def test_classes_are_told_apart():
+    f = pc.jit(lambda x: x.changed())
+    for _ in range(2):
+        assert f(Doubled([1, 2])).tolist() == [2, 4] and f(Tripled([1, 2])).tolist() == [3, 6]
+        assert f(Sums([pc.Float([2])])).tolist() == [3] and f(Products([pc.Float([2])])).tolist() == [20]
+    assert f.n_recordings == 4
+    f = pc.jit(lambda pair: pair.a - pair.b)
+    for _ in range(2):
+        assert f(First(pc.Float([5]), pc.Float([3]))).tolist() == [2]
+        assert f(Second(pc.Float([5]), pc.Float([3]))).tolist() == [-2]
+
+
+def test_attributes_in_slots_are_seen():
+    f = pc.jit(lambda v: v.x * v.scale)
+    v = Scaled(3, 4)
+    for scale in (2.0, 5.0):
+        v.scale = scale
+        assert f(v).tolist() == [3 * scale]
+    f = pc.jit(lambda p: p.w * p.k)
+    weights = Weights(pc.Float([1, 2]), 2.0)
+    assert f(weights).tolist() == [2, 4]
+    weights.k = 3.0
+    assert f(weights).tolist() == [3, 6]
+    weights.w = pc.Float([4, 5])
+    assert f(weights).tolist() == [12, 15]
