@@ -3,7 +3,10 @@
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
+
+use crate::errors::wrong_type;
+use crate::tree::values;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -42,6 +45,17 @@ impl Around {
                 Err(error) => return Err(error),
             }
         }
+        for (name, item) in beside(object, &names)? {
+            let mut lost = Vec::new();
+            values(&item, &mut lost)?;
+            if !lost.is_empty() && !is_made_when_asked(&class, &name)? {
+                return Err(wrong_type(format!(
+                    "got {}, whose attribute {name} has arrays in it and is no field: it would be lost; make it a field, or a \
+                     property",
+                    class.name()?
+                )));
+            }
+        }
         Ok(Some((Self::Data(object.clone().unbind(), names), held)))
     }
 
@@ -62,6 +76,11 @@ impl Around {
                 for (name, item) in names.iter().zip(held) {
                     set.call1((&made, name, item))?;
                 }
+                for (name, _) in beside(&made, names)? {
+                    if is_made_when_asked(&made.get_type(), &name)? {
+                        made.getattr(intern!(py, "__dict__"))?.del_item(name)?;
+                    }
+                }
                 Ok(made)
             }
         }
@@ -77,4 +96,27 @@ impl Around {
             }
         }
     }
+}
+
+/// The attributes of an object of a data class that are none of these fields.
+fn beside<'py>(
+    object: &Object<'py>,
+    fields: &[Py<PyString>],
+) -> PyResult<Vec<(Bound<'py, PyString>, Object<'py>)>> {
+    let py = object.py();
+    let Some(all) = object.getattr_opt(intern!(py, "__dict__"))? else { return Ok(Vec::new()) };
+    let others = all.cast_into::<PyDict>()?.copy()?;
+    for name in fields {
+        if others.contains(name)? {
+            others.del_item(name)?;
+        }
+    }
+    others.iter().map(|(name, item)| Ok((name.cast_into::<PyString>()?, item))).collect()
+}
+
+/// Whether an attribute is a `cached_property`: one of other fields is to be computed from those.
+fn is_made_when_asked(class: &Bound<'_, PyType>, name: &Bound<'_, PyString>) -> PyResult<bool> {
+    let Some(member) = class.getattr_opt(name)? else { return Ok(false) };
+    let functools = class.py().import(intern!(class.py(), "functools"))?;
+    member.is_instance(&functools.getattr(intern!(class.py(), "cached_property"))?)
 }

@@ -1,6 +1,7 @@
 """Gradients of what broadcasts and of what is equal, and the forms in which they come."""
 
 import dataclasses
+import functools
 import typing
 
 import pytest
@@ -73,6 +74,32 @@ def test_data_classes_are_trees():
         assert type(found) is Model and found.w.tolist() == [2 * k] and found.name == "made"
     end = pc.while_loop(Pair(pc.Int32(0), pc.Float(1)), lambda i, x: i < 2, lambda i, x: (i + 1, x * 2))
     assert end.b.tolist() == [4]
+
+
+@dataclasses.dataclass
+class Cached:
+    x: object
+
+    @functools.cached_property
+    def n(self):
+        return pc.sum(self.x * self.x)
+
+
+@dataclasses.dataclass
+class Computed:
+    x: object
+
+    def __post_init__(self):
+        self.n = pc.sum(self.x * self.x)
+
+
+def test_what_is_computed_from_fields_has_their_derivative():
+    cached = Cached(pc.Float([1, 2]))
+    assert cached.n.tolist() == [5]
+    assert pc.grad(lambda c: c.n)(cached).x.tolist() == [2, 4]
+    assert cached.n.tolist() == [5]
+    with pytest.raises(TypeError, match="Computed, whose attribute n has arrays in it and is no field"):
+        pc.grad(lambda c: c.n)(Computed(pc.Float([1, 2])))
 
 
 def test_an_object_that_a_recorded_function_was_given_comes_back():
