@@ -4,7 +4,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+use crate::convert::number;
 use crate::errors::{got, wrong_type};
+use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -12,7 +14,7 @@ type Object<'py> = Bound<'py, PyAny>;
 pub(crate) struct Statics {
     places: Vec<isize>,
     names: Vec<String>,
-    /// Each by its class and itself: 1 and 1.0 are equal.
+    /// Each by its class and itself: those of several classes may be equal.
     met: Py<PyDict>,
 }
 
@@ -68,9 +70,18 @@ impl Statics {
         Ok((PyTuple::new(py, args)?, kwargs.transpose()?))
     }
 
-    /// The first object that was equal.
+    /// The first object that was equal. Numbers and texts are facts of a call by themselves, and 0.0 is not -0.0, nor (1,) the
+    /// same as (1.0,).
     fn one<'py>(&self, object: &Object<'py>) -> PyResult<Object<'py>> {
         let py = object.py();
+        if object.is_none() || object.is_instance_of::<PyString>() || number(object)?.is_some() {
+            return Ok(object.clone());
+        }
+        if let Ok(tuple) = object.cast_exact::<PyTuple>() {
+            let _level = Level::enter(py)?;
+            let items = tuple.iter().map(|item| self.one(&item)).collect::<PyResult<Vec<_>>>()?;
+            return Ok(PyTuple::new(py, items)?.into_any());
+        }
         let key = (object.get_type(), object);
         self.met.bind(py).call_method1("setdefault", (key, object)).map_err(|error| {
             if error.is_instance_of::<PyTypeError>(py) {

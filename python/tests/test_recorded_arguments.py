@@ -38,6 +38,17 @@ def test_numbers_of_several_types_are_apart():
         f(pc.Float([1]), [2])
 
 
+def test_equal_numbers_that_are_not_the_same_are_apart():
+    f = pc.jit(lambda x, s: pc.copysign(x, s), static_argnums=1)
+    assert f(pc.Float([1, 2]), 0.0).tolist() == [1, 2] and f(pc.Float([1, 2]), -0.0).tolist() == [-1, -2]
+    f = pc.jit(lambda x, s: x * s[0], static_argnums=1)
+    assert type(f(pc.Int32([3]), (1,))) is pc.Int32 and type(f(pc.Int32([3]), (1.0,))) is pc.Float
+    f = pc.jit(lambda x, options: x * options[0].scale, static_argnums=1)
+    for _ in range(3):
+        assert f(pc.Float([1, 2]), (Options(2.0), "text", None)).tolist() == [2, 4]
+    assert f.n_recordings == 1
+
+
 def test_decorators_with_arguments():
     @pc.jit()
     def f(x):
