@@ -4,7 +4,8 @@
 //! were met before, what the function recorded then is recorded again with other arrays in it; no Python runs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use porcini_core::{Array, Recorded, Session};
 use pyo3::prelude::*;
@@ -127,13 +128,15 @@ impl Function {
 
     /// Forgets what was recorded: the next call runs the function.
     fn clear(&self) {
-        self.recordings.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let old = mem::take(&mut *self.recordings());
+        // Their objects may run Python as they go, which may call the function.
+        drop(old);
     }
 
     /// How many forms of arguments it keeps recordings for, 16 at most: the oldest goes first.
     #[getter]
     fn n_recordings(&self) -> usize {
-        self.recordings.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.recordings().len()
     }
 
     fn __get__<'py>(
@@ -149,21 +152,27 @@ impl Function {
 }
 
 impl Function {
+    fn recordings(&self) -> MutexGuard<'_, VecDeque<(Vec<Fact>, Arc<Recording>)>> {
+        self.recordings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn find(&self, facts: &[Fact]) -> Option<Arc<Recording>> {
-        let recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        let recordings = self.recordings();
         recordings.iter().find(|(known, _)| known == facts).map(|(_, recording)| recording.clone())
     }
 
     fn keep(&self, facts: Vec<Fact>, recording: Arc<Recording>) {
-        let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recordings = self.recordings();
         // Another thread may have been faster.
         if recordings.iter().any(|(known, _)| *known == facts) {
             return;
         }
         recordings.push_back((facts, recording));
-        if recordings.len() > MOST_RECORDINGS {
-            recordings.pop_front();
-        }
+        let is_full = recordings.len() > MOST_RECORDINGS;
+        let old = if is_full { recordings.pop_front() } else { None };
+        // As in `clear`.
+        drop(recordings);
+        drop(old);
     }
 }
 

@@ -165,3 +165,20 @@ def test_attributes_in_slots_are_seen():
     assert f(weights).tolist() == [3, 6]
     weights.w = pc.Float([4, 5])
     assert f(weights).tolist() == [12, 15]
+
+
+def test_objects_that_go_may_ask_the_function():
+    class Last:
+        def __init__(self, f):
+            self.f = f
+
+        def __del__(self):
+            asked.append(self.f.n_recordings)
+
+    asked = []
+    f = pc.jit(lambda x, last: x * 2)
+    for _ in range(17):
+        f(pc.Float([1]), Last(f))
+    assert asked == [16]
+    f.clear()
+    assert asked == [16] + [0] * 16
