@@ -82,7 +82,7 @@ impl Function {
             Some((args, kwargs)) => (args, kwargs.as_ref()),
             None => (args, kwargs),
         };
-        let mut reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
+        let reach = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
         let is_others = |other: &Py<PyAny>| is_foreign(other.bind(py));
         let holds_others = reach.others.iter().any(is_others);
         if reach.is_too_much() || holds_others || !session.replays(&reach.arrays) {
@@ -95,15 +95,12 @@ impl Function {
                 let recording = Arc::new(recorded(session, f, args, kwargs, &reach)?);
                 if recording.is_all {
                     slf.get().keep(reach.facts.clone(), recording.clone());
-                    // What other threads wrote while the function ran is not to be written over.
-                    let now = Reach::of_call(session.flag_bits(), f, args, kwargs)?;
-                    reach = if now.facts == reach.facts { now } else { reach };
                 }
                 recording
             }
         };
-        let outputs =
-            recording.recorded.call(&reach.arrays.iter().collect::<Vec<_>>()).or_raise()?;
+        let arrays = arrays_now(session, &reach)?;
+        let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_raise()?;
         let mut outputs = outputs.into_iter();
         for (slot, tree) in &recording.changes {
             let slot = match slot {
@@ -174,6 +171,18 @@ impl Function {
         drop(recordings);
         drop(old);
     }
+}
+
+/// The arrays that a call reaches: what other threads wrote while Python ran is not to be written over.
+fn arrays_now(session: &Session, reach: &Reach<'_>) -> PyResult<Vec<Array>> {
+    let mut now = Vec::new();
+    for slot in &reach.slots {
+        Tree::of(session, slot, Numbers::Kept, &mut now)?;
+    }
+    let forms = |arrays: &[Array]| -> Vec<_> {
+        arrays.iter().map(|array| (array.dtype(), array.size())).collect()
+    };
+    Ok(if forms(&now) == forms(&reach.arrays) { now } else { reach.arrays.clone() })
 }
 
 /// Puts arrays into a value or generator.

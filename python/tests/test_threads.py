@@ -84,6 +84,21 @@ def test_one_recorded_function():
     assert x.tolist() == [1, 2, 3]
 
 
+def test_writes_of_a_recorded_function_that_runs_each_time():
+    x, rng, calls, drawn = pc.zeros(2), pc.PCG32(), [], []
+
+    @pc.jit
+    def f(x):
+        calls.append(None)
+        pc.scatter_add(x, 1.0, pc.UInt32([0]))
+        return rng.next_uint32()
+
+    in_threads(lambda i: drawn.extend([f(x) for _ in range(20)]))
+    assert len(calls) == 20 * N_THREADS
+    assert x.tolist() == [20 * N_THREADS, 0]
+    assert len({each.item() for each in drawn}) == 20 * N_THREADS
+
+
 def test_others_see_what_arrays_hold_while_one_records():
     x = pc.Float([1, 2])
     rng = pc.PCG32()
