@@ -321,7 +321,14 @@ pub(crate) fn backward<'py>(y: &Object<'py>, gradient: Option<&Object<'py>>) -> 
     if arrays.iter().any(Array::is_tracked) {
         arrays.retain(Array::is_tracked);
     }
-    asking(y.py(), |asked| Array::backward_all(&arrays, asked))
+    // What was given is said of this call alone.
+    let given: Vec<Array> = match gradient {
+        Some(_) => arrays.iter().filter(|array| array.is_derived()).cloned().collect(),
+        None => Vec::new(),
+    };
+    let done = asking(y.py(), |asked| Array::backward_all(&arrays, asked));
+    given.iter().for_each(Array::clear_gradient);
+    done
 }
 
 /// The gradients of y by marked arrays, in the form of those.

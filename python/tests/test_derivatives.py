@@ -64,3 +64,13 @@ def test_integers_and_masks_have_no_derivative(f):
             differentiated(f)(x)
     with pytest.raises((TypeError, ValueError), match="integers and masks have no derivative"):
         pc.vjp(f, x, 1)
+
+
+def test_a_gradient_is_given_for_one_call():
+    x = marked([1, 2])
+    y = x * x
+    y.backward(pc.Float([5, 5]))
+    assert x.grad.tolist() == [10, 20]
+    x.grad = None
+    y.backward()
+    assert x.grad.tolist() == [2, 4]

@@ -308,6 +308,11 @@ impl Array {
         })
     }
 
+    /// Whether it is computed from marked arrays, and so is none itself.
+    pub fn is_derived(&self) -> bool {
+        self.session().with_table(|table| table.is_derived(self.id()))
+    }
+
     fn check_tracked(&self, op: &'static str) -> Result<()> {
         if self.is_tracked() {
             return Ok(());
