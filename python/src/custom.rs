@@ -88,13 +88,21 @@ impl Custom {
         };
         let signature = py.import("inspect")?.call_method1("signature", (&self.eval,))?;
         let bound = signature.call_method("bind", args, Some(kwargs))?;
+        // A parameter behind one that was left out is in place with that one's default.
+        let given = bound.getattr("arguments")?.call_method0("copy")?;
+        bound.call_method0("apply_defaults")?;
         let left = bound.getattr("kwargs")?.cast_into::<PyDict>()?;
-        if let Some(name) = left.keys().iter().next() {
+        if let Some(name) = kwargs.keys().iter().find(|name| left.contains(name).unwrap_or(false)) {
             return Err(wrong_type(format!(
                 "{op}: got {name}=.., which the function takes by name alone; expected arguments by place"
             )));
         }
-        Ok(bound.getattr("args")?.cast_into::<PyTuple>()?)
+        let all = bound.getattr("args")?.cast_into::<PyTuple>()?;
+        let names = signature.getattr("parameters")?.try_iter()?.take(all.len());
+        let names = names.collect::<PyResult<Vec<_>>>()?;
+        let last = names.iter().rposition(|name| given.contains(name).unwrap_or(false));
+        let n = last.map_or(0, |last| last + 1).max(args.len());
+        Ok(all.get_slice(0, n))
     }
 }
 

@@ -79,6 +79,11 @@ def test_custom_functions_take_names():
     assert pc.grad(lambda x: product(x, y=pc.Float(3)))(pc.Float(2)).tolist() == [3]
     assert pc.grad(lambda x: product(x, k=2, y=pc.Float(3)))(pc.Float(2)).tolist() == [6]
     assert pc.grad(lambda x: pc.checkpoint(lambda x, n: x**n)(x, n=2))(pc.Float(3)).tolist() == [6]
+    powers = pc.custom(lambda x, k=2.0, y=1.0, *, z=0: x * k * y, backward=lambda v, x, k, y: (v * k * y, None, None))
+    assert powers(pc.Float(3), y=4.0).tolist() == [24]
+    assert pc.grad(lambda x: powers(x, y=4.0))(pc.Float(3)).tolist() == [8]
+    with pytest.raises(TypeError, match="z=.., which the function takes by name alone"):
+        powers(pc.Float(3), y=4.0, z=1)
     with pytest.raises(TypeError, match="by name alone"):
         pc.custom(lambda x, *, k: x, backward=lambda v, x: v)(pc.Float(1), k=2)
 
