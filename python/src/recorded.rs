@@ -124,7 +124,10 @@ impl Function {
     }
 
     /// Forgets what was recorded: the next call runs the function.
-    fn clear(&self) {
+    fn clear(&self, py: Python<'_>) {
+        if let Some(statics) = &self.statics {
+            statics.clear(py);
+        }
         let old = mem::take(&mut *self.recordings());
         // Their objects may run Python as they go, which may call the function.
         drop(old);

@@ -10,6 +10,9 @@ use crate::recursion::Level;
 
 type Object<'py> = Bound<'py, PyAny>;
 
+/// Arguments that are kept: several for each recording that is.
+const MOST_MET: usize = 256;
+
 /// Which arguments they are, and those that were met.
 pub(crate) struct Statics {
     places: Vec<isize>,
@@ -82,8 +85,8 @@ impl Statics {
             let items = tuple.iter().map(|item| self.one(&item)).collect::<PyResult<Vec<_>>>()?;
             return Ok(PyTuple::new(py, items)?.into_any());
         }
-        let key = (object.get_type(), object);
-        self.met.bind(py).call_method1("setdefault", (key, object)).map_err(|error| {
+        let (key, met) = ((object.get_type(), object), self.met.bind(py));
+        let known = met.call_method1("setdefault", (key, object)).map_err(|error| {
             if error.is_instance_of::<PyTypeError>(py) {
                 let got = got(object);
                 wrong_type(format!(
@@ -92,7 +95,20 @@ impl Statics {
             } else {
                 error
             }
-        })
+        })?;
+        if met.len() > MOST_MET {
+            // The first key is the oldest.
+            if let Some(oldest) = met.as_any().try_iter()?.next() {
+                // Another thread may have been faster.
+                met.call_method1("pop", (oldest?, py.None()))?;
+            }
+        }
+        Ok(known)
+    }
+
+    /// Forgets those that were met.
+    pub(crate) fn clear(&self, py: Python<'_>) {
+        self.met.bind(py).clear();
     }
 }
 

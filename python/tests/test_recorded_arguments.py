@@ -1,7 +1,9 @@
 """Arguments of functions that are recorded, and of those that record, as JAX and Dr.Jit have them."""
 
 import dataclasses
+import gc
 import typing
+import weakref
 
 import pytest
 
@@ -47,6 +49,21 @@ def test_equal_numbers_that_are_not_the_same_are_apart():
     for _ in range(3):
         assert f(pc.Float([1, 2]), (Options(2.0), "text", None)).tolist() == [2, 4]
     assert f.n_recordings == 1
+
+
+def test_static_arguments_are_forgotten():
+    f = pc.jit(lambda x, options: x * options.scale, static_argnums=1)
+    many = [Options(float(k)) for k in range(300)]
+    met = [weakref.ref(options) for options in many]
+    for options in many:
+        f(pc.Float([1]), options)
+    del many, options
+    gc.collect()
+    assert sum(each() is not None for each in met) == 256
+    f.clear()
+    gc.collect()
+    assert not any(each() for each in met)
+    assert f(pc.Float([1, 2]), Options(2.0)).tolist() == [2, 4]
 
 
 def test_decorators_with_arguments():
