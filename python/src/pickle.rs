@@ -49,6 +49,10 @@ pub(crate) fn copied<'py>(
         memo.set_item(value.as_ptr().addr(), &copy)?;
         attributes = py.import("copy")?.call_method1("deepcopy", (attributes, memo))?;
     }
+    if class.getattr_opt("__setstate__")?.is_some() && !attributes.is_none() {
+        copy.call_method1("__setstate__", (attributes,))?;
+        return Ok(copy.into_any());
+    }
     // Attributes in a dictionary, or in a pair of that and another one of those in slots.
     let all = match attributes.cast::<PyTuple>() {
         Ok(pair) => pair.iter().collect(),

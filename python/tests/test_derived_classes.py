@@ -96,6 +96,22 @@ def test_copies_keep_class_and_attributes(again):
     assert type(w) is Slotted and w.name == "v"
 
 
+class Counted(pc.Float):
+    def __getstate__(self):
+        return {"n": self.n}
+
+    def __setstate__(self, state):
+        self.n = state["n"] + 1
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_are_told_their_state(again):
+    x = Counted([1, 2])
+    x.n, x.other = 1, "o"
+    y = again(x)
+    assert type(y) is Counted and y.tolist() == [1, 2] and y.n == 2 and not hasattr(y, "other")
+
+
 def test_recorded_functions_see_attributes():
     f = pc.jit(lambda x: x * x.scale)
     x = Samples([1, 2])
