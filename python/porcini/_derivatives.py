@@ -1,6 +1,7 @@
 """Derivatives of functions: functions that make functions, over what `_porcini` does for one call."""
 
 import functools
+import numbers
 
 from . import _porcini
 from ._axes import integer
@@ -33,15 +34,15 @@ def _picked(found, argnums):
 
 
 def _told(args, argnums):
-    """The arguments and argnums; grad(f, 0) and grad(f, (0, 1)) are JAX's: integers alone have no derivatives."""
+    """The arguments and argnums; grad(f, 0), grad(f, (0, 1)) and grad(f, [0, 1]) are JAX's: integers alone have no derivatives."""
     if argnums is None and len(args) == 1 and _are_places(args[0]):
         return (), args[0]
     return args, argnums
 
 
 def _are_places(given):
-    items = given if isinstance(given, tuple) and given else [given]
-    return all(isinstance(i, int) and not isinstance(i, bool) for i in items)
+    items = given if isinstance(given, (tuple, list)) and given else [given]
+    return all(isinstance(i, numbers.Integral) and not isinstance(i, bool) for i in items)
 
 
 def grad(f, *args, argnums=None, has_aux=False):

@@ -15,7 +15,9 @@ use crate::functions;
 use crate::home;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
-use crate::tree::{Numbers, Tree, differentiable_of, losses_of, one_or_tuple, outputs_of};
+use crate::tree::{
+    Numbers, Tree, differentiable_of, losses_of, one_or_tuple, outputs_of, own_contents,
+};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -39,7 +41,10 @@ impl Arguments {
         let (mut arrays, mut marked, mut items) = (Vec::new(), Vec::new(), Vec::new());
         for (i, arg) in args.iter().enumerate() {
             let is_chosen = chosen.is_none_or(|chosen| chosen.contains(&i));
-            let numbers = if is_chosen { Numbers::Floats } else { Numbers::Kept };
+            let (arg, numbers) = match is_chosen {
+                true => (own_contents(session, arg)?, Numbers::Floats),
+                false => (arg, Numbers::Kept),
+            };
             let mut own = Vec::new();
             items.push(Tree::of(session, &arg, numbers, &mut own)?);
             let mut own = own.into_iter();

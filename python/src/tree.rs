@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 use crate::around::Around;
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
-use crate::interchange::is_foreign;
+use crate::interchange::{is_foreign, offers_contents};
 use crate::object::{self, PyValue};
 use crate::random::Generator;
 use crate::recursion::Level;
@@ -346,6 +346,17 @@ pub(crate) fn one_or_tuple<'py>(
 /// An array of another library as one of ours; other objects as they are.
 pub(crate) fn own<'py>(session: &Session, object: Object<'py>) -> PyResult<Object<'py>> {
     if is_foreign(&object)
+        && let Some(Given::Value(value)) = Given::of(session, &object)?
+    {
+        return object::of(object.py(), value);
+    }
+    Ok(object)
+}
+
+/// As [`own`], also of what has an array to give, as a column of pandas.
+pub(crate) fn own_contents<'py>(session: &Session, object: Object<'py>) -> PyResult<Object<'py>> {
+    if !object.is_instance_of::<PyValue>()
+        && offers_contents(&object)
         && let Some(Given::Value(value)) = Given::of(session, &object)?
     {
         return object::of(object.py(), value);

@@ -17,6 +17,9 @@ def test_argnums_as_jax_gives_them():
     assert [g.tolist() for g in pc.grad(f, (0, 1))(x, y)] == [[6, 16], [1, 4]]
     assert pc.value_and_grad(f, 1)(x, y)[1].tolist() == [1, 4]
     assert pc.jacobian(f, 1)(x, y).tolist() == [1, 4] and pc.hessian(f, 0)(x, y).tolist() == [[6, 0], [0, 8]]
+    assert [g.tolist() for g in pc.grad(f, [0, 1])(x, y)] == [[6, 16], [1, 4]]
+    np = pytest.importorskip("numpy")
+    assert pc.grad(f, np.int64(1))(x, y).tolist() == [1, 4]
     with pytest.raises(ValueError, match="argnums=2"):
         pc.grad(f, 2)(x, y)
 
@@ -74,3 +77,18 @@ def test_a_gradient_is_given_for_one_call():
     x.grad = None
     y.backward()
     assert x.grad.tolist() == [2, 4]
+
+
+def test_columns_of_pandas_are_arguments():
+    pd = pytest.importorskip("pandas")
+    assert pc.grad(lambda x: pc.sum(x * x))(pd.Series([1.0, 2.0])).tolist() == [2, 4]
+
+
+def test_gradients_of_another_shape_are_refused():
+    for shape, is_right in (((3, 2), False), ((6, 1), False), ((2, 3), True), ((1, 2, 3), True), ((1, 1), True)):
+        f = pc.custom(lambda t: t * 2, backward=lambda v, t: pc.ones(shape))
+        if is_right:
+            assert pc.grad(f)(pc.ones((2, 3))).tolist() == [[1] * 3] * 2
+        else:
+            with pytest.raises((TypeError, ValueError), match="got a gradient .* by an argument"):
+                pc.grad(f)(pc.ones((2, 3)))

@@ -70,11 +70,17 @@ impl Skeleton {
     /// A gradient by a value of this form: of a tensor with one entry along an axis, along which it was broadcast, the sum.
     ///
     /// # Errors
-    /// As [`Tensor::reduce`].
+    /// `Argument` for a gradient of another shape; as [`Tensor::reduce`].
     pub fn summed(&self, gradient: Value) -> Result<Value> {
         match (self, gradient) {
             (Self::Tensor(shape, _), Value::Tensor(gradient)) => {
-                gradient.summed_to(shape).map(Value::Tensor)
+                let sum = gradient.summed_to(shape)?;
+                if sum.shape().n_entries() != 1 && inner(sum.shape()) != inner(shape) {
+                    let what =
+                        format!("got a gradient {} by an argument {shape}", gradient.shape());
+                    return Err(Error::Argument { op: "custom", what });
+                }
+                Ok(Value::Tensor(sum))
             }
             (_, gradient) => Ok(gradient),
         }
@@ -88,6 +94,12 @@ impl Skeleton {
             Self::Tensor(_, n) => *n,
         }
     }
+}
+
+/// The extents behind those of 1 in front, which broadcasting makes.
+fn inner(shape: &Shape) -> &[u64] {
+    let n = shape.extents().iter().take_while(|&&extent| extent == 1).count();
+    &shape.extents()[n..]
 }
 
 /// What a value is a function of, and how its gradients are put together again.
