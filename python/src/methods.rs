@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{
     PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyTuple, PyType,
 };
-use pyo3::{ffi, intern};
+use pyo3::{PyTraverseError, PyVisit, ffi, intern};
 
 use crate::convert::python_number;
 use crate::errors::{OrRaise, got};
@@ -41,6 +41,11 @@ impl PyValue {
             Some(shape) => make::value(class, &make::with_shape(class, args, shape)?)?,
         };
         object::made(class, value)
+    }
+
+    /// What Python's collector of cycles is to see: an attribute of a value may be a component of it.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.whole().map_or(Ok(()), |whole| visit.call(whole))
     }
 
     // ---- operators ----

@@ -52,6 +52,11 @@ impl PyValue {
         Self { value: RwLock::new(value), whole: None }
     }
 
+    /// The value that it is a component of.
+    pub(crate) fn whole(&self) -> Option<&Py<Self>> {
+        self.whole.as_ref().map(|(whole, _)| whole)
+    }
+
     /// What it is now. Nobody waits for anything while holding this.
     pub(crate) fn value(&self) -> Seen<'_> {
         self.follow();

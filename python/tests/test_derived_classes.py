@@ -24,6 +24,10 @@ class Slotted(pc.Vector2f):
     __slots__ = ("name",)
 
 
+class Place(pc.Vector2f):
+    pass
+
+
 class Bare(pc.TensorXf):
     __slots__ = ()
 
@@ -76,6 +80,15 @@ def test_collection_and_weak_references():
     del x
     gc.collect()
     assert seen() is None
+    v = Slotted(1, 2)
+    v.name = v.x
+    w = Place(1, 2)
+    w.part = [w.y]
+    seen = [weakref.ref(v.name), weakref.ref(w)]
+    assert v.name.item() == 1 and w.part[0].item() == 2
+    del v, w
+    gc.collect()
+    assert [each() for each in seen] == [None, None]
     kept = [Samples([i]) for i in range(100)]
     gc.collect()
     assert [x.item() for x in kept] == list(range(100))
