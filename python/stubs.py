@@ -15,12 +15,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from enum import Enum
 from types import EllipsisType
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _N = TypeVar("_N")
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
 _Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
 _Operand = Any
 
@@ -39,6 +42,19 @@ class _DType(str):
     def type(self) -> Any: ...
 
 
+class _Function(Generic[_P, _R]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Self: ...
+    @overload
+    def __get__(self: _Function[Concatenate[Any, _Q], _R], instance: object, owner: Any = ...) -> Callable[_Q, _R]: ...
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]: ...
+    @property
+    def n_recordings(self) -> int: ...
+    def clear(self) -> None: ...
+
+
 __version__: str
 pi: float
 e: float
@@ -49,13 +65,24 @@ PCG32_DEFAULT_STATE: int
 PCG32_DEFAULT_STREAM: int
 '''
 
+
+def recording(name):
+    """A function that records another one, and without it is a decorator."""
+    options = "*, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any"
+    made = "_Function[_P, _R]"
+    return (
+        f"@overload\ndef {name}(f: Callable[_P, _R], {options}) -> {made}: ...\n\n"
+        f"@overload\ndef {name}(f: None = ..., {options}) -> Callable[[Callable[_P, _R]], {made}]: ..."
+    )
+
+
 # What is said better than by looking: results, and decorators that keep the type of what they get.
 SPECIAL = {
     "max": "def max(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
     "min": "def min(x: Any, axis: Any = ..., keepdims: bool = ..., **kwargs: Any) -> Any: ...",
-    "function": "def function(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
-    "jit": "def jit(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
-    "freeze": "def freeze(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F: ...",
+    "function": recording("function"),
+    "jit": recording("jit"),
+    "freeze": recording("freeze"),
     "checkpoint": "def checkpoint(f: _F) -> _F: ...",
     "no_grad": "def no_grad() -> AbstractContextManager[None]: ...",
     "suspend_grad": "def suspend_grad() -> AbstractContextManager[None]: ...",

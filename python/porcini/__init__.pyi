@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from enum import Enum
 from types import EllipsisType
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _N = TypeVar("_N")
+_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
 _Index = int | slice | None | EllipsisType | Array | list[int] | list[bool] | tuple[Any, ...]
 _Operand = Any
 
@@ -26,6 +29,19 @@ class _DType(str):
     def itemsize(self) -> int: ...
     @property
     def type(self) -> Any: ...
+
+
+class _Function(Generic[_P, _R]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: Any = ...) -> Self: ...
+    @overload
+    def __get__(self: _Function[Concatenate[Any, _Q], _R], instance: object, owner: Any = ...) -> Callable[_Q, _R]: ...
+    @property
+    def __wrapped__(self) -> Callable[_P, _R]: ...
+    @property
+    def n_recordings(self) -> int: ...
+    def clear(self) -> None: ...
 
 
 __version__: str
@@ -1366,7 +1382,11 @@ def fract(x: Any) -> Any:
     """Fractional part `x - floor(x)`, kept below 1; NaN for infinities."""
     ...
 
-def freeze(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
+@overload
+def freeze(f: Callable[_P, _R], *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _Function[_P, _R]: ...
+
+@overload
+def freeze(f: None = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> Callable[[Callable[_P, _R]], _Function[_P, _R]]:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
@@ -1390,7 +1410,11 @@ def full_like(t: Any, x: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A number as often as a tensor or array has entries, with its shape and type."""
     ...
 
-def function(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
+@overload
+def function(f: Callable[_P, _R], *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _Function[_P, _R]: ...
+
+@overload
+def function(f: None = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> Callable[[Callable[_P, _R]], _Function[_P, _R]]:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 
@@ -1722,7 +1746,11 @@ def jacobian(f: Any, *args: Any, argnums: Any = ...) -> Any:
     """The function that gives the derivatives of each entry of f(x) by each entry of x: a tensor with the axes of f(x), then"""
     ...
 
-def jit(f: _F = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _F:
+@overload
+def jit(f: Callable[_P, _R], *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> _Function[_P, _R]: ...
+
+@overload
+def jit(f: None = ..., *, static_argnums: Any = ..., static_argnames: Any = ..., **others: Any) -> Callable[[Callable[_P, _R]], _Function[_P, _R]]:
     """The function f, recorded once for each form of its arguments: a call with arrays of the same types and sizes, and the same"""
     ...
 

@@ -64,6 +64,24 @@ x.grad = None
 on: bool = x.requires_grad
 print(quotient, rest, first, part, truth, half, v, on, x.dtype.itemsize)
 
+
+
+@pc.jit(static_argnums=1)
+def g(x: pc.Float, n: int) -> pc.Float:
+    return x * n
+
+
+class Model:
+    @pc.freeze
+    def scaled(self, x: pc.Float) -> pc.Float:
+        return x * 2
+
+
+scaled: pc.Float = g(Model().scaled(x), 2)
+forms: int = g.n_recordings
+g.clear()
+print(scaled, forms, pc.jit(pc.sin)(x))
+
 a = xp.asarray([1.0, 2.0])
 b: xp.Array = a + 1
 b += a
