@@ -132,3 +132,9 @@ def test_recorded_functions_see_attributes():
     assert f(x).tolist() == [3, 6]
     x.scale = 4
     assert f(x).tolist() == [4, 8]
+
+
+def test_functions_that_are_differentiated_get_our_classes():
+    x = Samples([1, 2])
+    for f in (pc.grad(lambda x: x * hasattr(x, "unit")), pc.custom(lambda x: x * hasattr(x, "unit"), lambda v, x: v)):
+        assert f(x).tolist() == [0, 0]
