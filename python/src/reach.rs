@@ -7,7 +7,9 @@ use std::collections::hash_map::Entry;
 use porcini_core::{Array, DType, Scalar, Value};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCode, PyDict, PyFunction, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyBool, PyCode, PyDict, PyFloat, PyFunction, PyInt, PyList, PyString, PyTuple, PyType,
+};
 
 use crate::convert::number;
 use crate::errors::OrRaise;
@@ -105,12 +107,26 @@ impl<'py> Reach<'py> {
             _ => return self.add_once(object),
         };
         self.facts.push(fact);
+        self.add_class_of_plain(object);
         Ok(())
+    }
+
+    /// The class of a number or text, if it is not one of Python's own: those of NumPy have types, those of users methods.
+    fn add_class_of_plain(&mut self, object: &Object<'py>) {
+        let is_plain = object.is_none()
+            || object.is_exact_instance_of::<PyFloat>()
+            || object.is_exact_instance_of::<PyInt>()
+            || object.is_exact_instance_of::<PyBool>()
+            || object.is_exact_instance_of::<PyString>();
+        if !is_plain {
+            self.add_itself(object.get_type().as_any());
+        }
     }
 
     fn add_once(&mut self, object: &Object<'py>) -> PyResult<()> {
         if let Ok(text) = object.cast::<PyString>() {
             self.facts.push(Fact::Text(text.to_string()));
+            self.add_class_of_plain(object);
             return Ok(());
         }
         let n = self.met.len();

@@ -1,6 +1,7 @@
 """Arguments of functions that are recorded, and of those that record, as JAX and Dr.Jit have them."""
 
 import dataclasses
+import enum
 import gc
 import typing
 import weakref
@@ -172,6 +173,30 @@ def test_classes_are_told_apart():
     for _ in range(2):
         assert f(First(pc.Float([5]), pc.Float([3]))).tolist() == [2]
         assert f(Second(pc.Float([5]), pc.Float([3]))).tolist() == [-2]
+
+
+class Once(enum.IntEnum):
+    ONE = 1
+
+    def of(self, x):
+        return x * 2
+
+
+class Twice(enum.IntEnum):
+    ONE = 1
+
+    def of(self, x):
+        return x * 3
+
+
+def test_classes_of_numbers_are_told_apart():
+    f = pc.jit(lambda x, k: k.of(x))
+    for _ in range(2):
+        assert f(pc.Float([1]), Once.ONE).tolist() == [2] and f(pc.Float([1]), Twice.ONE).tolist() == [3]
+    assert f.n_recordings == 2
+    np = pytest.importorskip("numpy")
+    f = pc.jit(lambda k: pc.array([k, k]))
+    assert type(f(np.float64(2))) is pc.Float64 and type(f(2.0)) is pc.Float
 
 
 def test_attributes_in_slots_are_seen():
