@@ -45,17 +45,7 @@ impl Around {
                 Err(error) => return Err(error),
             }
         }
-        for (name, item) in beside(object, &names)? {
-            let mut lost = Vec::new();
-            values(&item, &mut lost)?;
-            if !lost.is_empty() && !is_made_when_asked(&class, &name)? {
-                return Err(wrong_type(format!(
-                    "got {}, whose attribute {name} has arrays in it and is no field: it would be lost; make it a field, or a \
-                     property",
-                    class.name()?
-                )));
-            }
-        }
+        check_beside(object, &names)?;
         Ok(Some((Self::Data(object.clone().unbind(), names), held)))
     }
 
@@ -112,6 +102,23 @@ fn beside<'py>(
         }
     }
     others.iter().map(|(name, item)| Ok((name.cast_into::<PyString>()?, item))).collect()
+}
+
+/// Refuses arrays beside the fields, which would be those from before; what is made when it is asked for is made again.
+fn check_beside(object: &Object<'_>, fields: &[Py<PyString>]) -> PyResult<()> {
+    let class = object.get_type();
+    for (name, item) in beside(object, fields)? {
+        let mut lost = Vec::new();
+        values(&item, &mut lost)?;
+        if !lost.is_empty() && !is_made_when_asked(&class, &name)? {
+            return Err(wrong_type(format!(
+                "got {}, whose attribute {name} has arrays in it and is no field: it would be lost; make it a field, or a \
+                 property",
+                class.name()?
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Whether an attribute is a `cached_property`: one of other fields is to be computed from those.
