@@ -1251,7 +1251,7 @@ def expand(t: Any, axis: Any) -> Any:
     ...
 
 def expand_dims(t: Any, axis: Any) -> Any:
-    """With an axis of one entry in front of another, -1 is behind all; another name of expand."""
+    """With an axis of one entry in front of another, -1 is behind all; of a list with one in each of these places. Another"""
     ...
 
 def expit(x: Any) -> Any:
@@ -2753,7 +2753,7 @@ def sort_desc(t: Any, axis: Any = ...) -> Any:
     ...
 
 def split(t: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """A list of n equal parts of an axis (0 unless given), or of those between the places of a list."""
+    """A list of n equal parts of an axis (0 unless given), or the parts between these places: [1, 3] gives ..1, 1..3,"""
     ...
 
 def sqr(x: Any) -> Any:
@@ -2945,7 +2945,7 @@ def union1d(a: Any, b: Any) -> Any:
     ...
 
 def unique(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a"""
+    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the"""
     ...
 
 def unique_all(x: Any, axis: Any = ...) -> Any:
@@ -2961,7 +2961,7 @@ def unique_inverse(x: Any, axis: Any = ...) -> Any:
     ...
 
 def unique_values(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last. Along an axis the different entries, such as the rows of a"""
+    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the"""
     ...
 
 def unravel_index(index: Any, shape: Any) -> Any:
