@@ -357,7 +357,7 @@ fn narrow_windows_break_sentences_between_words() {
     shell.type_in("help(\"input and output\")\r");
     let screen = shell.wait_for("%help the");
     assert!(
-        screen.contains("columns of text. Paths are relative\nto the working folder."),
+        screen.contains("A file is replaced as a whole or stays\nas it was: what is written"),
         "{screen}"
     );
     assert_eq!(shell.leave(), 0);
