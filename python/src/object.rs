@@ -102,6 +102,7 @@ impl PyValue {
     }
 
     /// Makes everybody who holds it see another value, and what it is a component of, too.
+    #[expect(clippy::only_used_in_recursion, reason = "who changes values holds Python's lock")]
     pub(crate) fn set(&self, py: Python<'_>, value: Value) {
         if let Some((whole, changed)) = self.whole_with(&value) {
             whole.set(py, changed);
@@ -114,6 +115,7 @@ impl PyValue {
     }
 
     /// As [`PyValue::set`], for this thread alone, until it has recorded a function.
+    #[expect(clippy::only_used_in_recursion, reason = "who changes values holds Python's lock")]
     pub(crate) fn lend(&self, py: Python<'_>, value: Value) {
         if let Some((whole, changed)) = self.whole_with(&value) {
             whole.lend(py, changed);

@@ -42,7 +42,7 @@ impl Tensor {
         &self,
         op: &'static str,
         (parts, axes, keeps): AtParts<'_>,
-        of_one: fn(&Self, f64, Option<&[i64]>, bool) -> Result<Self>,
+        of_one: impl Fn(&Self, f64, Option<&[i64]>, bool) -> Result<Self>,
         last: impl Fn(&Array, &Shape) -> Result<Option<Array>>,
     ) -> Result<Self> {
         let dtype = self.real(op)?.dtype();

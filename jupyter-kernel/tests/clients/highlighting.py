@@ -23,7 +23,7 @@ EXACT = {
 }
 
 # Sessions of what is no program.
-REFUSED = {"errors.rhai"}
+REFUSED = {"errors.rhai", "slips.rhai"}
 
 
 def sources():

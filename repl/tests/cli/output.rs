@@ -66,7 +66,8 @@ fn objects_come_as_they_are_printed() {
     let script = "if true { print(`a \"b\"`); print(2); sleep(600) }";
     let mut child = porcini(&["--json", "-e", script]).spawn().expect("it starts");
     let start = Instant::now();
-    let mut bytes = child.stdout.take().expect("a pipe").bytes().map_while(Result::ok);
+    let output = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut bytes = output.bytes().map_while(Result::ok);
     let mut shown = Vec::new();
     while !shown.ends_with(br#""printed":"a \"b\"\n2"#) {
         shown.push(bytes.next().expect("more"));

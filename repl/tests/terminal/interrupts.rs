@@ -27,13 +27,13 @@ fn interrupting_whatever_runs() {
     for (i, work) in works.into_iter().enumerate() {
         shell.wait_for_prompt();
         let command = if i == 0 { "%timeit " } else { "" };
-        shell.type_in(&format!("{command}print(\"work {i}\"); {work}\r"));
+        shell.type_in(format!("{command}print(\"work {i}\"); {work}\r"));
         // Before, Ctrl-C would mean something else; a little later it comes in the middle.
         shell.wait_for(&format!("\nwork {i}"));
         std::thread::sleep(Duration::from_millis(150));
         shell.type_in("\x03");
         shell.wait_for_prompt();
-        shell.type_in(&format!("kept + {}\r", 6000 + i));
+        shell.type_in(format!("kept + {}\r", 6000 + i));
         shell.wait_for(&format!("\n{}", 6007 + i));
         // All works are endless, or as good as that.
         assert_eq!(shell.bytes().matches(" interrupted").count(), i + 1, "{work}");
@@ -48,7 +48,7 @@ fn interrupting_twice_at_once() {
     shell.type_in("kept = 7\r");
     for (i, work) in ["sleep(100)", "loop { }", "sleep(100)"].into_iter().enumerate() {
         shell.wait_for_prompt();
-        shell.type_in(&format!("print(\"work {i}\"); {work}\r"));
+        shell.type_in(format!("print(\"work {i}\"); {work}\r"));
         shell.wait_for(&format!("\nwork {i}"));
         std::thread::sleep(Duration::from_millis(150));
         for _ in 0..3 {
@@ -59,7 +59,7 @@ fn interrupting_twice_at_once() {
         // The last key may be heard when the cell is answered.
         std::thread::sleep(Duration::from_millis(300));
         shell.wait_for_prompt();
-        shell.type_in(&format!("kept + {}\r", 5000 + i));
+        shell.type_in(format!("kept + {}\r", 5000 + i));
         shell.wait_for(&format!("\n{}", 5007 + i));
     }
     assert_eq!(shell.leave(), 0);

@@ -118,7 +118,7 @@ fn a_paste_of_two_hundred_lines() {
     for (test, before, after) in [("raw", "", ""), ("bracketed", "\x1b[200~", "\x1b[201~\r")] {
         let shell = Terminal::start(&folder(test), 80, &[]);
         let lines: String = (1..=200).map(|i| format!("line{i} = {i}\r")).collect();
-        shell.type_in(&format!("{before}{lines}{after}"));
+        shell.type_in(format!("{before}{lines}{after}"));
         shell.type_in("line1 + line100 + line200 + 1000\r");
         shell.wait_for("\n1301");
         shell.wait_for_prompt();
@@ -143,12 +143,12 @@ fn stopping_and_going_on() {
         shell.wait_for_prompt();
         shell.type_in("kept = 661\x1a");
         shell.wait_until("the shell", |screen| screen.trim_end().ends_with("outer$"));
-        shell.type_in(&format!("echo $((4700 + {turn}))\r"));
+        shell.type_in(format!("echo $((4700 + {turn}))\r"));
         shell.wait_for(&format!("\n470{turn}\n"));
         shell.type_in("fg\r");
         shell.wait_until("the line", |screen| screen.ends_with(">>> kept = 661"));
         // The terminal is the editor's again: a key of its own edits, and none is shown twice.
-        shell.type_in(&format!("\x01\x0b{turn} + 6660\r"));
+        shell.type_in(format!("\x01\x0b{turn} + 6660\r"));
         shell.wait_for(&format!("\n666{turn}\n"));
     }
     shell.wait_for_prompt();
@@ -280,7 +280,7 @@ fn a_shell_in_a_sandbox() {
     let shell = Terminal::run(command, &home, 80, &[]);
     for command in ["%run ../secret.rhai", "%load ../secret.rhai", "%save ../new.rhai"] {
         shell.wait_for_prompt();
-        shell.type_in(&format!("\x0c{command}\r"));
+        shell.type_in(format!("\x0c{command}\r"));
         shell.wait_for("outside the folder of the sandbox");
     }
     shell.wait_for_prompt();
@@ -290,7 +290,7 @@ fn a_shell_in_a_sandbox() {
         ["%sh echo $((6 * 111))", "%%sh\recho $((6 * 111))\r", "%cd /", "%edit a.rhai", "%paste"]
     {
         shell.wait_for_prompt();
-        shell.type_in(&format!("\x0c{command}\r"));
+        shell.type_in(format!("\x0c{command}\r"));
         shell.wait_for("the sandbox ");
     }
     assert!(!shell.bytes().contains("666"));
@@ -441,7 +441,7 @@ fn folders_programs_and_an_editor() {
         ("\ra + 1", "\n4712"),
     ];
     for (typed, shown) in steps {
-        shell.type_in(&format!("\x0c{typed}\r"));
+        shell.type_in(format!("\x0c{typed}\r"));
         shell.wait_for(shown);
     }
     // Ctrl-C is for the command, and the session goes on. (While dash starts another program it may lose one.)
@@ -469,7 +469,7 @@ fn memory_of_lists_goes_back() {
         shell.wait_for("\n500000");
         shell.wait_for_prompt();
         assert!(resident() > before + (100 << 20));
-        shell.type_in(&format!("\x0c{forget}\r"));
+        shell.type_in(format!("\x0c{forget}\r"));
         shell.type_in("6 * 111\r");
         shell.wait_for("\n666");
         let after = resident();

@@ -24,7 +24,7 @@ class Program(Entries, Shapes, Places, Along, Multiply, Choose, Curves, Librarie
         codes = [
             f"hsum({a}, {n})", f"hsum({a}, {-n - 1})", f"hmean({a}, {[0, 0]})", f"sort({a}, {n})", f"quantile({a}, 2)",
             f"moveaxis({a}, 0, {n})", f"expand({a}, {n + 1})", f"permute({a}, {[0] * (n + 1)})", f"{a}[{extent}]",
-            f"reshape({a}, [2, 0, -1])", f"reshape({a}, [{x.size + 1}])", f"diag(expand(expand({a}, 0), 0))",
+            f"reshape({a}, [2, 0, -1])", f"reshape({a}, [{x.size + 1}])", f"diag(expand({a}, [0, 0]))",
             f"broadcast_to({a}, [])", f"{a}[{-extent - 1}]", f"{a}[[{extent}]]", f"{self.tensor(a, x)}[{[0] * (n + 1)}]",
             f"{a} + {b}", f"{a} @ {b}", f"{a} @ 2", f"any({a})", f"hmin({b})", f"inp({a}, expand({a}, 0))",
             f"percentile({a}, 101)", f"swapaxes({a}, 0, {n})", f"tril(hsum({a}))",
