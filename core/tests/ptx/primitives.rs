@@ -161,7 +161,7 @@ impl Host {
         };
         let result = match primitive {
             Primitive::Prefix(op) => {
-                let row = Tensor::from(&x);
+                let row = Tensor::new(&x, &[x.size()]).expect("a row");
                 let prefix = match op {
                     ReduceOp::Sum => row.cumsum(0),
                     ReduceOp::Prod => row.cumprod(0),
