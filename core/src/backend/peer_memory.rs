@@ -78,7 +78,7 @@ impl Reach {
     /// Of this process, as long as it lives. What its parent has started may reach it, where the system asks for that.
     pub(crate) fn own() -> Self {
         #[cfg(target_os = "linux")]
-        if let Some(parent) = rustix::process::getppid() {
+        if let Some(parent) = rustix::process::getppid().filter(|parent| !parent.is_init()) {
             // Only Yama knows of it, and others need none.
             rustix::process::set_ptracer(rustix::process::PTracer::ProcessID(parent)).ok();
         }
@@ -92,7 +92,8 @@ impl Reach {
         let mut number = 0_u64;
         let here = exposed(&mut number);
         let piece = Piece { process: self.process, there: self.address, here, bytes: 8 };
-        let is_there = copy(Way::Here, [piece]).unwrap_or(false);
+        // An interrupt says nothing of the other process.
+        let is_there = copy_at_once(Way::Here, piece);
         (is_there && number == self.number).then_some(self.process)
     }
 }

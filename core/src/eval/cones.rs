@@ -135,7 +135,8 @@ impl Cones {
             form.age = serial.wrapping_sub(*first.get_or_insert(serial));
         }
         for ((form, &uses), &id) in forms.iter_mut().zip(uses.iter()).zip(met.iter()) {
-            form.is_shared = is_made(table.get(id)) == Some(true) && table.get(id).internal > uses;
+            let variable = table.get(id);
+            form.is_shared = variable.internal > uses && is_made(variable) == Some(true);
         }
         let flags = [target.lane_order, target.fast_math, target.batch, table.numbering.enabled];
         let mut hasher = Mix::default();
