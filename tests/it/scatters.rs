@@ -11,9 +11,19 @@ use porcini_core::{Array, DType, Runtime, Session};
 const LANES: i64 = (1 << 16) + 3;
 const TARGETS: [i64; 4] = [1, 10, 5000, 70_000];
 
+/// Threads that put lanes in order.
 fn session(threads: usize, scattered_from: u64) -> Session {
+    // Never worth copies.
+    with(threads, CpuOptions { scattered_from, threaded_from: u32::MAX, ..CpuOptions::default() })
+}
+
+/// Threads that write to copies where they may.
+fn with_copies(threads: usize) -> Session {
+    with(threads, CpuOptions { threaded_from: 0, ..CpuOptions::default() })
+}
+
+fn with(threads: usize, options: CpuOptions) -> Session {
     let isa = Isa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap();
-    let options = CpuOptions { scattered_from, ..CpuOptions::default() };
     let cpu = Cpu::with_options(isa, threads, options);
     Session::builder().runtime(Runtime::on(Arc::new(cpu), None)).build().unwrap()
 }
@@ -62,7 +72,7 @@ fn takes(op: ScatterOp, dtype: DType) -> bool {
 #[test]
 fn threads_write_what_one_writes() {
     // Few threads look for their lanes, many have them put in order.
-    let (alone, shared) = (session(1, u64::MAX), [session(4, 0), session(8, 0)]);
+    let (alone, shared) = (session(1, u64::MAX), [session(4, 0), session(8, 0), with_copies(4)]);
     for (i, dtype) in DType::ALL.into_iter().enumerate() {
         for op in ScatterOp::ALL.into_iter().filter(|&op| takes(op, dtype)) {
             let index = [DType::U32, DType::I32, DType::I64, DType::U64][(i + op as usize) % 4];
@@ -101,8 +111,34 @@ fn values_are_computed_or_all_the_same() {
         [target, other, sum].map(|array| array.read_bytes(0..array.size()).unwrap())
     };
     let want = sums(&session(1, u64::MAX));
-    assert!(sums(&session(4, 0)) == want);
-    assert!(sums(&session(8, 0)) == want);
+    for shared in [session(4, 0), session(8, 0), with_copies(4)] {
+        assert!(sums(&shared) == want);
+    }
+}
+
+#[test]
+fn counts_and_extremes_of_one_kernel_in_copies() {
+    let results = |session: &Session| {
+        let x = array(session, LANES, DType::I32, |lane| lane * 7919 % 10_007 - 5000);
+        let at = array(session, LANES, DType::U32, |lane| lane * 31 % 100);
+        let [mut counts, mut lowest, mut bits] =
+            [1, 7, 0].map(|start| array(session, 100, DType::I32, move |_| start));
+        let mut seen = array(session, 90, DType::Mask, |_| 0);
+        counts.scatter(ScatterOp::Add, 1, &at, None).unwrap();
+        counts.scatter(ScatterOp::Add, &x, &at, Some(&x.gt(0).unwrap())).unwrap();
+        lowest.scatter(ScatterOp::Min, &x, &at, None).unwrap();
+        bits.scatter(ScatterOp::Or, &x, &at, None).unwrap();
+        seen.scatter(ScatterOp::Or, &x.gt(4990).unwrap(), &at, None).unwrap();
+        let sum = x.hsum().unwrap();
+        session.eval(&[&counts, &lowest, &bits, &seen, &sum]).unwrap();
+        let error = session.sync().unwrap_err().to_string();
+        let lanes = |array: Array| array.read_bytes(0..array.size()).unwrap();
+        ([counts, lowest, bits, seen, sum].map(lanes), error)
+    };
+    let want = results(&session(1, u64::MAX));
+    for _ in 0..20 {
+        assert!(results(&with_copies(4)) == want);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::compiled::{Compiled, Shared, Walk, compile};
+use super::copies::{self, Targets};
 use super::lane_buffers::{LaneBuffer, indexed_buffers, lane_buffers};
 use super::machine::Style;
 use super::program::Reduction;
@@ -80,6 +81,8 @@ pub(super) struct Loaded {
     in_order: bool,
     /// For threads, if lanes must write in order and it pays.
     halves: OnceLock<Option<Halves>>,
+    /// Of what threads may write to copies of, if lanes must write in order but it does not show.
+    targets: Option<Arc<Targets>>,
     /// The same for threads that share the writing.
     ways: Option<Box<Ways>>,
     /// Nanoseconds that a lane took in the last launch, as the bits of an f64, if there are loops.
@@ -131,6 +134,7 @@ impl Loaded {
             n_accesses: kernel.accesses.len(),
             in_order,
             halves: OnceLock::new(),
+            targets: if in_order { Targets::of(kernel).map(Arc::new) } else { None },
             ways: in_order.then(|| Box::new(Ways::new())),
             measured: AtomicU64::new(0),
             lane_bytes,
@@ -213,6 +217,16 @@ impl Loaded {
         Ok(pays.then_some(Halves { compute, scatter, kept }))
     }
 
+    /// The targets of a launch of which each thread has copies, if that pays.
+    fn copied(&self, params: &ParamBlock, n: u64) -> Option<&Arc<Targets>> {
+        let threads = self.shared.pool.threads();
+        let lane_time = self.lane_time() * n as f64;
+        let is_worth =
+            n > CHUNK as u64 && lane_time >= f64::from(self.shared.options.threaded_from);
+        let targets = self.targets.as_ref().filter(|_| threads > 1 && is_worth);
+        targets.filter(|targets| targets.pay(params, n, threads))
+    }
+
     fn measure(&self, trial: Option<Trial>, time: Option<Duration>, n: u64) {
         if let (Some(trial), Some(time)) = (trial, time) {
             let bytes = n.saturating_mul(self.lane_bytes as u64);
@@ -257,7 +271,8 @@ impl Loaded {
         let worth = |lane_time: f64| n as f64 * lane_time >= f64::from(threaded_from);
         let mut threads = self.shared.pool.threads();
         let mut scatter = None;
-        if self.in_order {
+        let copied = self.copied(&params, n).cloned().map(copies::Shared::new);
+        if self.in_order && copied.is_none() {
             let shared = !far && threads > 1 && n > CHUNK as u64 && worth(lane_time);
             if let Some(halves) = if shared { self.halves()? } else { None } {
                 (walk, trial) = (halves.compute.clone(), None);
@@ -290,7 +305,7 @@ impl Loaded {
         let n_claims = units.div_ceil(per_claim);
         let alone = match () {
             () if self.shared.pool.threads() == 1 || scatter.is_some() => None,
-            () if self.in_order && n > packet => Some(Alone::InOrder),
+            () if self.in_order && copied.is_none() && n > packet => Some(Alone::InOrder),
             () => (n_claims == 1).then_some(Alone::FewLanes),
         };
         let block = block_of(&walk.code, packet, lane_time);
@@ -305,6 +320,7 @@ impl Loaded {
             partials: walk.code.reductions.iter().map(|_| partials()).collect(),
             part: Part::new(walk),
             scatter,
+            copied,
             turn: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
         };
@@ -361,6 +377,7 @@ impl Executable for Loaded {
         if self.in_order
             && !far
             && !params.in_place
+            && self.copied(&params, n).is_none()
             && let (Some(source), Some(ways)) = (&self.source, &self.ways)
         {
             let (launched, other) = ways.launch(source, &params, n, &self.shared)?;

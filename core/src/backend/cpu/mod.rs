@@ -10,6 +10,7 @@
 mod arm;
 mod assemble;
 mod compiled;
+mod copies;
 mod executable_memory;
 mod frame;
 mod instructions;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::compiled::{Compiled, Function, Walk};
+use super::copies::{Copies, Shared};
 use super::frame::{Aligned, error_word, pointer_word, set_active};
 use super::lane_buffers::LaneBuffer;
 use super::machine::Machine;
@@ -33,6 +34,8 @@ pub(super) struct Launch {
     pub(super) part: Part,
     /// What writes in order, and the bytes a lane of what is kept for it.
     pub(super) scatter: Option<(Part, Arc<[usize]>)>,
+    /// What each thread writes to copies of.
+    pub(super) copied: Option<Shared>,
     /// The claim whose turn it is to write.
     pub(super) turn: AtomicU64,
     pub(super) params: ParamBlock,
@@ -101,6 +104,7 @@ impl Batch {
         Launch {
             part: Part::new(self.walk.clone()),
             scatter: None,
+            copied: None,
             turn: AtomicU64::new(0),
             params: params.clone(),
             lanes: 0..self.n,
@@ -165,6 +169,7 @@ struct Worker<'l> {
     part: &'l Part,
     body: Function,
     tools: Tools,
+    copies: Option<Copies>,
 }
 
 /// The memory of a worker.
@@ -272,7 +277,8 @@ impl Launch {
             let bytes = kept.iter().map(|bytes| (lanes * bytes).next_multiple_of(64)).sum();
             (Worker::new(self, part), Aligned::new(bytes))
         });
-        Hands { worker: Worker::new(self, &self.part), scatter }
+        let copies = self.copied.as_ref().map(|copied| copied.copies(&self.params));
+        Hands { worker: Worker { copies, ..Worker::new(self, &self.part) }, scatter }
     }
 
     /// One thread's share: claims, counted from `first`, until none is left, it is late or an interrupt was requested.
@@ -294,6 +300,9 @@ impl Launch {
         }
         if let Some(Hands { mut worker, scatter }) = hands {
             self.collect_failures(worker.part, &mut worker.tools.frame);
+            if let (Some(copied), Some(copies)) = (&self.copied, worker.copies) {
+                copied.combine(&self.params, copies);
+            }
             if let Some((mut worker, _)) = scatter {
                 self.collect_failures(worker.part, &mut worker.tools.frame);
             }
@@ -466,7 +475,7 @@ impl<'l> Worker<'l> {
         // Another thread may have made the code.
         Native::synchronise();
         let code = &part.walk.code;
-        Self { launch, part, body: code.function(code.body), tools }
+        Self { launch, part, body: code.function(code.body), tools, copies: None }
     }
 
     fn set_address(&mut self, buffer: usize, address: u64) {
@@ -500,7 +509,8 @@ impl<'l> Worker<'l> {
 
     /// Whether the code came to its end; long code looks at the interrupt flag itself.
     fn call(&mut self, first: u64, last: u64) -> bool {
-        let words = self.launch.params.words().as_ptr();
+        let params = self.copies.as_ref().map_or(&self.launch.params, |copies| &copies.params);
+        let words = params.words().as_ptr();
         let uniforms = self.part.uniforms.shared();
         // SAFETY: the frame is as large as the assembler said; the pointers in it reach the lanes from
         // `first` to `last`; the body only reads the uniform values, which other threads share.

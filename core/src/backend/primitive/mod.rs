@@ -46,7 +46,7 @@ use crate::memory::buffer::{Buffer, Release};
 
 pub use call::{MemoryArray, PrimitiveCall, Room};
 pub(in crate::backend) use cut::{Cut, Probe};
-pub(in crate::backend) use scatter::{OfLanes, Scatter};
+pub(in crate::backend) use scatter::{OfLanes, Scatter, combine_copy};
 
 /// Runs calls of one primitive, whose operands and results have the same sizes and types.
 ///
