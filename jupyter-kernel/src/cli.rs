@@ -37,7 +37,7 @@ Examples:
   porcini-jupyter install --sandbox=data             one for notebooks that are not trusted
   porcini-jupyter doctor                             what is installed, and whether it starts
 
-Environment: PORCINI_CPU, PORCINI_PARTS, PORCINI_MEMORY_LIMIT and PORCINI_PATH as for porcini; cells are kept for the next kernel in
+Environment: PORCINI_CPU, PORCINI_THREADS, PORCINI_PARTS, PORCINI_MEMORY_LIMIT and PORCINI_PATH as for porcini; cells are kept for the next kernel in
 porcini/notebook_history below XDG_STATE_HOME (default: ~/.local/state)."
 )]
 pub(crate) struct Arguments {

@@ -21,6 +21,7 @@ Examples:
 
 Environment:
   PORCINI_CPU            code for the processor: avx512, avx2, neon, or interp (default: the best it has)
+  PORCINI_THREADS        threads that run kernels, as --threads (default: all)
   PORCINI_PARTS          parts of the processor, as --device cpu:N (default: 1)
   PORCINI_LAUNCHER       what starts the ranks of ranks:N, as --launcher (default: nothing, they are processes of this machine)
   PORCINI_MPI            the library of MPI under mpirun or srun (default: the launcher's)

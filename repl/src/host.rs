@@ -14,6 +14,7 @@ use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
+use crate::edit::cooked;
 use crate::json::Collected;
 use crate::typed::{self, Lines};
 use crate::{exit_code, external_editor, foreground, pager, print};
@@ -83,6 +84,9 @@ impl Host for System {
             self.lines.next()
         } else if secret {
             typed::secret(prompt)
+        } else if cooked::is_used() {
+            typed::show(prompt)?;
+            self.lines.next()
         } else {
             DefaultEditor::new().and_then(|mut editor| editor.readline(prompt))
         };

@@ -41,11 +41,23 @@ pub struct Options {
 }
 
 impl Options {
-    /// Heeds the variables `PORCINI_MEMORY_LIMIT`, `PORCINI_PARTS`, `PORCINI_CPU` and `PORCINI_LAUNCHER`; what is wrong with them, to be shown.
+    /// Heeds the variables `PORCINI_THREADS`, `PORCINI_MEMORY_LIMIT`, `PORCINI_PARTS`, `PORCINI_CPU` and `PORCINI_LAUNCHER`; what is
+    /// wrong with them, to be shown.
     pub fn read_environment(&mut self, variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.launcher.is_none() {
             self.launcher = variable("PORCINI_LAUNCHER").filter(|words| !words.trim().is_empty());
+        }
+        let threads = variable("PORCINI_THREADS").filter(|text| !text.trim().is_empty());
+        if let Some(text) = threads.filter(|_| self.threads.is_none()) {
+            let number = text.trim().parse::<u16>().ok();
+            let number = number.filter(|number| (1..=MOST_THREADS).contains(number));
+            self.threads = number.map(usize::from);
+            if number.is_none() {
+                warnings.push(format!(
+                    "PORCINI_THREADS={text} is no number from 1 to {MOST_THREADS}; ignored"
+                ));
+            }
         }
         let limit = variable("PORCINI_MEMORY_LIMIT").filter(|text| !text.trim().is_empty());
         if let Some(text) = limit.filter(|_| self.memory_limit.is_none()) {
@@ -124,6 +136,23 @@ mod tests {
             assert_eq!(parse_bytes(wrong), None, "{wrong}");
         }
         assert_eq!(parse_bytes(""), None);
+    }
+
+    #[test]
+    fn threads_of_the_environment_give_way_to_others() {
+        let read = |threads: Option<usize>, text: &str| {
+            let mut options = Options { threads, ..Options::default() };
+            let variable = |name: &str| (name == "PORCINI_THREADS").then(|| text.to_string());
+            let warnings = options.read_environment(variable);
+            (options.threads, warnings)
+        };
+        assert_eq!(read(None, "3"), (Some(3), vec![]));
+        assert_eq!(read(Some(2), "3"), (Some(2), vec![]));
+        assert_eq!(read(None, " "), (None, vec![]));
+        for wrong in ["0", "x", "-1", "99999"] {
+            let (threads, warnings) = read(None, wrong);
+            assert!(threads.is_none() && warnings[0].contains(wrong), "{warnings:?}");
+        }
     }
 
     #[test]

@@ -144,7 +144,10 @@ impl Array {
     pub fn set_label(&mut self, label: &str) {
         self.handle = self.session.with_table(|table| {
             let mut id = self.id();
-            if table.get(id).external > 1 {
+            // A number that others are made of is theirs, too; what was computed keeps its label where it is used.
+            let variable = table.get(id);
+            let is_number = variable.kind.number().is_some() && variable.internal > 0;
+            if variable.external > 1 || is_number {
                 let fork = table.fork(id);
                 table.dec_external(id);
                 id = fork;

@@ -158,7 +158,7 @@ pub(super) fn check_shift(op: Op, items: &[Item]) -> Result<(), Trouble> {
         return Ok(());
     };
     let name = dtype.script_name();
-    let what = format!("<<: {count} places are all that {name} has");
+    let what = format!("<<: {count} places shift all {} bits of {name} out", dtype.bits());
     let remedy = format!("a narrow integer stays narrow: int(x) << {count}");
     Err(Trouble::new(Span::default(), what).nowhere().with(Some(remedy)))
 }

@@ -424,7 +424,8 @@ macro_rules! function_rows {
             /// >> ror(UInt32C([24]), 4)
             /// [2147483649]
             ror / 2, Int (Count) = |x| rotate_left(x[0], -x[1]);
-            /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0.
+            /// Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; of 0 it is -1, in unsigned types
+            /// all bits.
             ///
             /// >> log2i(UInt32C([1, 7, 8]))
             /// [0, 2, 3]

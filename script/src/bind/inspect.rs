@@ -111,7 +111,8 @@ fn show_whos(context: &Context, rows: Rows, names: Option<&Names>) -> Result<()>
         if names.is_some() {
             let n = listed.rows.len();
             let is_known = |row: &WhosRow| row.label.is_some() || name(row).is_some();
-            listed.rows.retain(|row| rows == Rows::All || row.faulty || row.lost || is_known(row));
+            let is_held = |row: &WhosRow| row.external > 0 || row.faulty || row.lost;
+            listed.rows.retain(|row| rows == Rows::All || is_held(row) || is_known(row));
             listed.n_hidden += n - listed.rows.len();
         }
         let named = |row: &WhosRow| names.and_then(|names| names.find(session, row.id));

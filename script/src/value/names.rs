@@ -11,12 +11,12 @@ use crate::value::outputs::LAST;
 use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, scalar};
 
-/// Items of a list that have names.
+/// Items of a list or map that have names.
 const MOST_ITEMS: usize = 100;
 /// Other names of an array that stand beside its own.
 const MOST_OTHERS: usize = 8;
 
-/// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, by their serials in each session.
+/// The names of arrays, as `a`, `v.0`, `rng.state`, `list[3]`, `map.key`, by their serials in each session.
 #[derive(Default)]
 pub(crate) struct Names(Vec<(Session, HashMap<u64, Named>)>);
 
@@ -91,6 +91,12 @@ impl Names {
         {
             for (i, item) in list.iter().take(MOST_ITEMS).enumerate() {
                 self.add(&format!("{name}[{i}]"), item, false);
+            }
+        } else if let Some(map) = value.read_lock::<rhai::Map>()
+            && with_items
+        {
+            for (key, item) in map.iter().take(MOST_ITEMS) {
+                self.add(&format!("{name}.{key}"), item, false);
             }
         }
     }

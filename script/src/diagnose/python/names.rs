@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 283] = [
+pub(super) const WORDS: [(&str, &str); 286] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -62,6 +62,9 @@ pub(super) const WORDS: [(&str, &str); 283] = [
     ("println", "print(x)"),
     ("printf", "print(`x = ${x}`)"),
     ("NaN", "nan"),
+    ("NAN", "nan"),
+    ("INF", "inf"),
+    ("INFINITY", "inf"),
     ("Inf", "inf"),
     ("self", "the value as a parameter: fn f(x) { .. }"),
     ("concatenate", "concat([a, b]), of vectors concat(v, w)"),
