@@ -53,8 +53,8 @@ def grad(f, *args, argnums=None, has_aux=False):
     which arguments, as JAX's grad(f, (0, 1)) does; has_aux that f gives a tuple of which the first is differentiated.
     grad(f, x, ..) calls it at once.
 
-    Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked arrays, the way ending at each of
-    them: where one is computed from another, ask for each by itself. grad(x) is what backward left in x.
+    Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked arrays, or by what is computed from them on the
+    way to y. grad(x) is what backward left in x.
 
     >>> slope = pc.grad(lambda x: x ** 3)
     >>> slope(pc.Float([1, 2]))

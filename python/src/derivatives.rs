@@ -418,13 +418,14 @@ fn resume_grad() -> Scope {
 }
 
 /// Inside, backward(y) goes back to what was there before and halts; at the end all that came together goes on from there.
+/// Entered again inside itself, it begins another such part.
 #[pyclass(module = "porcini")]
-struct Isolated(Option<Isolation<'static>>);
+struct Isolated(Vec<Isolation<'static>>);
 
 #[pymethods]
 impl Isolated {
     fn __enter__(&mut self, py: Python<'_>) -> PyResult<()> {
-        self.0 = Some(home::session(py)?.isolate_grad());
+        self.0.push(home::session(py)?.isolate_grad());
         Ok(())
     }
 
@@ -435,7 +436,7 @@ impl Isolated {
         _value: &Object<'_>,
         _trace: &Object<'_>,
     ) -> PyResult<bool> {
-        match self.0.take() {
+        match self.0.pop() {
             Some(isolation) if error.is_none() => asking(py, |asked| isolation.end_asking(asked))?,
             isolation => drop(isolation),
         }
@@ -446,7 +447,7 @@ impl Isolated {
 /// with isolate_grad(): backward inside halts at what was there before; at the end it goes on, once.
 #[pyfunction]
 fn isolate_grad() -> Isolated {
-    Isolated(None)
+    Isolated(Vec::new())
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,5 +1,6 @@
 """Derivatives as users of JAX and PyTorch ask for them."""
 
+import threading
 import warnings
 
 import pytest
@@ -92,3 +93,49 @@ def test_gradients_of_another_shape_are_refused():
         else:
             with pytest.raises((TypeError, ValueError), match="got a gradient .* by an argument"):
                 pc.grad(f)(pc.ones((2, 3)))
+
+
+def test_gradients_by_what_is_computed_from_each_other():
+    x = pc.Float64([2, 3])
+    pc.enable_grad(x)
+    y = x * x
+    z = y * 3 + x
+    assert [g.tolist() for g in pc.grad(z, [x, y])] == [[13, 19], [3, 3]]
+    assert [g.tolist() for g in pc.grad(pc.sum(z * y), [z, y, x])] == [[4, 9], [26, 57], [108, 351]]
+    # Of itself, of what it does not depend on, twice the same.
+    w = pc.Float64([1, 1])
+    pc.enable_grad(w)
+    assert [g.tolist() for g in pc.grad(y, [x, y, z, w, x])] == [[4, 6], [1, 1], [0, 0], [0, 0], [4, 6]]
+    # Through a loop, and a second time.
+    u = pc.while_loop((x, pc.Int32(0)), lambda p, i: i < 2, lambda p, i: (p * p, i + 1))[0]
+    first, second = pc.grad(u * u, [u, x])
+    assert first.tolist() == [32, 162] and second.tolist() == [8 * 2**7, 8 * 3**7]
+    assert pc.grad(second, [x])[0].tolist() == [56 * 2**6, 56 * 3**6]
+
+
+def test_isolated_parts_are_those_of_their_thread():
+    x = pc.Float64(2)
+    pc.enable_grad(x)
+    y = x * x
+    isolation = pc.isolate_grad()
+    begun, ended = threading.Event(), threading.Event()
+
+    def other():
+        with pc.isolate_grad():
+            begun.set()
+            ended.wait(10)
+            pc.backward(y * 10)
+
+    thread = threading.Thread(target=other)
+    with isolation:
+        thread.start()
+        begun.wait(10)
+        pc.backward(y)
+        # The same once more, inside itself.
+        with isolation:
+            pc.backward(y * 2)
+        assert x.grad.tolist() == [0]
+    assert x.grad.tolist() == [12]
+    ended.set()
+    thread.join()
+    assert x.grad.tolist() == [52]

@@ -11,7 +11,7 @@ pub use crate::ir::table::Tracking;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
-use crate::trace::derive::Way;
+use crate::trace::derive::{Ends, Way};
 
 /// That of a value that stands for another.
 struct Same;
@@ -226,7 +226,7 @@ impl Array {
             return session.record(|_| Ok(known));
         }
         let way = held.record(|recorder| {
-            let cone = recorder.cone(Way::Forward, &[id], None)?;
+            let cone = recorder.cone(Way::Forward, &[id], Ends::Marks)?;
             let marks = recorder.marks_of(&cone);
             let directions =
                 marks.iter().filter_map(|&mark| Some((mark, recorder.tangent_of(mark)?)));
@@ -237,7 +237,7 @@ impl Array {
                 // Marks without a direction stand still, and so does what depends on them alone.
                 _ => {
                     let moved: Vec<VarId> = directions.iter().map(|&(mark, _)| mark).collect();
-                    recorder.cone(Way::Forward, &[id], Some(&moved))?
+                    recorder.cone(Way::Forward, &[id], Ends::At(&moved))?
                 }
             };
             recorder.begin_push(cone, &directions).map(Some)
@@ -325,8 +325,8 @@ impl Array {
 
 impl Session {
     /// The gradients of the outputs, each times its cotangent (or 1 in every lane), by the inputs in their order; zeros
-    /// where no output depends on one. Inputs are where the way ends: where one is computed from another, the other's
-    /// gradient is without what goes through it. They are tracked: derivatives of them may be asked for.
+    /// where no output depends on one. An input may be computed from another, whose gradient has what goes through it, as if it
+    /// was asked for alone. They are tracked: derivatives of them may be asked for.
     ///
     /// **Sizes**, **dtypes**: those of the inputs. **Evaluation**: traced.
     ///
@@ -359,7 +359,7 @@ impl Session {
         let mut way = held.record(|recorder| {
             let outputs: Vec<VarId> = pairs.iter().map(|&(output, _)| output).collect();
             let pairs = recorder.with_moves("grad", &pairs)?;
-            let cone = recorder.cone(Way::Back, &outputs, Some(&inputs))?;
+            let cone = recorder.cone(Way::Back, &outputs, Ends::Through(&inputs))?;
             recorder.begin_pull(cone, &pairs, &inputs)
         })?;
         held.pull(&mut way, asked)?;
@@ -424,7 +424,7 @@ impl Session {
         let mut way = held.record(|recorder| {
             let inputs: Vec<VarId> = pairs.iter().map(|&(input, _)| input).collect();
             let pairs = recorder.with_moves("jvp", &pairs)?;
-            let cone = recorder.cone(Way::Forward, &outputs, Some(&inputs))?;
+            let cone = recorder.cone(Way::Forward, &outputs, Ends::At(&inputs))?;
             recorder.begin_push(cone, &pairs)
         })?;
         held.push(&mut way, asked)?;

@@ -9,7 +9,7 @@ use crate::ir::composite::Composite;
 use crate::ir::var::VarId;
 use crate::session::Session;
 use crate::trace::Recorder;
-use crate::trace::derive::{PullBack, PushForward, Turn, Way};
+use crate::trace::derive::{Ends, PullBack, PushForward, Turn, Way};
 
 /// What is recorded on a way through the trace, with pauses in which the table is not lent.
 pub(super) struct Held<'s> {
@@ -50,7 +50,7 @@ impl<'s> Held<'s> {
     ) -> Result<()> {
         let (mut way, marks) = self.record(|recorder| {
             let ends: Vec<VarId> = pairs.iter().map(|&(id, _)| id).collect();
-            let cone = recorder.cone(Way::Back, &ends, None)?;
+            let cone = recorder.cone(Way::Back, &ends, Ends::Marks)?;
             let marks = recorder.marks_of(&cone);
             Ok((recorder.begin_pull(cone, pairs, &marks)?, marks))
         })?;

@@ -3,25 +3,25 @@
 use super::held::Held;
 use super::rules::{Ask, Nobody};
 use crate::error::Result;
-use crate::ir::table::{Isolated, Table};
+use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::session::Session;
 
-/// While it lives, [`Array::backward`](crate::array::Array::backward) goes to what was recorded before it and halts
-/// there; [`Isolation::end`] goes on. One that begins in another ends before it.
+/// While it lives, [`Array::backward`](crate::array::Array::backward) of the thread that began it goes to what was recorded
+/// before it and halts there; [`Isolation::end`] goes on, to the border of the one around it if there is one.
 #[derive(Debug)]
 #[must_use = "dropping it ends the isolation at once"]
 pub struct Isolation<'s> {
     session: &'s Session,
-    /// What this is inside of, until it ends.
-    around: Option<Option<Isolated>>,
+    /// The number of the part, until it ends.
+    number: Option<u64>,
 }
 
 impl Session {
     /// Marks off what is recorded from now on.
     pub fn isolate_grad(&self) -> Isolation<'_> {
-        let around = self.with_table(Table::isolate);
-        Isolation { session: self, around: Some(around) }
+        let number = self.with_table(Table::isolate);
+        Isolation { session: self, number: Some(number) }
     }
 }
 
@@ -46,10 +46,9 @@ impl Isolation<'_> {
 
     /// Ends it; what had cotangents, and those, by serial.
     fn leave(&mut self, held: &mut Held<'_>) -> Vec<(VarId, VarId)> {
-        let Some(around) = self.around.take() else { return Vec::new() };
+        let Some(number) = self.number.take() else { return Vec::new() };
         self.session.with_table(|table| {
-            let ended =
-                std::mem::replace(&mut table.recording.isolated, around).unwrap_or_default();
+            let Some(ended) = table.end_isolated(number) else { return Vec::new() };
             let mut pairs: Vec<(VarId, VarId)> = ended.borders.into_iter().collect();
             pairs.sort_by_key(|&(id, _)| table.get(id).serial);
             held.adopt(pairs.iter().flat_map(|&(id, cotangent)| [id, cotangent]));

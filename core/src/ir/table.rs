@@ -27,9 +27,9 @@ use std::sync::Arc;
 use hashbrown::HashTable;
 
 use self::free_slots::FreeSlots;
+pub(crate) use self::recording_state::OpenRegion;
 use self::recording_state::Recording;
 pub use self::recording_state::Tracking;
-pub(crate) use self::recording_state::{Isolated, OpenRegion};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, ScriptLine};

@@ -133,8 +133,8 @@ fn gradients(registry: &mut Registry<'_>) {
          are several; of more lanes than one the sum over all is differentiated, so lanes that do not meet have slopes of \
          their own. Arguments may be lists and maps of arrays, whose gradients come in the same form; what is no float has \
          none, (). grad(f, x, ..) calls it at once. Of arrays, grad(y, [x, ..]) is a list of the gradients of y by marked \
-         arrays, of which gradients may be asked again; the way ends at each of them, so where one is computed from another \
-         ask for each by itself. grad(x) is gradient(x).\n\n\
+         arrays, or by what is computed from them on the way to y; gradients of these may be asked again. grad(x) is \
+         gradient(x).\n\n\
          >> slope = grad(|x| x ** 3); slope(FloatC([1, 2]))\n[3, 12]\n\
          >> grad(|x| sin(x), 0.0)\n[1]\n\
          >> x = FloatD(2); grad(x * x, [x])[0]\n[4]",

@@ -24,8 +24,8 @@ pub(crate) struct Recording {
     failures: SmallVec<[(ThreadId, Error); 1]>,
     /// The threads that differentiate functions, once for each function in the other.
     pub(crate) differentiated: Threads,
-    /// What is gone through on its own of what is tracked.
-    pub(crate) isolated: Option<Isolated>,
+    /// Parts of what is tracked that are gone through on their own, the inner ones of a thread last.
+    pub(super) isolated: SmallVec<[Isolated; 1]>,
 }
 
 /// Threads that are at something, once for each time that one began and did not end: what others do meanwhile is no part of it.
@@ -142,8 +142,12 @@ pub(crate) struct OpenRegion {
 
 /// A part of the tape on its own: what was recorded from a serial on, and the cotangents that variables from before have had
 /// since; the part has an external reference to each of both.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Isolated {
+    /// What tells it from others that did not end.
+    pub(super) number: u64,
+    /// The thread whose gradients halt there.
+    pub(super) thread: ThreadId,
     pub(crate) from: u64,
     pub(crate) borders: HashMap<VarId, VarId, Mix>,
 }

@@ -3,7 +3,8 @@
 //! A variable is tracked if it is a float and something it is made of is tracked, or if it was marked. Tracking is a
 //! property of the variable, not of a handle: whatever records an operation knows nothing of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::thread;
 
 use super::Table;
 use super::recording_state::{Isolated, Tracking};
@@ -11,19 +12,38 @@ use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 
 impl Table {
-    /// Marks off what is recorded from now on; what this is inside of.
-    pub(crate) fn isolate(&mut self) -> Option<Isolated> {
-        self.recording.isolated.replace(Isolated { from: self.next_serial, ..Isolated::default() })
+    /// Marks off what is recorded from now on, for this thread; the number to end that by.
+    pub(crate) fn isolate(&mut self) -> u64 {
+        let all = &mut self.recording.isolated;
+        let number = all.iter().map(|isolated| isolated.number + 1).max().unwrap_or(0);
+        let (thread, from) = (thread::current().id(), self.next_serial);
+        all.push(Isolated { number, thread, from, borders: HashMap::default() });
+        number
+    }
+
+    /// Ends an isolated part, whichever began since.
+    pub(crate) fn end_isolated(&mut self, number: u64) -> Option<Isolated> {
+        let all = &mut self.recording.isolated;
+        let place = all.iter().position(|isolated| isolated.number == number)?;
+        Some(all.remove(place))
+    }
+
+    /// The innermost isolated part of this thread.
+    pub(crate) fn isolated(&self) -> Option<&Isolated> {
+        let own = thread::current().id();
+        self.recording.isolated.iter().rfind(|isolated| isolated.thread == own)
     }
 
     /// The cotangent that a variable from before an isolated part has had.
     pub(crate) fn border(&self, id: VarId) -> Option<VarId> {
-        self.recording.isolated.as_ref()?.borders.get(&id).copied()
+        self.isolated()?.borders.get(&id).copied()
     }
 
     /// Gives such a variable another cotangent, in exchange for an external reference to it.
     pub(crate) fn set_border(&mut self, id: VarId, cotangent: VarId) {
-        let Some(isolated) = &mut self.recording.isolated else { return };
+        let own = thread::current().id();
+        let mut all = self.recording.isolated.iter_mut();
+        let Some(isolated) = all.rfind(|isolated| isolated.thread == own) else { return };
         match isolated.borders.insert(id, cotangent) {
             Some(old) => self.dec_external(old),
             None => self.inc_external(id),

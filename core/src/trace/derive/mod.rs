@@ -25,12 +25,15 @@ mod unroll;
 pub(crate) use forward::PushForward;
 pub(crate) use reverse::PullBack;
 
+use std::collections::HashSet;
+
 use smallvec::SmallVec;
 
 use super::Recorder;
 use super::copy::Of;
 use crate::error::{Error, Result, ScriptLine};
 use crate::interrupt;
+use crate::ir::mix::Mix;
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Primitive;
 use crate::ir::var::{Kind, VarId};
@@ -68,6 +71,26 @@ pub(crate) enum Way {
     Back,
 }
 
+/// Where a way begins or ends.
+#[derive(Clone, Copy)]
+pub(crate) enum Ends<'a> {
+    /// At all marks, and at what is before an isolated part.
+    Marks,
+    /// At the inputs; what these are made of is not looked at.
+    At(&'a [VarId]),
+    /// At the inputs, some of which may be made of others: there the way goes on.
+    Through(&'a [VarId]),
+}
+
+impl<'a> Ends<'a> {
+    fn inputs(self) -> Option<&'a [VarId]> {
+        match self {
+            Self::Marks => None,
+            Self::At(inputs) | Self::Through(inputs) => Some(inputs),
+        }
+    }
+}
+
 /// The tracked variables on the way from inputs to outputs.
 pub(crate) struct Cone {
     way: Way,
@@ -75,6 +98,8 @@ pub(crate) struct Cone {
     from: u64,
     /// Operands before users.
     order: Vec<VarId>,
+    /// Inputs that are made of others.
+    through: HashSet<VarId, Mix>,
     /// Calls and primitives without a rule, and what stands for them.
     expanded: Of<VarId>,
     /// Regions, and what stands for the values behind them, if something does.
@@ -91,36 +116,35 @@ struct Visit {
 }
 
 impl Recorder<'_> {
-    /// What lies between `inputs` (or, if there are none, all marks, and what is before an isolated part) and `outputs`.
+    /// What lies between the ends and `outputs`.
     ///
     /// What stands for calls and regions is tracked, whatever this is inside of: derivatives go through it. (Gradients are
     /// added to marks where nothing is tracked, and functions and loops on the way have cones of their own.)
     ///
     /// # Errors
     /// `Interrupted`; `Argument` for what has no derivative.
-    pub(crate) fn cone(
-        &mut self,
-        way: Way,
-        outputs: &[VarId],
-        inputs: Option<&[VarId]>,
-    ) -> Result<Cone> {
-        self.followed(|recorder| recorder.searched(way, outputs, inputs))
+    pub(crate) fn cone(&mut self, way: Way, outputs: &[VarId], ends: Ends<'_>) -> Result<Cone> {
+        self.followed(|recorder| recorder.searched(way, outputs, ends))
     }
 
-    fn searched(&mut self, way: Way, outputs: &[VarId], inputs: Option<&[VarId]>) -> Result<Cone> {
+    fn searched(&mut self, way: Way, outputs: &[VarId], ends: Ends<'_>) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
-        let isolated =
-            self.table.recording.isolated.as_ref().filter(|_| inputs.is_none() && way == Way::Back);
+        let is_to_marks = matches!(ends, Ends::Marks);
+        let isolated = self.table.isolated().filter(|_| is_to_marks && way == Way::Back);
         let from = isolated.map_or(0, |isolated| isolated.from);
-        let mut cone = Cone { way, from, order, expanded, regions };
+        let through = HashSet::default();
+        let mut cone = Cone { way, from, order, through, expanded, regions };
         // What was recorded before all inputs depends on none.
-        let serials = inputs.iter().flat_map(|ids| ids.iter()).map(|&id| self.var(id).serial);
-        let least = serials.min().unwrap_or(0);
+        let inputs = ends.inputs().unwrap_or_default();
+        let least = inputs.iter().map(|&id| self.var(id).serial).min().unwrap_or(0);
         // Whether a variable that was left depends on an input.
         let mut known: Of<bool> = Of::default();
-        for &input in inputs.unwrap_or_default() {
-            known.insert(input, true);
-            cone.order.push(input);
+        let mut ways_on: HashSet<VarId, Mix> = HashSet::default();
+        if let Ends::Through(inputs) = ends {
+            ways_on.extend(inputs);
+        } else {
+            known.extend(inputs.iter().map(|&input| (input, true)));
+            cone.order.extend(inputs);
         }
         for &output in outputs {
             if known.contains_key(&output) || !self.var(output).tracked {
@@ -129,9 +153,15 @@ impl Recorder<'_> {
             let mut path = vec![self.place(&mut cone, output)?];
             while let Some(place) = path.last_mut() {
                 let Some(&operand) = place.operands.get(place.next) else {
-                    let is_mark = inputs.is_none() && place.operands.is_empty();
-                    let (id, reaches) = (place.id, place.reaches || is_mark);
+                    let is_mark = is_to_marks && place.operands.is_empty();
+                    let (id, mut reaches) = (place.id, place.reaches || is_mark);
                     path.pop();
+                    if ways_on.contains(&id) {
+                        if reaches {
+                            cone.through.insert(id);
+                        }
+                        reaches = true;
+                    }
                     known.insert(id, reaches);
                     if reaches {
                         cone.order.push(id);

@@ -4,7 +4,7 @@
 //! region. The tangents of a loop's states are states of a loop beside them. Cotangents take a loop that runs backwards
 //! ([`super::reverse_loop`]), behind one that keeps what the states were ([`super::turns`]).
 
-use super::{Of, Recorder, Turn, Way};
+use super::{Ends, Of, Recorder, Turn, Way};
 use crate::error::{Error, Result, ScriptLine};
 use crate::ir::var::VarId;
 use crate::trace::copy::{Copy, LOOP};
@@ -103,7 +103,7 @@ impl Recorder<'_> {
             let (running, ends) = recorder
                 .followed(|recorder| recorder.copied_turn(&mut copy, running, active, &values))?;
             let known: Vec<VarId> = inputs.iter().map(|&(input, _)| input).collect();
-            let cone = recorder.cone(Way::Forward, &ends, Some(&known))?;
+            let cone = recorder.cone(Way::Forward, &ends, Ends::At(&known))?;
             let mut way = recorder.begin_push(cone, &inputs)?;
             let turn = recorder.push_on(&mut way)?;
             recorder.at_the_end(turn)?;

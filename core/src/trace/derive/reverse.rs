@@ -40,6 +40,9 @@ pub(super) struct Cotangents {
 impl PullBack {
     /// The cotangent of a variable that was gone through.
     fn take(&mut self, id: VarId) -> Option<VarId> {
+        if self.cone.through.contains(&id) {
+            return self.cotangent(id);
+        }
         if self.inputs.contains(&id) { None } else { self.cotangents.of.remove(&id) }
     }
 

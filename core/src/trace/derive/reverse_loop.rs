@@ -3,7 +3,7 @@
 use super::loop_states::Kept;
 use super::region::Loop;
 use super::reverse::PullBack;
-use super::{Recorder, Way};
+use super::{Ends, Recorder, Way};
 use crate::error::Result;
 use crate::ir::op::{Op, ScatterOp};
 use crate::ir::var::{Kind, VarId};
@@ -129,7 +129,7 @@ impl Recorder<'_> {
             let ends: Vec<VarId> = pairs.iter().map(|&(end, _)| end).collect();
             let mut inputs = states.clone();
             inputs.extend(outside.iter().map(|outside| outside.alias));
-            let cone = recorder.cone(Way::Back, &ends, Some(&inputs))?;
+            let cone = recorder.cone(Way::Back, &ends, Ends::At(&inputs))?;
             let mut inner = recorder.begin_pull(cone, &pairs, &inputs)?;
             for (region, kept) in kept.of_copies(recorder, &copy) {
                 let lanes = recorder.size(region);
