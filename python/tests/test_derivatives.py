@@ -1,5 +1,6 @@
 """Derivatives as users of JAX and PyTorch ask for them."""
 
+import math
 import threading
 import warnings
 
@@ -139,3 +140,22 @@ def test_isolated_parts_are_those_of_their_thread():
     ended.set()
     thread.join()
     assert x.grad.tolist() == [52]
+
+
+@pytest.mark.parametrize("n", range(-4, 5))
+def test_slopes_of_integer_powers_at_zero_too(n):
+    places = [0.0, -0.0, -2.0, 0.5, 3.0]
+
+    def expected(order, x):
+        factor, power = math.prod(range(n, n - order, -1)), n - order
+        if factor == 0 or (x == 0 and power > 0):
+            return 0
+        return factor * (x**power if x != 0 or power == 0 else math.copysign(math.inf, x) ** -power)
+
+    reverse = forward = lambda x: x**n
+    for order in range(1, 4):
+        reverse = pc.grad(reverse)
+        forward = lambda x, f=forward: pc.jvp(f, (x,), (1.0,))[1]  # noqa: E731
+        for slope in (reverse, forward):
+            found = slope(pc.Float64(places)).tolist()
+            assert found == pytest.approx([expected(order, x) for x in places], rel=1e-14), (order, found)

@@ -20,6 +20,7 @@ mod math;
 pub mod memory;
 pub mod nested;
 pub mod numbers;
+pub(crate) mod power;
 pub mod primitive;
 pub(crate) mod range;
 pub mod rearrange;

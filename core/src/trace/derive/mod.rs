@@ -239,7 +239,8 @@ impl Recorder<'_> {
 
     /// Whether the derivative of a call is that of what it is made of.
     fn has_no_rule(&self, id: VarId) -> bool {
-        self.rule(id).is_none() && self.complex_rule(id).is_none()
+        let is_power = self.exponent_of_reciprocal(id).is_some();
+        self.rule(id).is_none() && self.complex_rule(id).is_none() && !is_power
     }
 
     /// Whether the derivative of a variable came with it.

@@ -5,7 +5,7 @@
 use smallvec::SmallVec;
 
 use super::Recorder;
-use crate::dtype::DType;
+use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId};
@@ -17,6 +17,9 @@ impl Recorder<'_> {
     /// # Errors
     /// `Argument` if the function has none by that operand.
     pub(super) fn times_partial(&mut self, id: VarId, v: VarId, i: usize) -> Result<VarId> {
+        if let Some(exponent) = self.exponent_of_reciprocal(id) {
+            return self.times_slope_of_power(id, exponent, v);
+        }
         let (kind, rule) = (self.var(id).made_by(), self.rule(id));
         if rule.is_some_and(|function| !function.has_partial(i)) {
             return Err(self.no_partial(id, i));
@@ -40,6 +43,19 @@ impl Recorder<'_> {
             }]
         })?;
         self.cast(product[0], dtype)
+    }
+
+    /// `-v n / xⁿ⁺¹`, the slope of `1 / xⁿ`.
+    fn times_slope_of_power(&mut self, id: VarId, exponent: u64, v: VarId) -> Result<VarId> {
+        let x = self.var(id).made_of()[0];
+        let dtype = self.dtype(x);
+        let wide = if dtype.is_half() { DType::F32 } else { dtype };
+        let (x, v) = (self.cast(x, wide)?, self.cast(v, wide)?);
+        let factor = self.constant(wide, wide.encode(Scalar::Float(-(exponent as f64)))?);
+        let power = self.reciprocal_power(x, exponent + 1)?;
+        let slope = self.same(Op::Mul, &[power, factor])?;
+        let product = self.same(Op::Mul, &[v, slope])?;
+        self.cast(product, dtype)
     }
 }
 
