@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::Value;
 use super::argument::Argument;
+use super::extremes::with_equal_shares;
 use super::map::{apply, function};
 use crate::array::Array;
 use crate::convert::exactly;
@@ -31,8 +32,21 @@ impl Value {
             Self::Nested(..) if matches!(op, ReduceOp::Sum | ReduceOp::Prod) => {
                 fold(op.combine(), self.accumulated(op.name())?.components())
             }
-            Self::Nested(_, components) => fold(op.combine(), components),
+            Self::Nested(_, components) => {
+                let found = fold(op.combine(), components)?;
+                // Two have half each by themselves.
+                if components.len() < 3 || !self.has_shares(op) {
+                    return Ok(found);
+                }
+                with_equal_shares(found, components, &|component, _| Ok(component.clone()))
+            }
         }
+    }
+
+    /// Whether it has derivatives, and a reduction is one whose tied components share them.
+    fn has_shares(&self, op: ReduceOp) -> bool {
+        let leaves = || Argument::from(self).leaves().into_iter();
+        matches!(op, ReduceOp::Min | ReduceOp::Max) && leaves().any(Array::is_followed)
     }
 
     /// The value in the type that its sums and products have.
@@ -120,7 +134,15 @@ impl Value {
     /// # Errors
     /// As [`Value::reduce`].
     pub fn reduce_nested(&self, op: ReduceOp) -> Result<Self> {
-        self.innermost(&|value| value.reduce(op))
+        let found = self.innermost(&|value| value.reduce(op))?;
+        let (Self::Nested(..), Some(lanes)) = (self, self.lanes()) else { return Ok(found) };
+        if !self.has_shares(op) {
+            return Ok(found);
+        }
+        let leaves = Argument::from(self).leaves().into_iter();
+        let wide = leaves.map(|leaf| leaf.resize(lanes).map(Self::Array));
+        let wide = wide.collect::<Result<Vec<_>>>()?;
+        with_equal_shares(found, &wide, &Self::reduce)
     }
 
     /// [`Value::mean`] level by level, and of the lanes of what remains.

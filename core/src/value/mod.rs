@@ -36,6 +36,7 @@ mod argument;
 mod call;
 mod derivatives;
 pub mod entries;
+mod extremes;
 mod horizontal;
 mod index;
 mod levels;
