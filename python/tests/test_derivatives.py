@@ -1,6 +1,7 @@
 """Derivatives as users of JAX and PyTorch ask for them."""
 
 import math
+import random
 import threading
 import warnings
 
@@ -159,3 +160,26 @@ def test_slopes_of_integer_powers_at_zero_too(n):
         for slope in (reverse, forward):
             found = slope(pc.Float64(places)).tolist()
             assert found == pytest.approx([expected(order, x) for x in places], rel=1e-14), (order, found)
+
+
+@pytest.mark.parametrize("n", [8, 40, 1000, 20000])
+def test_slopes_of_products_whose_parts_are_beyond_the_range(n):
+    logs = [300 if i < n // 2 else -300 for i in range(n)]
+    for _ in range(2):
+        found = pc.grad(pc.prod)(pc.Float64([math.exp(x) for x in logs])).tolist()
+        assert found == pytest.approx([math.exp(-x) for x in logs], rel=1e-9)
+        random.Random(n).shuffle(logs)
+    zero = [0.0] + [1e200] * (n - 1)
+    assert pc.grad(pc.prod)(pc.Float64(zero)).tolist() == [math.inf] + [0] * (n - 1)
+    # What is beyond the range behind a lane is no part of its slope where the products before it are 0.
+    small = n // 2 * [1e-20] + n // 2 * [1e20]
+    slopes = pc.grad(pc.cumprod)(pc.Float64(small)).tolist()
+    assert slopes[17:] == pytest.approx([0] * (n - 17), abs=1e-200) and not any(map(math.isnan, slopes))
+
+
+def test_second_slopes_of_products():
+    x = [3.0, 0.0, -2.0, 1e150, 1e-150]
+    found = pc.hessian(pc.prod)(pc.Float64(x)).tolist()
+    for i, row in enumerate(found):
+        others = [math.prod(x[k] for k in range(5) if k not in (i, j)) if i != j else 0 for j in range(5)]
+        assert row == pytest.approx(others, rel=1e-12, abs=1e-200)

@@ -116,7 +116,7 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         match primitive {
             Primitive::Prefix(ReduceOp::Sum) => self.prefix_sum_reverse(v),
-            Primitive::Prefix(ReduceOp::Prod) => self.pull_prefix_product(x, v),
+            Primitive::Prefix(ReduceOp::Prod) => self.pull_prefix_product(id, x, v),
             Primitive::Sort(sorting) => {
                 let places = self.sorted_places(x, sorting)?;
                 let zeros = self.zeros_like(x);

@@ -1,9 +1,9 @@
 //! Products of all lanes and of those up to each: the slope by a lane is made of the other ones.
 //!
-//! Nothing is divided out, so lanes that are 0 are as exact as the product itself, and so are the derivatives of what is
+//! Nothing is divided out as long as there is another way, so lanes that are 0 are as exact as the product itself, and so are the derivatives of what is
 //! recorded here. Lanes are taken in *runs*: what the lanes of each give together goes the same way, as one lane of fewer,
-//! and comes back to its lanes, which is work in proportion to their number. Where lanes of neighbouring runs multiply to
-//! what is beyond the range of the type, slopes through all of them are infinite or NaN, as products in another order are.
+//! and comes back to its lanes, which is work in proportion to their number. What a few lanes multiply to may be beyond the range
+//! of the type where the slope is not.
 
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::VarId;
+use crate::trace::functions;
 
 /// Lanes in runs.
 #[derive(Clone, Copy)]
@@ -35,15 +36,25 @@ impl Runs {
 impl Recorder<'_> {
     /// For each lane the product of all others.
     pub(super) fn products_of_others(&mut self, x: VarId) -> Result<VarId> {
-        let (runs, one) = (Runs::of(self.size(x)), self.one(self.dtype(x)));
-        if runs.size <= 1 {
-            return self.widen(one, runs.size);
+        if self.size(x) <= 1 {
+            let one = self.one(self.dtype(x));
+            return self.widen(one, self.size(x));
         }
         if self.dtype(x).is_half() {
             return self.in_single(x, |recorder, x| recorder.products_of_others(x));
         }
+        let [product, exponent] = self.others_apart(x)?;
+        self.times_power_of_two(product, exponent)
+    }
+
+    /// The products of all others, as numbers that are far from the ends of the range, and the exponents of powers of two
+    /// that belong to them: lanes of one run may multiply to what is beyond the range, where those of all do not.
+    fn others_apart(&mut self, x: VarId) -> Result<[VarId; 2]> {
+        let (runs, mut product) = (Runs::of(self.size(x)), self.one(self.dtype(x)));
+        let [x, own] = self.apart(x)?;
+        let all = self.reduce(ReduceOp::Sum, own)?;
+        let mut exponent = self.same(Op::Sub, &[all, own])?;
         let lane = self.lane_numbers(runs.size);
-        let mut product = one;
         if runs.n() > 1 {
             let first = self.first_of_runs(runs)?;
             let mut totals = self.pick(x, first, None)?;
@@ -51,15 +62,37 @@ impl Recorder<'_> {
                 let factor = self.factor_at(x, Op::Add, first, k)?;
                 totals = self.same(Op::Mul, &[totals, factor])?;
             }
-            let others = self.products_of_others(totals)?;
             let run = self.run_of(lane, runs)?;
+            let [others, exponents] = self.others_apart(totals)?;
             product = self.pick(others, run, None)?;
+            let exponents = self.pick(exponents, run, None)?;
+            exponent = self.same(Op::Add, &[exponent, exponents])?;
         }
         for k in 1..runs.extent {
             let factor = self.factor_at(x, Op::Xor, lane, k)?;
             product = self.same(Op::Mul, &[product, factor])?;
         }
-        Ok(product)
+        Ok([product, exponent])
+    }
+
+    /// The m and e of each lane `m 2^e`. What changes a lane changes m in proportion, and no e.
+    fn apart(&mut self, x: VarId) -> Result<[VarId; 2]> {
+        let exponent = self.row("exponent", &[x])?;
+        // The sum of all is exact.
+        let dtype = if self.size(x) < 1 << 20 { DType::I32 } else { DType::I64 };
+        let exponent = self.cast(exponent, dtype)?;
+        let down = self.same(Op::Neg, &[exponent])?;
+        Ok([self.times_power_of_two(x, down)?, exponent])
+    }
+
+    /// `x 2^n`, rounded once.
+    fn times_power_of_two(&mut self, x: VarId, n: VarId) -> Result<VarId> {
+        self.row("ldexp", &[x, n])
+    }
+
+    fn row(&mut self, name: &str, args: &[VarId]) -> Result<VarId> {
+        let row = functions::find(name).expect("internal error: a row of the table");
+        self.function(row, args)
     }
 
     /// The lanes of `x` at places so far from others, 1 where there is none.
@@ -109,7 +142,12 @@ impl Recorder<'_> {
     }
 
     /// For each lane j the sum of `v[i]` times the product of all lanes of `x` up to i but j, over i from j on.
-    pub(super) fn pull_prefix_product(&mut self, x: VarId, v: VarId) -> Result<VarId> {
+    pub(super) fn pull_prefix_product(
+        &mut self,
+        products: VarId,
+        x: VarId,
+        v: VarId,
+    ) -> Result<VarId> {
         let before = self.products_before(x)?;
         // From behind, where the factor of a lane is the one that was behind it.
         let lane = self.lane_numbers(self.size(x));
@@ -119,7 +157,31 @@ impl Recorder<'_> {
         let (factors, parts) = (self.pick(x, place, Some(is_there))?, self.reverse(v)?);
         let sums = self.recurrence(factors, parts, false)?;
         let sums = self.reverse(sums)?;
-        self.same(Op::Mul, &[before, sums])
+        let slopes = self.same(Op::Mul, &[before, sums])?;
+        let otherwise = self.divided_out(products, x, v, [before, slopes])?;
+        let zero = self.constant(self.dtype(x), 0);
+        let nothing = self.same(Op::Sub, &[sums, sums])?;
+        let is_finite = self.same(Op::Eq, &[nothing, zero])?;
+        self.select(is_finite, slopes, otherwise)
+    }
+
+    /// The same where products behind a lane are beyond the range of the type, though those that it is a factor of are not: the
+    /// lane is divided out of these, and one that is 0 has the slope that it has.
+    fn divided_out(
+        &mut self,
+        products: VarId,
+        x: VarId,
+        v: VarId,
+        [before, slopes]: [VarId; 2],
+    ) -> Result<VarId> {
+        let zero = self.constant(self.dtype(x), 0);
+        let parts = self.same(Op::Mul, &[v, products])?;
+        let behind = self.prefix_sum_reverse(parts)?;
+        let divided = self.same(Op::Div, &[behind, x])?;
+        let is_nothing = self.same(Op::Eq, &[before, zero])?;
+        let of_zero = self.select(is_nothing, zero, slopes)?;
+        let is_zero = self.same(Op::Eq, &[x, zero])?;
+        self.select(is_zero, of_zero, divided)
     }
 
     /// For each lane i the sum of `t[j]` times the product of all lanes of `x` up to i but j, over j up to i.
