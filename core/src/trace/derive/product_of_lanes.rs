@@ -176,6 +176,8 @@ impl Recorder<'_> {
     ) -> Result<VarId> {
         let zero = self.constant(self.dtype(x), 0);
         let parts = self.same(Op::Mul, &[v, products])?;
+        let is_asked = self.same(Op::Ne, &[v, zero])?;
+        let parts = self.select(is_asked, parts, zero)?;
         let behind = self.prefix_sum_reverse(parts)?;
         let divided = self.same(Op::Div, &[behind, x])?;
         let is_nothing = self.same(Op::Eq, &[before, zero])?;

@@ -216,22 +216,42 @@ pub(super) fn of_beta<'r>(v: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
     let [p, q, inside] = [a, b, x].map(|z| is_inside.select(z, z.constant(0.5)));
     let [r, s, end] = [a, b, x].map(|z| is_end.select(z, one));
     let outside = is_end.select(beta_density_at_end(r, s, end), x.constant(f64::NAN));
-    let density = is_inside.select(beta_density(p, q, inside), outside);
+    let density = beta_density(p, q, inside) * steepness(p, q, inside);
+    let density = is_inside.select(density, outside);
     (v.cast(DType::F64) * density).cast(v.dtype())
 }
 
 /// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` at 0 and 1, where logarithms have no slopes; of powers, which are finite in their
 /// own.
 fn beta_density_at_end<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
-    let one = x.constant(1);
+    let (zero, one) = (x.constant(0), x.constant(1));
+    let [of_a, of_b] = [(x, a), (one - x, b)].map(|(z, a)| z.call("pow", &[a - one]));
+    // Beside a power that is infinite its own slope is all that counts.
+    let (first, second) = (a.lt(one) & x.eq(zero), b.lt(one) & x.eq(one));
+    let powers = second.select(still(of_a) * of_b, of_a * of_b);
+    let powers = first.select(of_a * still(of_b), powers);
     // Where B underflows a power is 0.
     let inverse = (one / a.call("beta", &[b])).minimum(x.constant(1e300));
-    x.call("pow", &[a - one]) * (one - x).call("pow", &[b - one]) * inverse
+    powers * inverse
 }
 
-/// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` by way of the logarithms of x and 1 − x over what they are in the middle.
+/// 1, whose slope over itself is that of a density inside: what the density is computed by has parts that cancel.
+fn steepness<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
+    let one = x.constant(1);
+    let (log, log_of_rest) = (x.call("log", &[]), (-x).call("log1p", &[]));
+    let moved = (a - one) * (log - still(log)) + (b - one) * (log_of_rest - still(log_of_rest));
+    moved.call("exp", &[])
+}
+
+/// The same number without a derivative.
+fn still(x: Expr<'_>) -> Expr<'_> {
+    x.bits_any_nan().reinterpret(x.dtype())
+}
+
+/// `x^(a − 1) (1 − x)^(b − 1) / B(a, b)` by way of the logarithms of x and 1 − x over what they are in the middle; without a slope
+/// by x.
 fn beta_density<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
-    let (one, sum) = (x.constant(1), a + b);
+    let (x, one, sum) = (still(x), x.constant(1), a + b);
     let (y, distance) = (one - x, x.fma(b, -(a * (one - x))));
     let log = |part: Expr<'r>, ratio: Expr<'r>| {
         let is_near = part.abs().lt(x.constant(0.5));
@@ -241,7 +261,9 @@ fn beta_density<'r>(a: Expr<'r>, b: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let exponent = a * log(distance / a, x * (sum / a)) + b * log(-(distance / b), y * (sum / b));
     let rest = stirling_rest(sum) - stirling_rest(a) - stirling_rest(b);
     let root = (a * (b / sum) * x.constant(0.5 * FRAC_1_PI)).sqrt();
-    (exponent + rest).call("exp", &[]) * root / (x * y)
+    // In halves: the whole may be below the range of the type where this is not.
+    let half = ((exponent + rest) * x.constant(0.5)).call("exp", &[]);
+    half / x * root / y * half
 }
 
 /// What Stirling's formula lacks to log Γ(z).
