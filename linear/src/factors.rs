@@ -155,3 +155,15 @@ pub(super) fn svd<T: Entry>(matrix: &Mat<T>) -> Result<([Mat<T>; 2], Vec<f64>), 
     let s = svd.S().column_vector().iter().map(|value| value.real()).collect();
     Ok(([svd.U().to_owned(), svd.V().to_owned()], s))
 }
+
+/// U, s and Vᴴ of what [`svd`] gave.
+pub(super) fn in_order<T: Entry>(([u, v], s): ([Mat<T>; 2], Vec<f64>)) -> [Matrix; 3] {
+    let right = v.adjoint().to_owned();
+    [Matrix::of(u.as_ref()), Matrix::row(s), Matrix::of(right.as_ref())]
+}
+
+/// The largest singular value by the smallest; infinite of zeros alone, too.
+pub(super) fn condition(values: &[f64]) -> Matrix {
+    let (largest, smallest) = (values[0], values[values.len() - 1]);
+    Matrix::row(vec![if smallest == 0.0 { f64::INFINITY } else { largest / smallest }])
+}

@@ -15,7 +15,7 @@ use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
 use faer::traits::ComplexField;
 use faer::{Mat, MatRef, Par, Side, c64};
 
-use factors::{cofactors, lu, of_pivots, pivots, qr, svd};
+use factors::{cofactors, condition, in_order, lu, of_pivots, pivots, qr, svd};
 
 /// A function of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub enum Function {
     Rank,
     /// The largest singular value by the smallest.
     Condition,
+    /// U, s and Vᴴ, and the condition number: that of what is differentiated, whose slopes are made of the others.
+    ConditionOfFactors,
     /// The sum of the powers, each divided by its factorial.
     Exponential,
     /// The slopes of the determinant by the entries.
@@ -72,6 +74,7 @@ impl Function {
                 | Self::PseudoInverse
                 | Self::Rank
                 | Self::Condition
+                | Self::ConditionOfFactors
         )
     }
 
@@ -85,7 +88,7 @@ impl Function {
         Some(match self {
             Self::Solve | Self::LeastSquares | Self::Inverse | Self::PseudoInverse => (0, -2),
             Self::Lu => (2, 2),
-            Self::Qr | Self::Svd => (1, 2),
+            Self::Qr | Self::Svd | Self::ConditionOfFactors => (1, 2),
             Self::Cholesky => (0, 1),
             Self::SingularValues
             | Self::EigenSymmetric
@@ -124,6 +127,9 @@ impl Function {
             Self::Cholesky | Self::Exponential | Self::Cofactors => vec![alike(&[n, n])],
             Self::Qr => vec![alike(&[m, side]), alike(&[side, n])],
             Self::Svd => vec![alike(&[m, side]), real(&[side]), alike(&[side, n])],
+            Self::ConditionOfFactors => {
+                vec![alike(&[m, side]), real(&[side]), alike(&[side, n]), real(&[])]
+            }
             Self::SingularValues | Self::EigenvaluesSymmetric => vec![real(&[side])],
             Self::EigenSymmetric => vec![real(&[n]), alike(&[n, n])],
             Self::Eigen => vec![complex(&[n]), complex(&[n, n])],
@@ -486,13 +492,11 @@ fn of_type<T: Entry>(
         }
         Function::Qr => qr(&matrix).map(|factor| Matrix::of(factor.as_ref())).into(),
         Function::Cofactors => vec![Matrix::of(cofactors(&matrix)?.as_ref())],
-        Function::Svd => {
-            let ([u, v], s) = svd(&matrix)?;
-            vec![
-                Matrix::of(u.as_ref()),
-                Matrix::row(s),
-                Matrix::of(v.adjoint().to_owned().as_ref()),
-            ]
+        Function::Svd => in_order(svd(&matrix)?).into(),
+        Function::ConditionOfFactors => {
+            let found = svd(&matrix)?;
+            let condition = condition(&found.1);
+            in_order(found).into_iter().chain([condition]).collect()
         }
         Function::SingularValues => {
             vec![Matrix::row(matrix.singular_values().map_err(|_| Failure::NoConvergence)?)]
@@ -505,10 +509,7 @@ fn of_type<T: Entry>(
         }
         Function::Condition => {
             let values = matrix.singular_values().map_err(|_| Failure::NoConvergence)?;
-            let (largest, smallest) = (values[0], values[values.len() - 1]);
-            // Of zeros alone too.
-            let condition = if smallest == 0.0 { f64::INFINITY } else { largest / smallest };
-            vec![Matrix::row(vec![condition])]
+            vec![condition(&values)]
         }
         Function::Exponential => vec![Matrix::of(exponential(&matrix).as_ref())],
         Function::PseudoInverse | Function::LeastSquares => {

@@ -52,14 +52,16 @@ impl Tensor {
             }
             Function::SingularValues => vec![self.linear(op, Function::Svd)?.swap_remove(1)],
             Function::Condition => {
-                let values = self.linear(op, Function::Svd)?.swap_remove(1);
+                let (plain, one) = (self.each(Array::detach)?, Function::ConditionOfFactors);
+                let mut factors = plain.linear(op, one)?;
+                let condition = factors.pop().expect("internal error: no condition number");
+                let values = with_derivatives(op, Function::Svd, &[self], factors)?.swap_remove(1);
                 let [largest, smallest] = [values.slice(-1, ..1)?, values.slice(-1, -1..)?];
                 let ratio = largest.divided_by(&smallest)?.squeeze(-1)?;
                 // Singular values are rounded; the quotient is of those that are not, as without a derivative.
-                let plain = self.each(Array::detach)?.linear(op, function)?.swap_remove(0);
-                let parts = plain.entries()?.into_iter().zip(ratio.entries()?);
-                let parts = parts.map(|(plain, ratio)| plain.replace_grad(&ratio));
-                vec![Self::of(parts.collect::<Result<Vec<_>>>()?, plain.shape().clone())?]
+                let parts = condition.entries()?.into_iter().zip(ratio.entries()?);
+                let parts = parts.map(|(condition, ratio)| condition.replace_grad(&ratio));
+                vec![Self::of(parts.collect::<Result<Vec<_>>>()?, condition.shape().clone())?]
             }
             _ => self.each_matrix(op, function, None, before)?,
         })

@@ -207,6 +207,7 @@ impl OfMatrices {
             Function::Exponential => vec![a.h()?.exponential_along(v)?],
             Function::Rank
             | Function::Condition
+            | Function::ConditionOfFactors
             | Function::SingularValues
             | Function::EigenvaluesSymmetric => return Err(self.none()),
         })
@@ -267,6 +268,7 @@ impl OfMatrices {
             Function::Exponential => a.exponential_along(t_a)?,
             Function::Rank
             | Function::Condition
+            | Function::ConditionOfFactors
             | Function::SingularValues
             | Function::EigenvaluesSymmetric => return Err(self.none()),
         })
