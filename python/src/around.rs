@@ -19,8 +19,17 @@ pub(crate) enum Around {
 }
 
 impl Around {
-    /// The object, and what it holds; `None` of others.
+    /// The object, and what it holds; `None` of others. One whose arrays beside the fields would be lost is refused.
     pub(crate) fn of<'py>(object: &Object<'py>) -> PyResult<Option<(Self, Vec<Object<'py>>)>> {
+        let found = Self::any(object)?;
+        match found.iter().find_map(|(around, _)| around.lost(object.py()).transpose()) {
+            Some(lost) => Err(lost?),
+            None => Ok(found),
+        }
+    }
+
+    /// As [`Around::of`], whatever it has beside its fields.
+    pub(crate) fn any<'py>(object: &Object<'py>) -> PyResult<Option<(Self, Vec<Object<'py>>)>> {
         let (py, class) = (object.py(), object.get_type());
         if let Ok(tuple) = object.cast::<PyTuple>() {
             let is_named = !class.is(py.get_type::<PyTuple>())
@@ -45,8 +54,27 @@ impl Around {
                 Err(error) => return Err(error),
             }
         }
-        check_beside(object, &names)?;
         Ok(Some((Self::Data(object.clone().unbind(), names), held)))
+    }
+
+    /// An error that names arrays beside the fields, which would be those from before; what is made when it is asked for is
+    /// made again.
+    pub(crate) fn lost(&self, py: Python<'_>) -> PyResult<Option<PyErr>> {
+        let Self::Data(object, fields) = self else { return Ok(None) };
+        let object = object.bind(py);
+        let class = object.get_type();
+        for (name, item) in beside(object, fields)? {
+            let mut lost = Vec::new();
+            values(&item, &mut lost)?;
+            if !lost.is_empty() && !is_made_when_asked(&class, &name)? {
+                return Ok(Some(wrong_type(format!(
+                    "got {}, whose attribute {name} has arrays in it and is no field: it would be lost; make it a field, or \
+                     a property",
+                    class.name()?
+                ))));
+            }
+        }
+        Ok(None)
     }
 
     /// An object of the class that holds others.
@@ -102,23 +130,6 @@ fn beside<'py>(
         }
     }
     others.iter().map(|(name, item)| Ok((name.cast_into::<PyString>()?, item))).collect()
-}
-
-/// Refuses arrays beside the fields, which would be those from before; what is made when it is asked for is made again.
-fn check_beside(object: &Object<'_>, fields: &[Py<PyString>]) -> PyResult<()> {
-    let class = object.get_type();
-    for (name, item) in beside(object, fields)? {
-        let mut lost = Vec::new();
-        values(&item, &mut lost)?;
-        if !lost.is_empty() && !is_made_when_asked(&class, &name)? {
-            return Err(wrong_type(format!(
-                "got {}, whose attribute {name} has arrays in it and is no field: it would be lost; make it a field, or a \
-                 property",
-                class.name()?
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Whether an attribute is a `cached_property`: one of other fields is to be computed from those.

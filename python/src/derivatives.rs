@@ -43,7 +43,7 @@ impl Arguments {
             let is_chosen = chosen.is_none_or(|chosen| chosen.contains(&i));
             let (arg, numbers) = match is_chosen {
                 true => (own_contents(session, arg)?, Numbers::Floats),
-                false => (arg, Numbers::Kept),
+                false => (arg, Numbers::Untouched),
             };
             let mut own = Vec::new();
             items.push(Tree::of(session, &arg, numbers, &mut own)?);

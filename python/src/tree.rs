@@ -38,6 +38,8 @@ pub(crate) enum Tree {
 pub(crate) enum Numbers<'a> {
     /// Themselves.
     Kept,
+    /// Themselves, and so are objects with fields: nothing in them changes.
+    Untouched,
     /// Floats are arrays of one lane, others themselves.
     Floats,
     /// Arrays of one lane, of the types that those in the same places have.
@@ -124,11 +126,21 @@ impl Tree {
         }
         if found.is_none()
             && !object.is_none()
-            && let Some((around, held)) = Around::of(object)?
+            && !matches!(numbers, Numbers::Untouched)
+            && let Some((around, held)) = Around::any(object)?
         {
+            let before = arrays.len();
             let mut of = |held| Self::of_around(session, &held, numbers, known, arrays);
-            let held = held.into_iter().map(&mut of).collect::<PyResult<_>>();
-            return held.map(|held| Self::Object(around, held));
+            let held = held.into_iter().map(&mut of).collect::<PyResult<_>>()?;
+            let Some(lost) = around.lost(object.py())? else {
+                return Ok(Self::Object(around, held));
+            };
+            // Where no field changes, nothing beside them is lost.
+            let changes = |array: &Array| array.dtype().is_float();
+            if !matches!(numbers, Numbers::Floats) || arrays[before..].iter().any(changes) {
+                return Err(lost);
+            }
+            arrays.truncate(before);
         }
         Ok(Self::Other(object.clone().unbind()))
     }

@@ -102,6 +102,31 @@ def test_what_is_computed_from_fields_has_their_derivative():
         pc.grad(lambda c: c.n)(Computed(pc.Float([1, 2])))
 
 
+@dataclasses.dataclass
+class Settings:
+    n: int
+    index: object = None
+
+    def __post_init__(self):
+        self.table = pc.Float([1, 10]) * self.n
+
+
+def test_what_objects_compute_is_no_matter_where_nothing_in_them_is_asked_by():
+    x, settings, computed = pc.Float([1, 2]), Settings(3), Computed(pc.Float([1, 2]))
+
+    def f(x, settings):
+        return pc.sum(x * x * settings.table)
+
+    assert pc.grad(f, 0)(x, settings).tolist() == [6, 120]
+    slope, none = pc.grad(f)(x, settings)
+    assert slope.tolist() == [6, 120] and none is None
+    assert pc.grad(f)(x, Settings(1, pc.Int32([0])))[0].tolist() == [2, 40]
+    assert pc.grad(lambda x, c: pc.sum(x * c.n * c.x), argnums=0)(x, computed).tolist() == [5, 10]
+    assert pc.jacobian(lambda x, c: x * c[0].n, 0)(x, [computed]).tolist() == [[5, 0], [0, 5]]
+    with pytest.raises(TypeError, match="Computed, whose attribute n has arrays in it and is no field"):
+        pc.grad(lambda x, c: pc.sum(x * c.n))(x, computed)
+
+
 def test_an_object_that_a_recorded_function_was_given_comes_back():
     @pc.jit
     def f(model):
