@@ -161,7 +161,7 @@ macro_rules! function_rows {
             /// >> cbrt(FloatC([27, -8]))
             /// [3, -2]
             cbrt / 1, Float = |x| math::cbrt(x[0]),
-                partials = [|v, _, y| v / (y * y * y.constant(3))];
+                partials = [|v, _, y| v * partials::over_square_of_root(y)];
             /// Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most 1.5 ulp.
             ///
             /// >> rcbrt(FloatC([8, -0.001]))

@@ -27,7 +27,7 @@ macro_rules! activation_rows {
             /// >> logit(FloatC([0, 0.25, 0.5, 1]))
             /// [-inf, -1.09861, 0, inf]
             logit / 1, Float = |x| math::logit(x[0]),
-                partials = [|v, x, _| v / (x[0] * (x[0].constant(1) - x[0]))];
+                partials = [|v, x, _| v / x[0] + v / (x[0].constant(1) - x[0])];
             /// Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp.
             ///
             /// >> softrelu(FloatC([-20, 0, 100]))

@@ -160,6 +160,21 @@ pub(super) fn bell(x: Expr<'_>) -> Expr<'_> {
     (-(x * x)).call("exp", &[]) * x.constant(TWO_BY_ROOT_PI)
 }
 
+/// `1 / bell(x)`, whose slope where that is infinite is so, too.
+pub(super) fn over_bell(x: Expr<'_>) -> Expr<'_> {
+    (x * x).call("exp", &[]) * x.constant(1.0 / TWO_BY_ROOT_PI)
+}
+
+/// `1 / normal(x)`, likewise.
+pub(super) fn over_normal(x: Expr<'_>) -> Expr<'_> {
+    (x * x * x.constant(0.5)).call("exp", &[]) * x.constant(1.0 / NORMAL)
+}
+
+/// `1 / (3 y²)`, by way of `1 / y`: the square has no slope at 0.
+pub(super) fn over_square_of_root(y: Expr<'_>) -> Expr<'_> {
+    squared(y.constant(1) / y) / y.constant(3)
+}
+
 /// `x`, or a number beyond which both bells are 0: there the slope of the square may be infinite.
 fn within_bells(x: Expr<'_>) -> Expr<'_> {
     let bound = x.constant(40);

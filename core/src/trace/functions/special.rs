@@ -21,13 +21,13 @@ macro_rules! special_rows {
             /// >> erfinv(FloatC([0, 0.5, 1]))
             /// [0, 0.476936, inf]
             erfinv / 1, Float = |x| recipes::erfinv(x[0]),
-                partials = [|v, _, y| v / partials::bell(y)];
+                partials = [|v, _, y| v * partials::over_bell(y)];
             /// The number whose `erfc` is x, accurate for small x too; infinite at 0 and 2, NaN beyond. At most 4 ulp.
             ///
             /// >> erfcinv(FloatC([1e-30, 0.5, 1]))
             /// [8.14862, 0.476936, 0]
             erfcinv / 1, Float = |x| recipes::erfcinv(x[0]),
-                partials = [|v, _, y| -(v / partials::bell(y))];
+                partials = [|v, _, y| -(v * partials::over_bell(y))];
             /// Normal distribution: the probability of a standard normal number below x. At most 3 ulp.
             ///
             /// >> norm_cdf(FloatC([-10, 0, 1]))
@@ -40,7 +40,7 @@ macro_rules! special_rows {
             /// >> norm_ppf(FloatC([0, 0.5, 0.975]))
             /// [-inf, 0, 1.95996]
             norm_ppf / 1, Float = |x| recipes::norm_ppf(x[0]),
-                partials = [|v, _, y| v / partials::normal(y)];
+                partials = [|v, _, y| v * partials::over_normal(y)];
             /// Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the
             /// larger of it and `lgamma(2 - x)`.
             ///
