@@ -397,7 +397,11 @@ fn norm(c: &Call<'_, '_>) -> Result<Value> {
     let order = c.number(3, 2.0)?;
     let power = Argument::from(order);
     let (power, op) = match order {
-        2.0 => (apply(Op::Mul, &[&length, &length])?, ReduceOp::Sum),
+        2.0 => {
+            // The size of a real number that is 0 has no slope, the square has a second one.
+            let root = if tensor.is_complex() { length.clone() } else { Argument::Tensor(&wide) };
+            (apply(Op::Mul, &[&root, &root])?, ReduceOp::Sum)
+        }
         1.0 => (length.to_value(c.op)?, ReduceOp::Sum),
         0.0 => (apply(Op::Ne, &[&length, &0.into()])?.cast(own.widened())?, ReduceOp::Sum),
         f64::INFINITY => (length.to_value(c.op)?, ReduceOp::Max),
