@@ -94,7 +94,8 @@ impl<'a> Ends<'a> {
 /// The tracked variables on the way from inputs to outputs.
 pub(crate) struct Cone {
     way: Way,
-    /// What was recorded before is not gone into: an isolated part of the tape begins here.
+    /// What was recorded before is not gone into: an isolated part of the tape begins here, or the first input was recorded
+    /// before.
     from: u64,
     /// Operands before users.
     order: Vec<VarId>,
@@ -130,13 +131,17 @@ impl Recorder<'_> {
     fn searched(&mut self, way: Way, outputs: &[VarId], ends: Ends<'_>) -> Result<Cone> {
         let (order, expanded, regions) = (Vec::new(), Of::default(), Of::default());
         let is_to_marks = matches!(ends, Ends::Marks);
-        let isolated = self.table.isolated().filter(|_| is_to_marks && way == Way::Back);
-        let from = isolated.map_or(0, |isolated| isolated.from);
-        let through = HashSet::default();
-        let mut cone = Cone { way, from, order, through, expanded, regions };
         // What was recorded before all inputs depends on none.
         let inputs = ends.inputs().unwrap_or_default();
         let least = inputs.iter().map(|&id| self.var(id).serial).min().unwrap_or(0);
+        let isolated = self.table.isolated().filter(|_| way == Way::Back);
+        let from = match ends {
+            Ends::Marks => isolated.map_or(0, |isolated| isolated.from),
+            Ends::At(_) => 0,
+            Ends::Through(_) => least + 1,
+        };
+        let through = HashSet::default();
+        let mut cone = Cone { way, from, order, through, expanded, regions };
         // Whether a variable that was left depends on an input.
         let mut known: Of<bool> = Of::default();
         let mut ways_on: HashSet<VarId, Mix> = HashSet::default();
