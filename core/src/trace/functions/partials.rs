@@ -197,7 +197,8 @@ pub(super) fn of_gamma<'r>(v: Expr<'r>, x: &[Expr<'r>]) -> Expr<'r> {
 fn gamma_density<'r>(a: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let (zero, one) = (a.constant(0), a.constant(1));
     let is_large = a.gt(a.constant(30));
-    let is_inside = x.gt(zero) & x.lt(x.constant(1e300));
+    // Below, the distance from a large a is a itself, whose logarithm is infinite, and the density 0.
+    let is_inside = x.gt(a * a.constant(1e-15)) & x.lt(x.constant(1e300));
     // What is not taken must have a slope that is a number.
     let shape = is_large.select(one, a);
     let near = x.minimum(x.constant(1e4));
