@@ -182,8 +182,10 @@ impl Recorder<'_> {
         let divided = self.same(Op::Div, &[behind, x])?;
         let is_nothing = self.same(Op::Eq, &[before, zero])?;
         let of_zero = self.select(is_nothing, zero, slopes)?;
-        let is_zero = self.same(Op::Eq, &[x, zero])?;
-        self.select(is_zero, of_zero, divided)
+        // By 0, or where products that were computed on the way are no numbers, the quotient is none.
+        let nothing = self.same(Op::Sub, &[divided, divided])?;
+        let is_finite = self.same(Op::Eq, &[nothing, zero])?;
+        self.select(is_finite, divided, of_zero)
     }
 
     /// For each lane i the sum of `t[j]` times the product of all lanes of `x` up to i but j, over j up to i.
