@@ -167,3 +167,23 @@ pub(super) fn condition(values: &[f64]) -> Matrix {
     let (largest, smallest) = (values[0], values[values.len() - 1]);
     Matrix::row(vec![if smallest == 0.0 { f64::INFINITY } else { largest / smallest }])
 }
+
+/// X of a triangle, in the place of its right side.
+///
+/// # Errors
+/// `Singular` if there is a 0 on the diagonal.
+pub(super) fn triangle_solved<T: Entry>(
+    function: Function,
+    triangle: &Mat<T>,
+    x: &mut Mat<T>,
+) -> Result<(), Failure> {
+    if (0..triangle.nrows()).any(|i| triangle[(i, i)].length() == 0.0) {
+        return Err(Failure::Singular);
+    }
+    if function == Function::SolveLower {
+        triangle.solve_lower_triangular_in_place(x);
+    } else {
+        triangle.solve_upper_triangular_in_place(x);
+    }
+    Ok(())
+}

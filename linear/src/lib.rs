@@ -15,13 +15,19 @@ use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
 use faer::traits::ComplexField;
 use faer::{Mat, MatRef, Par, Side, c64};
 
-use factors::{cofactors, condition, in_order, lu, of_pivots, pivots, qr, svd};
+use factors::{
+    cofactors, condition, in_order, lu, of_pivots, pivots, qr, svd, triangle_solved,
+};
 
 /// A function of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     /// X of A X = B.
     Solve,
+    /// X of L X = B; what stands above the diagonal of L is not read.
+    SolveLower,
+    /// X of U X = B; what stands below the diagonal of U is not read.
+    SolveUpper,
     /// The inverse.
     Inverse,
     /// The determinant.
@@ -86,7 +92,12 @@ impl Function {
     /// Which result changes if the matrix is multiplied by a square, and as which power of its root.
     const fn scale(self) -> Option<(usize, i32)> {
         Some(match self {
-            Self::Solve | Self::LeastSquares | Self::Inverse | Self::PseudoInverse => (0, -2),
+            Self::Solve
+            | Self::SolveLower
+            | Self::SolveUpper
+            | Self::LeastSquares
+            | Self::Inverse
+            | Self::PseudoInverse => (0, -2),
             Self::Lu => (2, 2),
             Self::Qr | Self::Svd | Self::ConditionOfFactors => (1, 2),
             Self::Cholesky => (0, 1),
@@ -116,7 +127,9 @@ impl Function {
         let complex = |extents: &[u64]| outline(extents, true, Entries::Zeros);
         let one = outline(&[], is_complex, Entries::Ones);
         match self {
-            Self::Solve | Self::LeastSquares => vec![alike(&[n, width])],
+            Self::Solve | Self::SolveLower | Self::SolveUpper | Self::LeastSquares => {
+                vec![alike(&[n, width])]
+            }
             Self::Inverse | Self::PseudoInverse => vec![alike(&[n, m])],
             Self::Determinant => vec![one],
             Self::SignAndLog => vec![one, real(&[])],
@@ -430,6 +443,8 @@ fn of_type<T: Entry>(
     let needs_finite = !matches!(
         function,
         Function::Solve
+            | Function::SolveLower
+            | Function::SolveUpper
             | Function::Inverse
             | Function::Determinant
             | Function::SignAndLog
@@ -473,6 +488,11 @@ fn of_type<T: Entry>(
                 None => lu.inverse(),
             };
             vec![Matrix::of(solution.as_ref())]
+        }
+        Function::SolveLower | Function::SolveUpper => {
+            let mut x: Mat<T> = b.map_or_else(|| Mat::identity(n, n), Matrix::faer);
+            triangle_solved(function, &matrix, &mut x)?;
+            vec![Matrix::of(x.as_ref())]
         }
         Function::Determinant | Function::SignAndLog => of_pivots(function, pivots(&matrix)),
         Function::Lu => lu(&matrix),

@@ -12,7 +12,7 @@ from ._form import called, described, form as _form  # noqa: F401
 from ._porcini import _operand
 
 # Families with a file of their own.
-from . import _edges, _fourier_forms, _linear_forms, _quantiles  # noqa: F401 isort: skip
+from . import _edges, _fourier_forms, _linear_forms, _quantiles, _signal_forms  # noqa: F401 isort: skip
 
 
 @_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")

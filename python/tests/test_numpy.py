@@ -568,6 +568,42 @@ def test_names_of_scipy():
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
 
 
+def test_signals_and_triangles_are_those_of_scipy():
+    scipy = pytest.importorskip("scipy")
+    import scipy.linalg, scipy.signal
+
+    x, m, r = rng.random(41), rng.random((3, 12)), np.random.default_rng(3).random((4, 4)) + 2 * np.eye(4)
+    b, a = np.array([0.2, 0.3, 0.1]), np.array([1.5, -0.4, 0.1, 0.05])
+    s, l, p, d = scipy.signal, scipy.linalg, pc.Float64(x), pc.TensorXd(m)
+    o, t = pc.asarray, pc.TensorXd(r)
+    y, state = pc.lfilter(o(b), o(a), d, zi=o(m[:, :3]))
+    expected, left = s.lfilter(b, a, m, zi=m[:, :3])
+    definite = r @ r.T
+    cases = [
+        (y, expected), (state, left), (pc.lfilter(o(b), 1, p), s.lfilter(b, 1, x)), (pc.lfilter(o(b), o(a), d, 0), s.lfilter(b, a, m, 0)),
+        (pc.lfilter(o(b), o(a), p + 1j * p), s.lfilter(b, a, x + 1j * x)),
+        (pc.savgol_filter(p, 7, 3), s.savgol_filter(x, 7, 3)), (pc.savgol_filter(d, 5, 2, deriv=1, delta=0.5), s.savgol_filter(m, 5, 2, 1, 0.5)),
+        (pc.savgol_filter(d, 3, 1, axis=0, mode="interp"), s.savgol_filter(m, 3, 1, axis=0)),
+        (pc.medfilt(p, 5), s.medfilt(x, 5)), (pc.medfilt(d, (3, 1)), s.medfilt(m, (3, 1))),
+        (pc.detrend(d), s.detrend(m)), (pc.detrend(d, 0, type="constant"), s.detrend(m, 0, "constant")),
+        (pc.hilbert(p), s.hilbert(x)), (pc.hilbert(d, N=10, axis=1), s.hilbert(m, 10, 1)),
+        (pc.find_peaks(p), s.find_peaks(x)[0]), (pc.find_peaks(p, height=0.6), s.find_peaks(x, height=0.6)[0]),
+        (pc.find_peaks(p, distance=4), s.find_peaks(x, distance=4)[0]), (pc.find_peaks(p, prominence=0.4), s.find_peaks(x, prominence=0.4)[0]),
+        (pc.fftconvolve(p, o(b), mode="same"), s.fftconvolve(x, b, "same")),
+        (pc.solve_triangular(t, d.T[:4]), l.solve_triangular(r, m.T[:4])),
+        (pc.solve_triangular(t, p[:4], lower=True, unit_diagonal=True), l.solve_triangular(r, x[:4], lower=True, unit_diagonal=True)),
+        (pc.solve_triangular(t, p[:4], trans="T"), l.solve_triangular(r, x[:4], trans="T")),
+        (pc.cho_solve(pc.cholesky(o(definite)), p[:4]), np.linalg.solve(definite, x[:4])),
+        (pc.cho_solve((pc.cholesky(o(definite)), True), p[:4]), np.linalg.solve(definite, x[:4])),
+        (pc.hankel(p[:3], r=p[2:7]), l.hankel(x[:3], x[2:7])), (pc.hankel(p[:3]), l.hankel(x[:3])), (pc.circulant(p[:4]), l.circulant(x[:4])),
+        (pc.block_diag(t, d), l.block_diag(r, m)), (pc.block_diag([t, d]), l.block_diag(r, m)),
+    ]  # fmt: skip
+    for found, expected in cases:
+        np.testing.assert_allclose(np.asarray(found), expected, 1e-9, 1e-12)
+    with pytest.raises(ValueError, match="mode='nearest'"):
+        pc.savgol_filter(p, 5, 2, mode="nearest")
+
+
 def test_a_weight_by_name_is_no_length():
     x = pc.Int32([0, 2])
     assert pc.bincount(x, weights=np.int64(2)).tolist() == pc.bincount(x, weights=np.float32(2)).tolist() == [2, 0, 2]

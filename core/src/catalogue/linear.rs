@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, Triangle};
 use crate::value::Value;
 
 /// What functions of several results give.
@@ -24,6 +24,34 @@ table! {
     /// >> solve(TensorXdC([[2, 1], [1, 3]]), Float64C([3, 5]))
     /// [0.8, 1.4]
     solve(a: Tensor, b: Tensor) -> Tensor = |c| c.tensor(0)?.solved(c.op, Function::Solve, &c.tensor(1)?);
+    /// X of a @ X = b of a triangle, as solve, without factors: the upper one of a, or with lower true the lower one; what
+    /// stands on the other side is not read. With transposed true of a.T @ X = b, and with unit_diagonal true the diagonal
+    /// counts as 1, whatever stands there. Gradients are those of the triangle alone.
+    ///
+    /// >> let l = TensorXdC([[2, 0], [1, 4]]); solve_triangular(l, Float64C([2, 9]), true)
+    /// [1, 2]
+    /// >> solve_triangular(l, Float64C([4, 8]), true, true)
+    /// [1, 2]
+    solve_triangular(
+        a: Tensor, b: Tensor;
+        lower: Bool("as lower"), transposed: Bool("as transposed"), unit_diagonal: Bool("as unit_diagonal")
+    ) = |c| {
+        let triangle =
+            Triangle { is_lower: c.truth(2)?, is_turned: c.truth(3)?, has_ones: c.truth(4)? };
+        c.tensor(0)?.triangle_solved(c.op, triangle, &c.tensor(1)?)
+    };
+    /// X of l @ l.H @ X = b: that of a @ X = b where l is cholesky(a), which is found once for many b. With lower false of
+    /// u.H @ u, u an upper triangle.
+    ///
+    /// >> cho_solve(cholesky(TensorXdC([[4, 2], [2, 5]])), Float64C([8, 12]))
+    /// [1, 2]
+    cho_solve(l: Tensor, b: Tensor; lower: Bool("as lower")) = |c| {
+        let (l, is_lower) = (c.tensor(0)?, c.args.len() < 3 || c.truth(2)?);
+        let l = if is_lower { l } else { l.matrix_transpose()?.conjugate()? };
+        let lower = Triangle { is_lower: true, is_turned: false, has_ones: false };
+        let half = l.triangle_solved(c.op, lower, &c.tensor(1)?)?;
+        l.conjugate()?.triangle_solved(c.op, Triangle { is_turned: true, ..lower }, &half)
+    };
     /// The inverse of a square matrix, or of many, as solve. solve(a, b) is more accurate than inv(a) @ b.
     ///
     /// >> inv(TensorXdC([[2, 0], [0, 4]]))

@@ -32,7 +32,9 @@ mod memory;
 mod moments;
 mod neighbours;
 mod patterns;
+mod peaks;
 mod rearrange;
+mod signals;
 mod statistics;
 mod tensor_shapes;
 mod tensors;
@@ -54,6 +56,7 @@ pub use moments::TENSOR_MOMENTS;
 pub use neighbours::TENSOR_NEIGHBOURS;
 pub use patterns::TENSOR_PATTERNS;
 pub use rearrange::REARRANGE;
+pub use signals::TENSOR_SIGNALS;
 pub use statistics::{TENSOR_CHOICES, TENSOR_STATISTICS};
 pub use tensor_shapes::TENSOR_SHAPES;
 pub use tensors::{TENSOR_PRODUCTS, TENSOR_REARRANGE};
@@ -257,6 +260,7 @@ pub fn tensor_rows() -> impl Iterator<Item = &'static Row> {
         TENSOR_MOMENTS,
         TENSOR_NEIGHBOURS,
         TENSOR_PATTERNS,
+        TENSOR_SIGNALS,
         LINEAR,
         FOURIER,
     ];

@@ -29,6 +29,32 @@ table! {
     ///  [2, 1, 5],
     ///  [3, 2, 1]]
     toeplitz(column: Tensor; row: Tensor) = |c| toeplitz(c);
+    /// The matrix (Hankel's) that is the same along each diagonal from the right to the left: its first column, and its last
+    /// row but for the corner, which the column has; without a row zeros.
+    ///
+    /// >> hankel(FloatC([1, 2, 3]), FloatC([3, 8]))
+    /// [[1, 2],
+    ///  [2, 3],
+    ///  [3, 8]]
+    hankel(column: Tensor; row: Tensor) = |c| hankel(c);
+    /// The square matrix whose columns are a first one, each one lane further down than the one before, and around its end.
+    ///
+    /// >> circulant(FloatC([1, 2, 3]))
+    /// [[1, 3, 2],
+    ///  [2, 1, 3],
+    ///  [3, 2, 1]]
+    circulant(column: Tensor) = |c| {
+        let (column, _) = line(c, 0)?;
+        constant_along(c, &column, &column.flip(None)?.roll(1, 0)?)
+    };
+    /// The matrix with others along its diagonal, each to the right of and below the one before, and zeros beside them; an
+    /// array is a row.
+    ///
+    /// >> block_diag([TensorXfC([[1, 2], [3, 4]]), FloatC([5, 6])])
+    /// [[1, 2, 0, 0],
+    ///  [3, 4, 0, 0],
+    ///  [0, 0, 5, 6]]
+    block_diag(blocks: List) = |c| block_diag(c);
     /// The numbers that sort by several keys, arrays or tensors of one shape, along an axis (the last unless given): by the last
     /// one of the list, where that is equal by the one before, and so on. The rows of a matrix that is alone in
     /// the list are its keys. Recorded, not run.
@@ -44,6 +70,7 @@ table! {
 fn line(c: &Call<'_, '_>, i: usize) -> Result<(Tensor, u64)> {
     let tensor = c.tensor(i)?;
     match *tensor.shape().extents() {
+        [] => Ok((tensor.reshape(&[1])?, 1)),
         [n] => Ok((tensor, n)),
         _ => Err(c.unexpected(i, "an array")),
     }
@@ -60,13 +87,19 @@ fn vander(c: &Call<'_, '_>) -> Result<Tensor> {
 }
 
 fn toeplitz(c: &Call<'_, '_>) -> Result<Tensor> {
-    let (column, m) = line(c, 0)?;
-    let (row, n) = match c.given(1) {
-        None => (column.conjugate()?, m),
-        Some(_) => line(c, 1)?,
+    let (column, _) = line(c, 0)?;
+    let row = match c.given(1) {
+        None => column.conjugate()?,
+        Some(_) => line(c, 1)?.0,
     };
+    constant_along(c, &column, &row)
+}
+
+/// The matrix that is the same along each diagonal.
+fn constant_along(c: &Call<'_, '_>, column: &Tensor, row: &Tensor) -> Result<Tensor> {
+    let [m, n] = [column, row].map(|line| line.shape().n_entries());
     // From the end of the row to its start, which is the column's, and down that.
-    let all = Tensor::concat(&[row.slice(0, 1..)?.flip(None)?, column], 0)?;
+    let all = Tensor::concat(&[row.slice(0, 1..)?.flip(None)?, column.clone()], 0)?;
     let counter = lane_number_type(m.saturating_add(n));
     let count = |start: u64, n: u64| {
         let numbers =
@@ -78,6 +111,43 @@ fn toeplitz(c: &Call<'_, '_>) -> Result<Tensor> {
         Value::Tensor(place) => all.at(&[AxisIndex::Numbers(place)]),
         _ => Err(c.unexpected(0, "an array")),
     }
+}
+
+fn hankel(c: &Call<'_, '_>) -> Result<Tensor> {
+    let (column, m) = line(c, 0)?;
+    let (all, n) = match c.given(1) {
+        None => (column.pad(&[[0, m.saturating_sub(1)]], Scalar::Int(0))?, m),
+        Some(_) => {
+            let (row, n) = line(c, 1)?;
+            (Tensor::concat(&[column, row.slice(0, 1..)?], 0)?, n)
+        }
+    };
+    all.sliding_window_view(&[n], None)
+}
+
+fn block_diag(c: &Call<'_, '_>) -> Result<Tensor> {
+    let matrix = |arg: &&Argument<'_>| {
+        let block = arg.to_tensor(c.op)?;
+        match block.shape().rank() {
+            0 | 1 => block.reshape(&[1, -1]),
+            2 => Ok(block),
+            _ => {
+                let what = format!("got a block of {}, expected matrices", block.shape());
+                Err(Error::Argument { op: c.op, what })
+            }
+        }
+    };
+    let blocks = c.args.iter().map(matrix).collect::<Result<Vec<_>>>()?;
+    let columns = |block: &Tensor| block.shape().extents()[1];
+    let all: u64 = blocks.iter().map(columns).sum();
+    let mut first = 0;
+    let rows = blocks.iter().map(|block| {
+        let behind = all - first - columns(block);
+        let row = block.pad(&[[0, 0], [first, behind]], Scalar::Int(0));
+        first += columns(block);
+        row
+    });
+    Tensor::concat(&rows.collect::<Result<Vec<_>>>()?, 0)
 }
 
 fn lexsort(c: &Call<'_, '_>) -> Result<Value> {

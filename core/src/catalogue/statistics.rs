@@ -379,7 +379,7 @@ pub(super) fn flat(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
 }
 
 /// How much of a sum of products is given.
-const MODES: &[&str] = &["full", "same", "valid"];
+pub(super) const MODES: &[&str] = &["full", "same", "valid"];
 
 /// Arrays give an array.
 fn segments(c: &Call<'_, '_>, op: ReduceOp) -> Result<Value> {
@@ -508,7 +508,7 @@ fn along_axes(c: &Call<'_, '_>, weights: &Tensor, of: &Shape, axes: &[i64]) -> R
 }
 
 /// One of [`MODES`]; what is left out is the default.
-fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
+pub(super) fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static str> {
     if c.given(2).is_none() {
         return Ok(default);
     }

@@ -16,6 +16,7 @@ use crate::convert::exactly;
 use crate::dtype::{DType, Element, Scalar};
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::op::Op;
 use crate::linear::fourier::{Length, Real, Rows, Transform};
 use crate::linear::{Entries, Failure, Function, Matrix, Outline, in_pieces, run};
 
@@ -23,9 +24,19 @@ use crate::linear::{Entries, Failure, Function, Matrix, Outline, in_pieces, run}
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Entries of work that are worth a thread.
-const PIECE: usize = 1 << 14;
+pub(super) const PIECE: usize = 1 << 14;
 /// Entries whose transforms take less than the time that an interrupt may.
-const FEW: u64 = 1 << 16;
+pub(super) const FEW: u64 = 1 << 16;
+
+/// Which entries of a matrix are those of a triangle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Triangle {
+    pub(crate) is_lower: bool,
+    /// Whether its diagonal is 1, whatever stands there.
+    pub(crate) has_ones: bool,
+    /// Whether the transpose of it is meant.
+    pub(crate) is_turned: bool,
+}
 
 impl Tensor {
     /// A function of matrices, which are the last two axes; those before them are many matrices, which all threads share.
@@ -101,6 +112,38 @@ impl Tensor {
         let both = alike(op, &[&a, &b])?;
         let x = both[0].each_matrix(op, function, Some(&both[1]), before)?.swap_remove(0);
         if is_vector { x.squeeze(-1) } else { Ok(x) }
+    }
+
+    /// X of A X = B, as [`Tensor::solved`], of the lower or upper triangle of A, which alone is read.
+    ///
+    /// # Errors
+    /// As [`Tensor::linear`].
+    pub(crate) fn triangle_solved(
+        &self,
+        op: &'static str,
+        triangle: Triangle,
+        other: &Self,
+    ) -> Result<Self> {
+        let Triangle { is_lower, has_ones, is_turned } = triangle;
+        let a = if has_ones {
+            let beside = self.half(op, is_lower, 1)?;
+            beside.plus(&beside.on_diagonal_ones()?)?
+        } else {
+            self.half(op, is_lower, 0)?
+        };
+        let a = if is_turned { a.matrix_transpose()? } else { a };
+        let is_below = is_lower != is_turned;
+        let function = if is_below { Function::SolveLower } else { Function::SolveUpper };
+        a.solved(op, function, other)
+    }
+
+    /// The entries of the lower or upper half that are so far from the diagonal, or farther; the others are 0.
+    fn half(&self, op: &'static str, is_lower: bool, distance: i64) -> Result<Self> {
+        if is_lower {
+            self.triangle(op, Op::Le, -distance)
+        } else {
+            self.triangle(op, Op::Ge, distance)
+        }
     }
 
     /// A Fourier transform along an axis; `n` entries of it, the last ones left out or zeros behind them. Of real entries
@@ -377,7 +420,7 @@ fn room_of(given: u64, n: u64, outlines: &[Outline]) -> u64 {
 
 /// Does work on a thread of its own, and waits: an interrupt is answered at once, and the result is dropped when it comes.
 /// Where the system refuses the thread it is done here, and an interrupt waits.
-fn off_thread<R: Send + 'static>(
+pub(super) fn off_thread<R: Send + 'static>(
     op: &'static str,
     work: impl FnOnce(&AtomicBool) -> R + Send + 'static,
 ) -> Result<R> {

@@ -145,10 +145,9 @@ impl OfMatrices {
         let (a, y) = (&inputs[0], &results[self.result]);
         Ok(match self.function {
             Function::Inverse => vec![y.h()?.dot(&v.dot(&y.h()?)?)?.minus()?],
-            Function::Solve => {
-                let right = a.h()?.solved(self.op, Function::Solve, v)?;
-                vec![right.dot(&y.h()?)?.minus()?, right]
-            }
+            Function::Solve => pull_solution(self.op, Function::Solve, [a, y, v])?,
+            Function::SolveLower => pull_solution(self.op, Function::SolveUpper, [a, y, v])?,
+            Function::SolveUpper => pull_solution(self.op, Function::SolveLower, [a, y, v])?,
             Function::Determinant => {
                 let cofactors = a.linear(self.op, Function::Cofactors)?.swap_remove(0);
                 vec![cofactors.conjugate()?.times(&v.of_matrices()?)?]
@@ -218,7 +217,9 @@ impl OfMatrices {
         let (a, y, t_a) = (&inputs[0], &results[self.result], &t[0]);
         Ok(match self.function {
             Function::Inverse => y.dot(&t_a.dot(y)?)?.minus()?,
-            Function::Solve => a.solved(self.op, Function::Solve, &t[1].less(&t_a.dot(y)?)?)?,
+            Function::Solve | Function::SolveLower | Function::SolveUpper => {
+                a.solved(self.op, self.function, &t[1].less(&t_a.dot(y)?)?)?
+            }
             Function::Determinant => {
                 let cofactors = a.linear(self.op, Function::Cofactors)?.swap_remove(0);
                 cofactors.times(t_a)?.sum_of_matrices()?
@@ -280,6 +281,16 @@ impl OfMatrices {
             what: "has no derivative; detach(x) takes it without".into(),
         }
     }
+}
+
+/// Of `A Y = B`, whose adjoint, the other triangle of one, is solved as `adjoint` says.
+fn pull_solution(
+    op: &'static str,
+    adjoint: Function,
+    [a, y, v]: [&Tensor; 3],
+) -> Result<Vec<Tensor>> {
+    let right = a.h()?.solved(op, adjoint, v)?;
+    Ok(vec![right.dot(&y.h()?)?.minus()?, right])
 }
 
 fn pull_pseudo_inverse(a: &Tensor, p: &Tensor, v: &Tensor) -> Result<Tensor> {

@@ -35,6 +35,7 @@ mod order;
 mod product;
 mod quantiles;
 mod rearrange;
+mod recursive;
 mod reduce;
 mod shape;
 mod slide;
@@ -44,6 +45,7 @@ mod view;
 
 pub use edges::Edges;
 pub use indexing::AxisIndex;
+pub(crate) use linear::Triangle;
 pub use shape::{MAX_RANK, Shape};
 
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use porcini_core::tensor::Tensor;
 use porcini_core::trace::functions::FUNCTIONS;
 use porcini_core::trace::nested::{Form, find, rows};
 use porcini_core::value::entries::apply;
-use porcini_core::{Array, DType, Error, Operand, ReduceOp, Result, ScatterOp, Session};
+use porcini_core::{Array, DType, Error, Operand, ReduceOp, Result, Scalar, ScatterOp, Session};
 
 use differences::{Whole, arguments, check, check_across};
 
@@ -194,6 +194,46 @@ fn functions_of_tensors_have_the_slopes_of_differences() -> Result<()> {
             Box::new(|x| {
                 let (a, b) = (shaped(x, &[3, 3])?, Tensor::new(&x.slice(9..15)?, &[3, 2])?);
                 entries(a.solved("solve", Function::Solve, &b)?)
+            }),
+        ),
+        (
+            "solve_triangular",
+            Box::new(|x| {
+                let (a, b) =
+                    (shaped(&x.slice(3..12)?, &[3, 3])?, Tensor::new(&x.slice(12..18)?, &[3, 2])?);
+                let of = |options: &[bool]| {
+                    let options = options.iter().map(|&option| Scalar::Bool(option).into());
+                    let args: Vec<_> = [(&b).into()].into_iter().chain(options).collect();
+                    entries(a.call("solve_triangular", &args)?.try_into()?)
+                };
+                of(&[])?.try_add(&of(&[true, true])?)?.try_mul(&of(&[true, false, true])?)
+            }),
+        ),
+        (
+            "cho_solve",
+            Box::new(|x| {
+                let (a, b) =
+                    (shaped(&x.slice(3..12)?, &[3, 3])?, Tensor::new(&x.slice(12..18)?, &[3, 2])?);
+                entries(a.call("cho_solve", &[(&b).into()])?.try_into()?)
+            }),
+        ),
+        (
+            "lfilter",
+            Box::new(|x| {
+                let [b, a, start] = [0..3, 3..5, 5..7].map(|of| x.slice(of));
+                let (b, a, start) = (Tensor::from(&b?), a?.try_mul(0.1)?, start?);
+                let one = Tensor::new(&x.session().full(x.dtype(), 1, 1)?, &[1])?;
+                let a = Tensor::concat(&[one, Tensor::from(&a)], 0)?;
+                let signal = Tensor::new(&x.slice(7..19)?, &[2, 6])?;
+                let state = Tensor::from(&start).broadcast_to(&[2, 2])?;
+                let plain: Tensor =
+                    b.call("lfilter", &[(&a).into(), (&signal).into()])?.try_into()?;
+                let axis = Scalar::Int(-1).into();
+                let args = [(&a).into(), (&signal).into(), axis, (&state).into()];
+                let both: Vec<Tensor> = b.call("lfilter", &args)?.try_into()?;
+                let [y, last] = [&both[0], &both[1]].map(|of| of.reshape(&[-1]));
+                let all = Tensor::concat(&[y?, last?, plain.reshape(&[-1])?], 0)?;
+                entries(all)
             }),
         ),
         (

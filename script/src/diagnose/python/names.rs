@@ -1,7 +1,7 @@
 //! Names of Python, NumPy, SciPy and Julia.
 
 /// Names that do not exist here, and what stands for them.
-pub(super) const WORDS: [(&str, &str); 286] = [
+pub(super) const WORDS: [(&str, &str); 301] = [
     ("True", "true"),
     ("False", "false"),
     ("None", "()"),
@@ -241,10 +241,28 @@ pub(super) const WORDS: [(&str, &str); 286] = [
     ("sortperm", "argsort(x)"),
     ("unique rows", "unique(t, 0)"),
     ("randperm", "permutation(n)"),
+    ("blkdiag", "block_diag([a, b])"),
     (
-        "blkdiag",
-        "kron(eye(2), a) of equal blocks, or vstack([hstack([a, zeros([2, 2])]), hstack([zeros([2, 2]), b])])",
+        "welch",
+        "hmean(abs(rfft(windows(x, n)[range(0, len(x) - n + 1, step)] * hanning(n))) ** 2, 0)",
     ),
+    ("periodogram", "abs(rfft(x)) ** 2 / len(x)"),
+    ("spectrogram", "abs(rfft(windows(x, n)[range(0, len(x) - n + 1, step)] * hanning(n))) ** 2"),
+    ("stft", "rfft(windows(x, n)[range(0, len(x) - n + 1, step)] * hanning(n))"),
+    ("filtfilt", "reverse(lfilter(b, a, reverse(lfilter(b, a, x))))"),
+    ("sosfilt", "lfilter(b, a, x), section by section"),
+    ("get_window", "hanning(n), hamming(n), blackman(n), bartlett(n) or kaiser(n, beta)"),
+    ("argrelmax", "find_peaks(x)"),
+    ("findpeaks", "find_peaks(x)"),
+    ("xcorr", "correlate(a, b, \"full\")"),
+    ("sgolayfilt", "savgol_filter(x, 5, 2)"),
+    ("medfilt1", "medfilt(x, 3)"),
+    (
+        "lu_solve",
+        "solve(a, b), or of one let [p, l, u] = lu(a): solve_triangular(u, solve_triangular(l, p.T @ b, true))",
+    ),
+    ("lu_factor", "let [p, l, u] = lu(a)"),
+    ("cho_factor", "cholesky(a), with which cho_solve(l, b) solves"),
     ("cumtrapz", "cumulative_trapezoid(y), or cumulative_trapezoid(y, x)"),
     ("ismember", "isin(a, b)"),
     ("numel", "x.size"),
