@@ -15,13 +15,6 @@ def _solve_triangular(solve_triangular, a, b, trans=0, lower=False, unit_diagona
     return solve_triangular(a, b, lower, trans not in (0, "N"), unit_diagonal)
 
 
-@form("cho_solve")
-def _cho_solve(cho_solve, c_and_lower, b, overwrite_b=False, check_finite=True):
-    """Of a triangle, or of a pair of one and whether it is the lower one, as SciPy has it."""
-    l, lower = c_and_lower if isinstance(c_and_lower, tuple) else (c_and_lower, True)
-    return cho_solve(l, b, bool(lower))
-
-
 @form("toeplitz", "hankel")
 def _of_column(made, c, r=None):
     """The names that SciPy has for the column and the row."""

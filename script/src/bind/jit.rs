@@ -15,9 +15,10 @@ use smallvec::SmallVec;
 
 use super::constants::Undefined;
 use super::given::of_function;
+use super::outside::{Captured, captured, told};
 use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
-use crate::fault::{IntoFault, Result, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, fault};
 use crate::value::generator::RngRef;
 use crate::value::standing::standing_for;
 use crate::value::text_kernel::KernelRef;
@@ -110,7 +111,7 @@ struct Reach {
     /// Values with components, which are slots.
     nested: Vec<ArrayRef>,
     /// Variables that closures share with what is around.
-    variables: Vec<Dynamic>,
+    variables: Vec<Captured>,
     /// Functions of jit that were looked into.
     jitted: Vec<JitRef>,
     /// Whether there is something of which it is not known when it changes.
@@ -265,10 +266,7 @@ fn recorded(
     // One stored lane may have become many, which is a change like others: what holds the value is what counts.
     before.put_contents();
     if !Reach::of(context, &jitted.function, args).is_like(reach) {
-        return Err(fault_with_hint(
-            "jit: the function gives a variable from outside another value",
-            "only its first call would: return the value instead; an array that changes is x[all] = .., or an argument",
-        ));
+        return Err(told(call, before.changed()));
     }
     drop(before);
     // Closures have seen stand-ins, and marks are of this call.
@@ -295,8 +293,19 @@ struct Before<'r> {
 impl<'r> Before<'r> {
     fn new(reach: &'r Reach) -> Self {
         let contents = reach.slots.iter().map(Slot::content).collect();
-        let variables = reach.variables.iter().map(Dynamic::flatten_clone).collect();
+        let variables = reach.variables.iter().map(|now| now.value.flatten_clone()).collect();
         Self { reach, contents, variables }
+    }
+
+    /// The variable that has another value now.
+    fn changed(&self) -> Option<&Captured> {
+        let reached = |value: &Dynamic| {
+            let mut reach = Reach::default();
+            reach.value(value);
+            reach
+        };
+        let mut both = self.reach.variables.iter().zip(&self.variables);
+        both.find(|(now, old)| !reached(&now.value).is_like(&reached(old))).map(|(now, _)| now)
     }
 
     /// Brings back what was in the slots.
@@ -309,12 +318,7 @@ impl<'r> Before<'r> {
 impl Drop for Before<'_> {
     fn drop(&mut self) {
         let variables = std::mem::take(&mut self.variables);
-        for (variable, old) in self.reach.variables.iter().zip(variables) {
-            let mut variable = variable.clone();
-            if let Some(mut value) = variable.write_lock::<Dynamic>() {
-                *value = old;
-            }
-        }
+        self.reach.variables.iter().zip(variables).for_each(|(now, old)| now.put(old));
         self.put_contents();
     }
 }
@@ -346,9 +350,8 @@ impl Reach {
     }
 
     fn captured(&mut self, function: &FnPtr) {
-        let captured = function.curry();
-        self.variables.extend(captured.iter().filter(|value| value.is_shared()).cloned());
-        captured.iter().for_each(|value| self.value(value));
+        self.variables.extend(captured(function));
+        function.curry().iter().for_each(|value| self.value(value));
     }
 
     fn value(&mut self, value: &Dynamic) {

@@ -48,6 +48,7 @@ pub(crate) mod memory;
 mod nested_types;
 mod notebook;
 mod operators;
+mod outside;
 mod parquet;
 mod plots;
 mod power;
