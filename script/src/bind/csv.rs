@@ -64,7 +64,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Writes a map of arrays or lists of equal length (or 1) as comma-separated text with a line of names; \
          vectors become a column a component: v.x, v.y, complex numbers z.real and z.imag, matrices m.0.1 for row 0 \
          and column 1, tensors of two axes t.0, t.1 .. for their columns; a category, a list of names and their numbers, one of texts. Columns stand in the order of a list of names; without one as they do in the file that \
-         was read last of those with just these columns, or in a map that the script has written since, else in the order of their names. A matrix by itself has the columns c.0, c.1 .. Floats keep all their bits. A path that ends with .gz is \
+         they were read from, if there are just these, or in a map that the script has written since, else in the order of their names. A matrix by itself has the columns c.0, c.1 .. Floats keep all their bits. A path that ends with .gz is \
          compressed. Evaluates.\n\n\
          >> write_csv(\"t.csv\", #{x: FloatC([1, 2]), y: 0.1}, [\"y\", \"x\"]); FloatC(read_csv(\"t.csv\").y)\n[0.1, 0.1]",
     );
@@ -171,7 +171,7 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<(Map, Vec<
         }
         columns.insert(name.into(), column_value(context, column.kind, column.values)?);
     }
-    context.print.borrow().columns.remember(names.iter().map(String::as_str));
+    context.print.borrow().columns.remember_table(names.iter().map(String::as_str), &columns);
     Ok((columns, names))
 }
 
@@ -399,8 +399,8 @@ fn field(number: Scalar, dtype: DType) -> String {
     }
 }
 
-/// The order of columns that nobody says: that of the file or text which had all of them last. Maps do not know which
-/// they are from.
+/// The order of columns that nobody says: that of the file which has one of them, or of a text that has all of them and was
+/// written since.
 pub(super) fn known_order(context: &Context, columns: &Map) -> Vec<String> {
     context.print.borrow().columns.of(columns).into_iter().map(Into::into).collect()
 }

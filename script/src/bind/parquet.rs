@@ -102,7 +102,7 @@ mod work {
                 names.push(name);
             }
         }
-        context.print.borrow().columns.remember(names.iter().map(String::as_str));
+        context.print.borrow().columns.remember_table(names.iter().map(String::as_str), &columns);
         Ok(columns)
     }
 

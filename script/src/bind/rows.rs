@@ -98,6 +98,8 @@ fn rows_of_table(context: &Context, op: &str, args: &[&mut Dynamic]) -> Result<M
         let rows = if stays { column.clone() } else { rows(context, op, column, &index)? };
         chosen.insert(name.clone(), rows);
     }
+    let order = context.print.borrow().columns.clone();
+    order.remember_table(order.of(&table).iter().map(|name| name.as_str()), &chosen);
     Ok(chosen)
 }
 

@@ -4,19 +4,59 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use rhai::{AST, ASTNode, Expr, Identifier, Map};
+use rhai::{AST, ASTNode, Dynamic, Expr, Identifier, ImmutableString, Map};
 
-/// Keys as they were written last, by the same keys in the order of the alphabet.
+use crate::value::{ArrayRef, Known};
+
+/// Tables of the same keys that are known.
+const MOST_TABLES: usize = 16;
+
+/// Keys as they were written, the newest last, by the same keys in the order of the alphabet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Columns(Rc<RefCell<HashMap<Vec<Identifier>, Vec<Identifier>>>>);
+pub(crate) struct Columns(Rc<RefCell<HashMap<Vec<Identifier>, Vec<Order>>>>);
+
+/// An order of keys.
+#[derive(Debug)]
+struct Order {
+    keys: Vec<Identifier>,
+    /// The columns of the table that has it; empty where it is that of a text.
+    of: Vec<Column>,
+}
+
+/// By what a column is known again.
+#[derive(Debug)]
+enum Column {
+    Lanes(Known),
+    /// The first of its texts.
+    Text(ImmutableString),
+}
 
 impl Columns {
     /// Remembers the order of keys.
     pub(crate) fn remember<'k>(&self, keys: impl IntoIterator<Item = &'k str>) {
+        self.add(keys, Vec::new());
+    }
+
+    /// Remembers the order of the keys of a table, which is known by its columns.
+    pub(crate) fn remember_table<'k>(&self, keys: impl IntoIterator<Item = &'k str>, table: &Map) {
+        self.add(keys, table.values().filter_map(Column::of).collect());
+    }
+
+    fn add<'k>(&self, keys: impl IntoIterator<Item = &'k str>, of: Vec<Column>) {
         let keys: Vec<Identifier> = keys.into_iter().map(Into::into).collect();
         let mut sorted = keys.clone();
         sorted.sort_unstable();
-        self.0.borrow_mut().insert(sorted, keys);
+        let mut known = self.0.borrow_mut();
+        let orders = known.entry(sorted).or_default();
+        // Of texts the last one counts, and tables that are gone are written no more.
+        orders.retain(|order| match of.is_empty() {
+            true => !order.of.is_empty(),
+            false => order.of.is_empty() || order.of.iter().any(Column::is_alive),
+        });
+        if orders.len() == MOST_TABLES {
+            orders.remove(0);
+        }
+        orders.push(Order { keys, of });
     }
 
     /// Remembers the order of the keys in all maps that a text writes.
@@ -29,9 +69,45 @@ impl Columns {
         });
     }
 
-    /// The keys of a map in order.
+    /// The keys of a map in order: that of the table which has one of its columns, or of a text that was written since.
     pub(crate) fn of(&self, map: &Map) -> Vec<Identifier> {
         let sorted: Vec<Identifier> = map.keys().cloned().collect();
-        self.0.borrow().get(&sorted).cloned().unwrap_or(sorted)
+        let known = self.0.borrow();
+        let Some(orders) = known.get(&sorted) else { return sorted };
+        let is_own = |order: &&Order| {
+            let has = |column: &Column| map.values().any(|value| column.is(value));
+            order.of.is_empty() || order.of.iter().any(has)
+        };
+        let order = orders.iter().rev().find(is_own).or(orders.last());
+        order.map_or(sorted, |order| order.keys.clone())
+    }
+}
+
+impl Column {
+    fn of(value: &Dynamic) -> Option<Self> {
+        if let Some(array) = value.read_lock::<ArrayRef>() {
+            return Some(Self::Lanes(array.known()));
+        }
+        let list = value.read_lock::<rhai::Array>()?;
+        // The numbers of a category stand behind its names.
+        let array = list.last()?.read_lock::<ArrayRef>().map(|array| array.known());
+        let text = || list.first()?.as_immutable_string_ref().ok().map(|text| text.clone());
+        array.map(Self::Lanes).or_else(|| text().map(Self::Text))
+    }
+
+    /// Whether a value is this very column.
+    fn is(&self, value: &Dynamic) -> bool {
+        match (self, Self::of(value)) {
+            (Self::Lanes(own), Some(Self::Lanes(other))) => own.ptr_eq(&other),
+            (Self::Text(own), Some(Self::Text(other))) => own.ptr_eq(&other),
+            _ => false,
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        match self {
+            Self::Lanes(lanes) => lanes.strong_count() > 0,
+            Self::Text(_) => true,
+        }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) mod text_kernel;
 pub(crate) mod to_core;
 
 use std::cell::{Ref, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::tensor::Tensor;
@@ -51,6 +51,9 @@ pub(crate) const OF_LIST: usize = size_of::<Dynamic>();
 /// A shared reference to an array value.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrayRef(Rc<RefCell<Node>>);
+
+/// By what a value is known as long as somebody holds it.
+pub(crate) type Known = Weak<RefCell<Node>>;
 
 /// What a reference leads to.
 #[derive(Clone, Debug)]
@@ -97,6 +100,11 @@ impl ArrayRef {
     /// Whether both are the same value, not just equal ones.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// What the value is known by, which does not hold it.
+    pub(crate) fn known(&self) -> Known {
+        Rc::downgrade(&self.0)
     }
 
     /// The value itself: a new reference whose writes the old one does not see.
