@@ -568,6 +568,27 @@ def test_names_of_scipy():
         np.testing.assert_allclose(np.asarray(found), expected, 1e-11)
 
 
+def test_complex_entries_have_an_order_and_products():
+    z = rng.integers(-2, 3, 40) + 1j * rng.integers(-2, 3, 40)
+    x, m = pc.asarray(z), pc.asarray(z.reshape(4, 10))
+    for found, expected in [
+        (pc.sort(x), np.sort(z)), (pc.sort(m, 0), np.sort(z.reshape(4, 10), 0)), (pc.argsort(x), np.argsort(z, kind="stable")),
+        (pc.unique(x), np.unique(z)), (pc.cumprod(x / 2, 0), np.cumprod(z / 2)), (pc.cumprod(m, 1), np.cumprod(z.reshape(4, 10), 1)),
+        (pc.expm1(x * 1e-3), np.expm1(z * 1e-3)), (pc.log1p(x * 0.3), np.log1p(z * 0.3)), (np.log1p(x * 0.3), np.log1p(z * 0.3)),
+    ]:  # fmt: skip
+        np.testing.assert_allclose(np.asarray(found), expected, 1e-12, 1e-14)
+    values, first, inverse, counts = pc.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    expected = np.unique(z, return_index=True, return_inverse=True, return_counts=True)
+    for found, other in zip((values, first, inverse, counts), expected, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), other)
+
+
+def test_a_truth_value_that_is_written_is_0_or_1_as_numpy_has_it():
+    x, y = pc.Float([2, 3]), np.array([2, 3], "f4")
+    x[0], y[0] = True, True
+    assert x.tolist() == y.tolist() == [1, 3]
+
+
 def test_signals_and_triangles_are_those_of_scipy():
     scipy = pytest.importorskip("scipy")
     import scipy.linalg, scipy.signal

@@ -181,7 +181,8 @@ table! {
     percentile(t: Tensor, p: Numbers("as a part"); axes: Axes, keepdims: Bool("as keepdims")) = |c| {
         quantiles(c, Tensor::quantiles, |percent| of_hundred(c, percent))
     };
-    /// The entries in order along an axis (the last unless given), smallest first; NaN comes last.
+    /// The entries in order along an axis (the last unless given), smallest first; NaN comes last. Complex ones by their real
+    /// parts, where those are equal by the imaginary ones.
     ///
     /// >> sort(TensorXfC([[3, 1], [2, 4]]))
     /// [[1, 3],

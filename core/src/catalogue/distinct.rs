@@ -12,7 +12,8 @@ use crate::value::{Value, map};
 table! {
     /// What finds different entries.
     pub TENSOR_DISTINCT;
-    /// The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the
+    /// The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs; complex ones by
+    /// their real parts, then by the imaginary ones, the first of equals for all. Along an axis the
     /// different entries, such as the rows of a matrix (axis 0), in the order of their first column, those equal there of
     /// the second, and so on; the first of equals stands for all. Evaluates.
     ///
@@ -22,6 +23,10 @@ table! {
     /// [[1, 5],
     ///  [2, 0]]
     unique(x: Tensor; axis: Integer) = |c| match c.given(1) {
+        None if c.tensor(0)?.is_complex() => {
+            let [values, ..] = of_complex(c)?;
+            Ok(values)
+        }
         None => distinct(c, &c.tensor(0)?).map(Value::Array),
         Some(_) => c.like_first(c.tensor(0)?.unique(c.integer(1)?)?),
     };
@@ -31,6 +36,10 @@ table! {
     /// [[1, 2, 3], [1, 1, 2]]
     unique_counts(x: Tensor; axis: Integer) = |c| {
         if c.given(1).is_none() {
+            if c.tensor(0)?.is_complex() {
+                let [values, _, _, counts] = of_complex(c)?;
+                return Ok(vec![values, counts].into());
+            }
             let found = real_entries(c, &c.tensor(0)?)?.unique_counts()?;
             return Ok(Vec::from(found).into());
         }
@@ -45,6 +54,10 @@ table! {
     unique_inverse(x: Tensor; axis: Integer) = |c| {
         if c.given(1).is_some() {
             let [values, _, inverse, _] = different(c, &c.tensor(0)?, c.integer(1)?)?;
+            return Ok(vec![values, inverse].into());
+        }
+        if c.tensor(0)?.is_complex() {
+            let [values, _, inverse, _] = of_complex(c)?;
             return Ok(vec![values, inverse].into());
         }
         let values = distinct(c, &c.tensor(0)?)?;
@@ -65,6 +78,9 @@ table! {
         let tensor = c.tensor(0)?;
         if c.given(1).is_some() {
             return Ok(Vec::from(different(c, &tensor, c.integer(1)?)?).into());
+        }
+        if tensor.is_complex() {
+            return Ok(Vec::from(of_complex(c)?).into());
         }
         let line = tensor.reshape(&[-1])?;
         let found = line.distinct(c.op, 0)?;
@@ -100,6 +116,17 @@ fn different(c: &Call<'_, '_>, of: &Tensor, axis: i64) -> Result<[Value; 4]> {
     let first = Tensor::new(&found.first, &[found.first.size()])?;
     let values = c.like_first(of.take(&first, axis)?)?;
     Ok([values, found.first.into(), found.inverse.into(), found.counts.into()])
+}
+
+/// The same of all entries, which are complex; the numbers of values in the shape of the entries.
+fn of_complex(c: &Call<'_, '_>) -> Result<[Value; 4]> {
+    let given = c.tensor(0)?;
+    let line = given.reshape(&[-1])?;
+    let found = line.distinct(c.op, 0)?;
+    let first = Tensor::new(&found.first, &[found.first.size()])?;
+    let inverse = Tensor::new(&found.inverse, given.shape().extents())?;
+    let values = c.like_first(line.take(&first, 0)?)?;
+    Ok([values, found.first.into(), c.like_first(inverse)?, found.counts.into()])
 }
 
 /// The values that occur, ascending.

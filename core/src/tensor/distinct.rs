@@ -20,8 +20,8 @@ pub(crate) struct Distinct {
 
 impl Tensor {
     /// The different entries along an axis, each once: rows (axis 0) in the order of their first column, those equal there
-    /// of the second, and so on. Zeros are equal, and NaN to NaN, which comes last; the first of equals stands for all.
-    /// Evaluates.
+    /// of the second, and so on; complex entries in that of their real parts, then of the imaginary ones. Zeros are equal,
+    /// and NaN to NaN, which comes last; the first of equals stands for all. Evaluates.
     ///
     /// ```
     /// # fn main() -> porcini_core::Result<()> {
@@ -34,7 +34,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// `Argument` if there is no such axis; `Forms` for complex entries; what evaluation fails with.
+    /// `Argument` if there is no such axis; what evaluation fails with.
     pub fn unique(&self, axis: i64) -> Result<Self> {
         let first = self.distinct("unique", axis)?.first;
         self.take(&Self::new(&first, &[first.size()])?, axis)
@@ -43,7 +43,12 @@ impl Tensor {
     /// Where the different entries along an axis are.
     pub(crate) fn distinct(&self, op: &'static str, axis: i64) -> Result<Distinct> {
         self.shape().axis(op, axis)?;
-        let words = self.real(op)?.move_axis(axis, 0)?.words_of_rows(op)?;
+        let rows = self.move_axis(axis, 0)?;
+        // The parts of complex entries are columns, too.
+        let words = match self.is_complex() {
+            true => Self::stack(&[rows.part(0)?, rows.part(1)?], -1)?.words_of_rows(op)?,
+            false => rows.words_of_rows(op)?,
+        };
         let [n, width] = [0, 1].map(|axis| words.shape().extents()[axis]);
         let session = words.parts[0].session();
         let counter = lane_number_type(n);

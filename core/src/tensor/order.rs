@@ -13,11 +13,15 @@ use crate::ir::primitive::{Order, Sorting, lane_number_type};
 type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
 
 impl Tensor {
-    /// The entries in order along an axis, as [`Array::sort`].
+    /// The entries in order along an axis, as [`Array::sort`]; complex ones by their real parts, where those are equal by
+    /// the imaginary ones.
     ///
     /// # Errors
-    /// `Argument` if there is no such axis; `Forms` for complex entries.
+    /// `Argument` if there is no such axis.
     pub fn sort(&self, order: Order, axis: i64) -> Result<Self> {
+        if self.is_complex() {
+            return self.take_along(&self.argsort(order, axis)?, axis);
+        }
         self.in_rows("sort", axis, |x, extent| {
             let sorting = Sorting { order, extent };
             x.session().record(|recorder| recorder.sort_rows(x.id(), sorting))
@@ -29,6 +33,11 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sort`].
     pub fn argsort(&self, order: Order, axis: i64) -> Result<Self> {
+        if self.is_complex() {
+            let by_imag = self.part(1)?.argsort(order, axis)?;
+            let by_real = self.part(0)?.take_along(&by_imag, axis)?.argsort(order, axis)?;
+            return by_imag.take_along(&by_real, axis);
+        }
         self.in_rows("argsort", axis, |x, extent| {
             let sorting = Sorting { order, extent };
             x.session().record(|recorder| recorder.sort_index_rows(x.id(), sorting))
@@ -46,18 +55,29 @@ impl Tensor {
         Self::zip(&parts.collect::<Result<Vec<_>>>()?)
     }
 
-    /// Products of the entries up to each along an axis, as [`Tensor::cumsum`].
+    /// Products of the entries up to each along an axis, as [`Tensor::cumsum`]; of complex entries by doubling.
     ///
     /// # Errors
-    /// `Argument` if there is no such axis; `Forms` for complex entries.
+    /// `Argument` if there is no such axis.
     pub fn cumprod(&self, axis: i64) -> Result<Self> {
-        self.combined_up_to("cumprod", ReduceOp::Prod, axis)
+        if !self.is_complex() {
+            return self.combined_up_to("cumprod", ReduceOp::Prod, axis);
+        }
+        let extent = self.shape().extents()[self.shape().axis("cumprod", axis)?];
+        let steps = std::iter::successors(Some(1), |step| Some(2 * step));
+        steps.take_while(|&step| step < extent).try_fold(self.clone(), |products, step| {
+            // Those that are products of all before stay.
+            let behind = products.slice(axis, exactly::<i64>(step)..)?;
+            let before = products.slice(axis, ..exactly::<i64>(extent - step))?;
+            let first = products.slice(axis, ..exactly::<i64>(step))?;
+            Self::concat(&[first, behind.times(&before)?], axis)
+        })
     }
 
     /// The largest entry up to each along an axis; NaN is ignored.
     ///
     /// # Errors
-    /// As [`Tensor::cumprod`].
+    /// `Argument` if there is no such axis; `Forms` for complex entries.
     pub fn cummax(&self, axis: i64) -> Result<Self> {
         let found = self.combined_up_to("cummax", ReduceOp::Max, axis)?;
         found.each(|x| x.cast(self.dtype()))
@@ -66,7 +86,7 @@ impl Tensor {
     /// The smallest entry up to each along an axis; NaN is ignored.
     ///
     /// # Errors
-    /// As [`Tensor::cumprod`].
+    /// As [`Tensor::cummax`].
     pub fn cummin(&self, axis: i64) -> Result<Self> {
         let found = self.combined_up_to("cummin", ReduceOp::Min, axis)?;
         found.each(|x| x.cast(self.dtype()))

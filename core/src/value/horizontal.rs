@@ -217,6 +217,9 @@ impl Value {
             }
             Self::Array(array) if op == Op::Mul => return array.cumprod().map(Self::Array),
             Self::Array(array) => return array.psum().map(Self::Array),
+            Self::Tensor(tensor) if op == Op::Mul && tensor.is_complex() => {
+                return tensor.reshape(&[-1])?.cumprod(0)?.lanes();
+            }
             Self::Tensor(tensor) => return tensor.lanes()?.prefix(op),
             Self::Nested(..) => self.accumulated(op.name())?,
         };

@@ -223,6 +223,18 @@ nested_functions! { $ complex_rows;
     /// >> exp(Complex2fC(1, 2))
     /// [-1.1312 + 2.47173i]
     "exp" (C) -> (C), Float = |x, _| one(x, Complex::exp);
+    /// exp(z) - 1 of a complex number, accurate near 0: `fma(expm1(x), cos(y), -2 * sqr(sin(y / 2)))`, `sin(y) * exp(x)`;
+    /// y = 0 stays as it is, and of x = -inf it is -1 for any y.
+    ///
+    /// >> expm1(Complex2fC(1, 2))
+    /// [-2.1312 + 2.47173i]
+    "expm1" (C) -> (C), Float = |x, _| one(x, Complex::expm1);
+    /// log(1 + z) of a complex number, accurate near 0: for 0.5 < |1 + z| < 2 the real part is
+    /// `log1p(fma(x, x + 2, y * y)) * 0.5`. The branch cut is the real axis below -1.
+    ///
+    /// >> log1p(Complex2fC(0, 2))
+    /// [0.804719 + 1.10715i]
+    "log1p" (C) -> (C), Float = |x, _| one(x, Complex::log1p);
     /// 2 to the power of a complex number: with `a = y * log(2)`, `cos(a) * exp2(x)`, `sin(a) * exp2(x)`; y = 0 stays
     /// as it is.
     ///
@@ -363,6 +375,16 @@ impl<'r> Complex<'r> {
         Self { re: log, im: real::atan2(self.im, self.re) }
     }
 
+    /// As [`Complex::log`] of 1 + z, but for the digits that 1 + x has no room for.
+    fn log1p(self) -> Self {
+        let sum = self.plus(1);
+        let log = sum.log();
+        let size = real::hypot(sum.re, sum.im);
+        let near = size.gt(size.constant(0.5)) & size.lt(size.constant(2));
+        let excess = self.re.fma(self.re + self.re.constant(2), self.im * self.im);
+        Self { re: near.select(real::log1p(excess) * size.constant(0.5), log.re), im: log.im }
+    }
+
     fn pow(self, exponent: Self) -> Self {
         let power = (self.log() * exponent).exp();
         let zero = self.re.constant(0);
@@ -451,6 +473,16 @@ impl<'r> Complex<'r> {
     /// A real number stays real, also where `e^re` is infinite.
     fn exp(self) -> Self {
         self.power(real::exp(self.re), self.im)
+    }
+
+    fn expm1(self) -> Self {
+        let power = self.exp();
+        let sine = real::sin(self.im * self.im.constant(0.5));
+        let near = real::expm1(self.re).fma(real::cos(self.im), sine * sine * sine.constant(-2));
+        // What overflows, or is no number, is the power itself.
+        let limit = self.re.constant(16);
+        let is_near = self.re.abs().lt(limit) & self.im.abs().lt(self.im.constant(f64::INFINITY));
+        Self { re: is_near.select(near, power.re - power.re.constant(1)), im: power.im }
     }
 
     /// A power with this exponent, by absolute value and angle: of -inf 0, also where the angle is no number.

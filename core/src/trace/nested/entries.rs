@@ -16,7 +16,7 @@ pub(super) mod real {
             })*
         };
     }
-    functions!(asin, asinh, cos, cosh, exp, exp10, exp2, log, log1p, sin, sinh, tanh; atan2, hypot, mulsign);
+    functions!(asin, asinh, cos, cosh, exp, exp10, exp2, expm1, log, log1p, sin, sinh, tanh; atan2, hypot, mulsign);
 }
 
 /// `a[0] * b[0] + a[1] * b[1] + …`, from left to right.
