@@ -269,7 +269,7 @@ fn with_lanes(
     let [re, im] = parts.map(|part| lane(Scalar::Float(part)));
     let (re, im) = (re?, im?);
     Ok(Given::Value(if are_complex {
-        Value::Nested(Form::Complex, vec![re.into(), im.into()])
+        Value::of_known(Form::Complex, vec![re.into(), im.into()])
     } else {
         Value::Tensor(Tensor::complex(&re, &im, &[1]).or_raise()?)
     }))

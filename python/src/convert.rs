@@ -395,7 +395,7 @@ pub(crate) fn answered<'py>(
             }
             let parts = parts.collect::<PyResult<Vec<_>>>()?;
             let values = parts.iter().map(|part| Ok(part.cast::<PyValue>()?.get().value().clone()));
-            object::of(py, Value::vector(values.collect::<PyResult<_>>()?))
+            object::of(py, Value::vector(values.collect::<PyResult<_>>()?).or_raise()?)
         }
     }
 }

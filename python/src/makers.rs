@@ -223,7 +223,7 @@ fn entries_of(session: &Session, name: &str, dtype: DType, object: &Object<'_>) 
     if is_sequence(object) {
         let _level = Level::enter(object.py())?;
         let parts = object.try_iter()?.map(|part| entries_of(session, name, dtype, &part?));
-        return Ok(Value::vector(parts.collect::<PyResult<_>>()?));
+        return Value::vector(parts.collect::<PyResult<_>>()?).or_raise();
     }
     match Given::expected(session, name, object)? {
         Given::Number(number) => session.full(dtype, number, 1).map(Value::Array).or_raise(),

@@ -127,10 +127,10 @@ impl PyValue {
     fn whole_with(&self, value: &Value) -> Option<(&Self, Value)> {
         let (whole, i) = self.whole.as_ref()?;
         let whole = whole.get();
-        let mut changed = whole.value().clone();
-        let Value::Nested(_, components) = &mut changed else { return None };
-        components[*i] = value.clone();
-        Some((whole, changed))
+        let Value::Nested(form, components) = whole.value().clone() else { return None };
+        let mut parts = components.into_vec();
+        parts[*i] = value.clone();
+        Some((whole, Value::of_known(form, parts)))
     }
 
     /// The lanes of what decides in a loop or branch about values with tensors of these shapes: of a tensor its entries.

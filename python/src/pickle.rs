@@ -117,7 +117,7 @@ fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
         forms.into_iter().find(|form| form.word() == kind && form.n_components() == parts.len());
     let form =
         form.ok_or_else(|| PyValueError::new_err(format!("no values of the form {kind}")))?;
-    Ok(Value::Nested(form, parts))
+    Value::nested(form, parts).or_raise()
 }
 
 /// The value that a pickle holds, of its own class or of one of a user.

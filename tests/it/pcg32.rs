@@ -173,7 +173,7 @@ fn integers_are_parts_of_an_interval() {
 
 /// The Euclidean length of a vector.
 fn length(v: &[Array]) -> Array {
-    let v = Value::vector(v.iter().cloned().map(Value::from).collect());
+    let v = Value::vector(v.iter().cloned().map(Value::from).collect()).unwrap();
     v.norm().unwrap().array().unwrap().clone()
 }
 

@@ -196,12 +196,12 @@ fn add(c: &Call<'_, '_>, target: &Argument<'_>, value: &Argument<'_>) -> Result<
         Form::Matrix(_) => {
             let entries = component.components().iter().enumerate();
             let entries = entries.map(|(i, entry)| at(j * n + i, entry));
-            entries.collect::<Result<_>>().map(Value::vector)
+            entries.collect::<Result<_>>().map(Value::of_known_vector)
         }
         _ => at(j, component),
     };
     let components = target.components().iter().enumerate().map(component);
-    Ok(Value::Nested(form, components.collect::<Result<_>>()?))
+    Ok(Value::of_known(form, components.collect::<Result<_>>()?))
 }
 
 /// A target with a value of its form written, array by array.
@@ -214,7 +214,7 @@ fn write(
     if let Argument::Nested(form, components) = target {
         let pairs = components.iter().zip(value.components());
         let components = pairs.map(|(target, value)| write(c, op, target, value));
-        return Ok(Value::Nested(*form, components.collect::<Result<_>>()?));
+        return Ok(Value::of_known(*form, components.collect::<Result<_>>()?));
     }
     let mode = match c.given(4) {
         None => ScatterMode::Fast,

@@ -21,7 +21,7 @@ table! {
     reverse(x: Value) = |c| match c.value(0)? {
         Value::Array(array) => array.reverse().map(Value::Array),
         Value::Nested(form, _) if form.is_number() => c.args[0].each("reverse", Array::reverse),
-        Value::Nested(_, components) => Ok(Value::vector(components.into_iter().rev().collect())),
+        Value::Nested(_, components) => Ok(Value::of_known_vector(components.into_iter().rev().collect())),
         Value::Tensor(tensor) => tensor.flip(None).map(Value::Tensor),
     };
     /// The lanes moved up by n, those at the end coming in at the front; down if n is negative. Recorded, not run;
@@ -262,7 +262,7 @@ fn concat(c: &Call<'_, '_>, parts: &[&Argument<'_>]) -> Result<Value> {
             parts.iter().map(|part| (&part.components()[i]).into()).collect();
         concat(c, &parts.iter().collect::<Vec<_>>())
     };
-    Ok(Value::Nested(form, (0..n).map(component).collect::<Result<_>>()?))
+    Ok(Value::of_known(form, (0..n).map(component).collect::<Result<_>>()?))
 }
 
 fn compress(c: &Call<'_, '_>) -> Result<Value> {

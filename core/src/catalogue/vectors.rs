@@ -95,7 +95,7 @@ table! {
             let (counter, key) = words.split_at(n.min(words.len()));
             philox4x32(counter, key)
         };
-        lift(c.op, &[counter, key].concat(), &words).map(Value::vector)
+        lift(c.op, &[counter, key].concat(), &words).map(Value::of_known_vector)
     };
     /// Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; of w bits the
     /// lowest w / n are kept.
@@ -116,7 +116,7 @@ table! {
             [Operand::Array(code)] => morton_decode(code, n),
             _ => Ok(Vec::new()),
         })
-        .map(Value::vector)
+        .map(Value::of_known_vector)
     };
 }
 
@@ -139,7 +139,7 @@ fn part(c: &Call<'_, '_>, range: fn(usize, usize) -> std::ops::Range<usize>) -> 
     let n = c.integer(1).ok().filter(|n| (1..=all).contains(n));
     let expected =
         || Error::forms(format!("{}: expected a number of components from 1 to {all}", c.op));
-    Ok(Value::vector(components[range(all, n.ok_or_else(expected)?)].to_vec()))
+    Ok(Value::of_known_vector(components[range(all, n.ok_or_else(expected)?)].to_vec()))
 }
 
 fn concat(c: &Call<'_, '_>) -> Result<Value> {
@@ -161,7 +161,7 @@ fn concat(c: &Call<'_, '_>) -> Result<Value> {
         Argument::Nested(_, parts) => components.extend(parts),
         w => components.push(w),
     }
-    alike(c.op, &components).map(Value::vector)
+    alike(c.op, &components).map(Value::of_known_vector)
 }
 
 /// The arrays among operands of which none is a number.

@@ -117,7 +117,7 @@ mod tests {
     fn components_stay_together() -> Result<()> {
         let session = Session::new()?;
         let x = session.array(&[1, 2, 3, 4])?;
-        let v = Value::vector(vec![x.clone().into(), (&x * 10).into()]);
+        let v = Value::of_known_vector(vec![x.clone().into(), (&x * 10).into()]);
         let shuffled = Pcg32::new(&session, 1, 1)?.shuffled("shuffle", &(&v).into())?;
         let lanes = |i: usize| match &shuffled.components()[i] {
             Value::Array(array) => array.to_vec::<i32>(),

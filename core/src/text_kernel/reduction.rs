@@ -351,7 +351,7 @@ impl Work<'_> {
                 let rows = (0..components.len()).map(of_component).collect::<Result<Vec<_>>>()?;
                 let of_result = |k: usize| {
                     let parts = rows.iter().map(|row| row[k].clone()).collect();
-                    Value::Nested(*form, parts)
+                    Value::of_known(*form, parts)
                 };
                 Ok((0..self.inner.results.len()).map(of_result).collect())
             }

@@ -196,7 +196,7 @@ impl<'a> Argument<'a> {
             Self::Array(array) => Ok(Value::Array((*array).clone())),
             Self::Nested(form, components) => {
                 let components = components.iter().map(|component| component.to_value(op));
-                Ok(Value::Nested(*form, components.collect::<Result<_>>()?))
+                Ok(Value::of_known(*form, components.collect::<Result<_>>()?))
             }
             Self::Tensor(tensor) => Ok(Value::Tensor((*tensor).clone())),
         }

@@ -107,7 +107,7 @@ fn columns(level: Form, rows: Vec<Vec<Value>>) -> Vec<Value> {
     let n_results = rows.first().map_or(0, Vec::len);
     let mut rows: Vec<_> = rows.into_iter().map(Vec::into_iter).collect();
     let column = |_| rows.iter_mut().filter_map(Iterator::next).collect();
-    (0..n_results).map(column).map(|parts| Value::Nested(level, parts)).collect()
+    (0..n_results).map(column).map(|parts| Value::of_known(level, parts)).collect()
 }
 
 /// Whether a call with these arguments is one of this row.
@@ -180,7 +180,7 @@ fn of_complex<'a>(op: &str, call: NestedCall, entries: &[&Argument<'a>]) -> Resu
     };
     let pairs = entries.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let number = |(re, im): (Array, Option<Array>)| match im {
-        Some(im) => Value::Nested(Form::Complex, vec![re.into(), im.into()]),
+        Some(im) => Value::of_known(Form::Complex, vec![re.into(), im.into()]),
         None => re.into(),
     };
     Ok(apply_complex(call, &pairs)?.into_iter().map(number).collect())

@@ -47,7 +47,7 @@ impl Skeleton {
             Self::Array => Value::Array(next()?),
             Self::Nested(form, parts) => {
                 let parts = parts.iter().map(|part| part.with(arrays)).collect::<Result<_>>()?;
-                Value::Nested(*form, parts)
+                Value::of_known(*form, parts)
             }
             Self::Tensor(shape, n) => {
                 let parts = (0..*n).map(|_| next()).collect::<Result<Vec<_>>>()?;
@@ -121,7 +121,7 @@ impl Value {
             Self::Array(array) => Self::Array(change(array)?),
             Self::Nested(form, components) => {
                 let components = components.iter().map(|component| component.each_array(change));
-                Self::Nested(*form, components.collect::<Result<_>>()?)
+                Self::of_known(*form, components.collect::<Result<_>>()?)
             }
             Self::Tensor(tensor) => {
                 let mut parts = tensor.entries()?;

@@ -231,7 +231,7 @@ impl Value {
                 Some(last) => apply(op, &[&last.into(), &component.into()])?,
             });
         }
-        Ok(Self::vector(results))
+        Ok(Self::of_known_vector(results))
     }
 }
 

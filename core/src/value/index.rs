@@ -191,7 +191,7 @@ impl Value {
         let parts = positions.iter().map(|&i| self.components()[i].clone());
         Ok(match *positions {
             [one] => self.components()[one].clone(),
-            _ => Self::vector(parts.collect()),
+            _ => Self::of_known_vector(parts.collect()),
         })
     }
 
@@ -201,7 +201,9 @@ impl Value {
     /// `Forms` if there are none.
     pub fn part(&self, slice: impl Into<Slice>) -> Result<Self> {
         let places = Argument::from(self).places(slice)?;
-        Ok(Self::vector(places.into_iter().map(|i| self.components()[i].clone()).collect()))
+        Ok(Self::of_known_vector(
+            places.into_iter().map(|i| self.components()[i].clone()).collect(),
+        ))
     }
 
     /// The entry in row `i` and column `j` of a matrix.

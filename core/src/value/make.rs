@@ -158,7 +158,7 @@ impl Type {
     fn entry(&self, session: &Session, entry: &Argument<'_>) -> Result<Value> {
         if let (None, Argument::Nested(form, parts)) = (self.dtype, entry) {
             let parts = parts.iter().map(|part| self.entry(session, part));
-            return Ok(Value::Nested(*form, parts.collect::<Result<_>>()?));
+            return Ok(Value::of_known(*form, parts.collect::<Result<_>>()?));
         }
         let array = match (entry.operand(&self.name)?, self.dtype) {
             (Operand::Number(number), dtype) => {

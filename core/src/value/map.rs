@@ -40,7 +40,7 @@ pub fn map(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Result<Value> {
         Form::Scalar => leaf(&operands(op, args)?).map(Value::Array),
         level @ Form::Vector(n) => {
             let component = |i| map(op, &parts(args, level, i), leaf);
-            (0..n).map(component).collect::<Result<_>>().map(Value::vector)
+            (0..n).map(component).collect::<Result<_>>().map(Value::of_known_vector)
         }
         number => map_numbers(op, args, number, leaf),
     }
@@ -94,7 +94,7 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
         // Entries may be numbers of several parts themselves.
         (Form::Matrix(n), Parts::Linear | Parts::Entries) => {
             let column = |i| map(op, &parts(args, number, i), leaf);
-            Ok(Value::Nested(number, (0..n).map(column).collect::<Result<_>>()?))
+            Ok(Value::of_known(number, (0..n).map(column).collect::<Result<_>>()?))
         }
         (Form::Complex | Form::Quaternion, Parts::Linear) => {
             let value = components(op, args, leaf)?;
@@ -104,7 +104,7 @@ fn map_numbers(op: &str, args: &[&Argument<'_>], number: Form, leaf: &Leaf<'_>) 
                 Value::Nested(form, parts) if parts.iter().any(|part| part.dtype() != dtype) => {
                     let parts: Vec<Argument<'_>> = parts.iter().map(Argument::from).collect();
                     let parts = alike(op, &parts.iter().collect::<Vec<_>>())?;
-                    Ok(Value::Nested(*form, parts))
+                    Ok(Value::of_known(*form, parts))
                 }
                 _ => Ok(value),
             }
@@ -204,7 +204,7 @@ fn map_vectors<'a>(args: &[&Argument<'a>], leaf: &Leaf<'_>) -> Option<Result<Val
         }
         leaf(operands).map(Value::Array)
     };
-    Some((0..length?).map(component).collect::<Result<_>>().map(Value::vector))
+    Some((0..length?).map(component).collect::<Result<_>>().map(Value::of_known_vector))
 }
 
 /// As [`map_vectors`], of complex numbers or quaternions, all of one type, real numbers beside them, where an operation
@@ -242,7 +242,7 @@ fn map_parts(op: &str, args: &[&Argument<'_>], leaf: &Leaf<'_>) -> Option<Result
 fn of_components(level: Form, results: Vec<Value>) -> Value {
     let is_mask = results.first().is_some_and(|result| result.dtype() == DType::Mask);
     let is_number = matches!(level, Form::Matrix(_)) || !is_mask;
-    if is_number { Value::Nested(level, results) } else { Value::vector(results) }
+    if is_number { Value::of_known(level, results) } else { Value::of_known_vector(results) }
 }
 
 /// The error of an operation that numbers of several parts do not have.

@@ -34,6 +34,7 @@
 
 mod argument;
 mod call;
+mod components;
 mod derivatives;
 pub mod entries;
 mod extremes;
@@ -54,6 +55,7 @@ mod typed;
 
 pub use argument::{Argument, TYPE_LETTERS};
 pub use call::{call, lift, signature, takes};
+pub use components::Components;
 pub use derivatives::{Marked, Skeleton};
 pub use make::Type;
 pub use map::{Leaf, alike, apply, components, function, map};
@@ -76,19 +78,14 @@ use crate::tensor::Tensor;
 pub enum Value {
     /// A one-dimensional array.
     Array(Array),
-    /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors. To be made
-    /// by [`Value::of_entries`], [`Value::vector`] or a [`Type`], which see to that.
-    Nested(Form, Vec<Self>),
+    /// Components: as many as the form says, of one type and depth; those of a matrix are its columns, vectors. Made by
+    /// [`Value::nested`], [`Value::of_entries`], [`Value::vector`] or a [`Type`], which see to that.
+    Nested(Form, Components),
     /// Entries along axes.
     Tensor(Tensor),
 }
 
 impl Value {
-    /// A vector of components, which are of one type; see [`alike`] for others.
-    pub fn vector(components: Vec<Self>) -> Self {
-        Self::Nested(Form::Vector(components.len()), components)
-    }
-
     /// A value from its entries, as [`Form`] orders them, which are of one type.
     ///
     /// # Errors
@@ -113,10 +110,10 @@ impl Value {
             Form::Scalar => entries.swap_remove(0),
             Form::Matrix(n) => {
                 let mut entries = entries.into_iter();
-                let column = |_| Self::vector(entries.by_ref().take(n).collect());
-                Self::Nested(form, (0..n).map(column).collect())
+                let column = |_| Self::of_known_vector(entries.by_ref().take(n).collect());
+                Self::of_known(form, (0..n).map(column).collect())
             }
-            form => Self::Nested(form, entries),
+            form => Self::of_known(form, entries),
         }
     }
 
@@ -141,7 +138,7 @@ impl Value {
     pub fn into_components(self) -> Vec<Self> {
         match self {
             Self::Array(_) | Self::Tensor(_) => vec![self],
-            Self::Nested(_, components) => components,
+            Self::Nested(_, components) => components.into_vec(),
         }
     }
 
@@ -178,7 +175,7 @@ impl Value {
         Ok(match self {
             Self::Array(array) => Self::Array(array.own()),
             Self::Nested(form, components) => {
-                Self::Nested(*form, components.iter().map(Self::own).collect::<Result<_>>()?)
+                Self::of_known(*form, components.iter().map(Self::own).collect::<Result<_>>()?)
             }
             Self::Tensor(tensor) => Self::Tensor(tensor.each(|part| Ok(part.own()))?),
         })
@@ -236,6 +233,25 @@ mod tests {
         assert!(made(Form::Tensor, 1).is_err() && made(Form::Matrix(usize::MAX), 1).is_err());
         let matrix = made(Form::Matrix(2), 4).unwrap();
         assert_eq!(matrix.entry(1, 0).unwrap().lanes(), Some(2));
+        let whole = Value::from(session.array(&[1, 2]).unwrap());
+        let nested = |form, parts: &[&Value]| {
+            Value::nested(form, parts.iter().copied().cloned().collect()).map_err(|e| e.to_string())
+        };
+        assert!(nested(Form::Vector(2), &[&matrix, &matrix]).is_ok());
+        assert!(
+            nested(Form::Matrix(2), matrix.components().iter().collect::<Vec<_>>().as_slice())
+                .is_ok()
+        );
+        for (form, parts) in [
+            (Form::Complex, [&entry, &whole]),
+            (Form::Vector(2), [&entry, &matrix]),
+            (Form::Complex, [&matrix, &matrix]),
+            (Form::Matrix(2), [&entry, &entry]),
+            (Form::Vector(3), [&entry, &entry]),
+            (Form::Tensor, [&entry, &entry]),
+        ] {
+            assert!(nested(form, &parts).unwrap_err().starts_with("nested: "), "{form}");
+        }
         let tensor = Tensor::new(entry.leaves()[0], &[2]).unwrap();
         assert!(tensor.part(0).is_ok() && tensor.part(1).is_err());
     }

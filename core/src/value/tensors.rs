@@ -247,7 +247,7 @@ impl Value {
         if parts.len() == 1 {
             return Self::Array(parts.swap_remove(0));
         }
-        Self::Nested(Form::Complex, parts.into_iter().map(Self::Array).collect())
+        Self::of_known(Form::Complex, parts.into_iter().map(Self::Array).collect())
     }
 }
 

@@ -37,7 +37,7 @@ impl ArrayRef {
         match &*self.node() {
             Node::Leaf(array) => Value::Array(array.clone()),
             Node::Nested(form, components) => {
-                Value::Nested(*form, components.iter().map(Self::to_value).collect())
+                Value::of_known(*form, components.iter().map(Self::to_value).collect())
             }
             Node::Tensor(tensor) => Value::Tensor(tensor.clone()),
         }

@@ -95,7 +95,7 @@ fn a_chain_needs_what_its_live_values_need() {
 
 /// The Euclidean length of a vector.
 fn length(v: &[Array]) -> Array {
-    let v = Value::vector(v.iter().cloned().map(Value::from).collect());
+    let v = Value::vector(v.iter().cloned().map(Value::from).collect()).unwrap();
     v.norm().unwrap().array().unwrap().clone()
 }
 

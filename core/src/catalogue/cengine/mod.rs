@@ -300,7 +300,7 @@ fn positive(x: &Value, one: &Value, other: &Value) -> Result<Value> {
 /// Real and imaginary part of a value, or itself.
 fn parts_of(x: &Value) -> Vec<Value> {
     match x {
-        Value::Nested(Form::Complex, parts) => parts.clone(),
+        Value::Nested(Form::Complex, parts) => parts.to_vec(),
         Value::Tensor(tensor) => {
             (0..).map_while(|i| tensor.part(i).ok().map(Value::Tensor)).collect()
         }
@@ -315,7 +315,7 @@ fn of_parts(mut parts: Vec<Value>) -> Result<Value> {
             let (real_part, imag_part) = (&real.entries()?[0], &imag.entries()?[0]);
             Tensor::complex(real_part, imag_part, real.shape().extents()).map(Value::Tensor)
         }
-        [_, _] => Ok(Value::Nested(Form::Complex, parts)),
+        [_, _] => Ok(Value::of_known(Form::Complex, parts)),
         _ => Ok(parts.swap_remove(0)),
     }
 }

@@ -108,7 +108,7 @@ fn complete(c: &Call<'_, '_>, value: &Value) -> Result<Value> {
     match value {
         Value::Array(real) if c.args[0].form() == Form::Complex => {
             let imag = c.session.full(real.dtype(), 0, real.size())?;
-            Ok(Value::Nested(Form::Complex, vec![real.clone().into(), imag.into()]))
+            Ok(Value::of_known(Form::Complex, vec![real.clone().into(), imag.into()]))
         }
         value => Ok(value.clone()),
     }
