@@ -1,5 +1,6 @@
 //! Evaluation and settings, and what the machine thinks: `eval`, `whos`, `kernel_history`, `ptx`.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -249,20 +250,22 @@ const WHOS: &[&str] =
 fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> PyResult<Table> {
     let session = home::session(py)?;
     let rows = PyList::empty(py);
-    let mut known: Vec<(u64, String)> = Vec::new();
+    let mut known: HashMap<u64, Vec<String>> = HashMap::new();
     for (name, object) in names.into_iter().flatten() {
         if let Ok(value) = object.cast::<PyValue>() {
             let value = value.get().value().clone();
-            known.extend(value.leaves().iter().map(|leaf| (leaf.serial().0, name.to_string())));
+            for leaf in value.leaves() {
+                known.entry(leaf.serial().0).or_default().push(name.to_string());
+            }
         }
     }
     let listed = session.whos(if all { Rows::All } else { Rows::Short });
+    let has_parts = listed.has_parts();
     for row in &listed.rows {
         let dict = PyDict::new(py);
-        let own = known.iter().filter(|(id, _)| *id == row.id).map(|(_, name)| name.as_str());
         dict.set_item("id", row.id)?;
         dict.set_item("type", name_of(row.dtype.script_name()))?;
-        dict.set_item("name", own.collect::<Vec<_>>().join(", "))?;
+        dict.set_item("name", known.get(&row.id).map_or_else(String::new, |own| own.join(", ")))?;
         dict.set_item("label", row.label.as_deref().unwrap_or_default())?;
         dict.set_item("size", row.size)?;
         dict.set_item("bytes", row.bytes)?;
@@ -277,7 +280,7 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         dict.set_item("ready", ready)?;
         dict.set_item("external", row.external)?;
         dict.set_item("internal", row.internal)?;
-        if listed.has_parts() {
+        if has_parts {
             dict.set_item("parts", row.spread())?;
         }
         rows.append(dict)?;
@@ -300,7 +303,7 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         Bytes(listed.memory.limit)
     );
     // The last column is of devices with parts.
-    let columns = if listed.has_parts() { WHOS } else { &WHOS[..WHOS.len() - 1] };
+    let columns = if has_parts { WHOS } else { &WHOS[..WHOS.len() - 1] };
     Ok(Table { columns, rows: rows.unbind(), footer })
 }
 

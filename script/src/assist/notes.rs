@@ -1,6 +1,7 @@
 //! What reads otherwise in other languages, and runs all the same: who writes it is told. `7 // 2` is an integer
 //! division in Python; here `//` begins a comment. And closures whose names hide functions.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 use rhai::{Dynamic, Token};
@@ -74,6 +75,11 @@ impl Interpreter {
         let code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment());
         let (mut notes, mut number, mut counted) = (Vec::new(), 1, 0);
         let mut before: Option<&Lexeme> = None;
+        // A text may assign as many names as there are.
+        let closures = LazyCell::new(|| {
+            let variables = self.scope.iter_raw().filter(|(.., value)| value.is::<rhai::FnPtr>());
+            variables.map(|(name, ..)| name).collect::<HashSet<_>>()
+        });
         for lexeme in code {
             let assigned = before.replace(lexeme).filter(|name| {
                 name.depth == 0
@@ -84,7 +90,7 @@ impl Interpreter {
             number += n_lines(&text[counted..name.start]);
             counted = name.start;
             let name = &text[name.start..name.end];
-            let hides = self.scope.get(name).is_some_and(|value| value.is::<rhai::FnPtr>())
+            let hides = closures.contains(name)
                 && self.docs.iter().any(|doc| doc.is_function() && doc.name == name);
             if hides {
                 let note = format!(

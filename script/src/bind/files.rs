@@ -1,5 +1,6 @@
 //! Files: `.npy` and `.npz` of NumPy. All go through the host (S20).
 
+use std::collections::HashSet;
 use std::io::{self, Cursor, Read, Write};
 use std::ops::Deref;
 use std::path::Path;
@@ -31,6 +32,8 @@ const SHARED: u64 = 16 << 20;
 const ZIP: &[u8] = b"PK";
 /// Bytes of an unknown beginning that an error shows.
 const SHOWN: usize = 12;
+/// Names that an error lists.
+const MOST_NAMES: usize = 20;
 
 pub(super) fn register(registry: &mut Registry<'_>) {
     npy(registry);
@@ -185,12 +188,15 @@ fn read_npz(context: &Context, path: &str, bytes: &[u8], wanted: Option<&[String
         let name = entry.name().map_err(|error| failed(&error))?.into_owned();
         names.extend(name.strip_suffix(".npy").map(|name| (i, name.to_string())));
     }
-    let has = |wanted: &String| names.iter().any(|(_, name)| name == wanted);
+    // There may be thousands of both.
+    let known: HashSet<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
+    let has = |wanted: &String| known.contains(wanted.as_str());
     if let Some(unknown) = wanted.into_iter().flatten().find(|wanted| !has(wanted)) {
-        let names: Vec<&str> = names.iter().map(|(_, name)| name.as_str()).collect();
-        return Err(failed(&format!("no array {unknown} (it has {})", names.join(", "))));
+        let names = listed(names.iter().map(|(_, name)| name.clone()));
+        return Err(failed(&format!("no array {unknown} (it has {names})")));
     }
-    let is_wanted = |name: &String| wanted.is_none_or(|wanted| wanted.contains(name));
+    let wanted: Option<HashSet<&String>> = wanted.map(|wanted| wanted.iter().collect());
+    let is_wanted = |name: &String| wanted.as_ref().is_none_or(|wanted| wanted.contains(name));
     let mut arrays = Map::new();
     let memory = context.session.memory_info();
     let mut room = memory.limit.saturating_sub(memory.used);
@@ -228,8 +234,15 @@ fn no_archive(path: &str, bytes: &[u8], error: &ZipError) -> Box<EvalAltResult> 
 /// How the arrays of a file but one are read.
 fn without(path: &str, name: &str, names: &[(usize, String)]) -> String {
     let others = names.iter().filter(|(_, other)| other != name);
-    let others: Vec<String> = others.map(|(_, other)| format!("\"{other}\"")).collect();
-    format!("the others are read by read_npz(\"{path}\", #{{arrays: [{}]}})", others.join(", "))
+    let others = listed(others.map(|(_, other)| format!("\"{other}\"")));
+    format!("the others are read by read_npz(\"{path}\", #{{arrays: [{others}]}})")
+}
+
+/// Names one by one, of many the first.
+fn listed(mut names: impl Iterator<Item = String>) -> String {
+    let mut some: Vec<String> = names.by_ref().take(MOST_NAMES).collect();
+    some.extend(names.next().map(|_| "..".into()));
+    some.join(", ")
 }
 
 /// What an entry of an archive unpacks to. How much that is only shows on the way: what entries say may be wrong, and a
