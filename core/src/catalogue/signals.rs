@@ -113,10 +113,11 @@ impl Signal {
         Ok(Self { x: wide(&x)?.move_axis(place, -1)?, axis: place, own: dtype.quotient() })
     }
 
-    /// What came of it, as what it was: an array of one axis.
+    /// What came of it, where it was: an array of one axis, unless it is complex.
     fn like(&self, found: &Tensor) -> Result<Value> {
         let found = found.each(|part| part.cast(self.own))?.move_axis(-1, self.axis)?;
-        if found.shape().rank() == 1 { found.lanes() } else { Ok(Value::Tensor(found)) }
+        let is_array = found.shape().rank() == 1 && !found.is_complex();
+        if is_array { found.lanes() } else { Ok(Value::Tensor(found)) }
     }
 
     fn length(&self) -> u64 {
@@ -293,7 +294,7 @@ fn detrended(c: &Call<'_, '_>) -> Result<Value> {
     signal.like(&tensor(c, x.try_sub(&slope.try_mul(&places)?)?)?)
 }
 
-fn hilbert(c: &Call<'_, '_>) -> Result<Value> {
+fn hilbert(c: &Call<'_, '_>) -> Result<Tensor> {
     let axis = c.axis(2, -1)?;
     let x = c.tensor(0)?.real(c.op)?.clone();
     let n = c.given(1).map(|_| c.integer(1)).transpose()?;
@@ -309,8 +310,7 @@ fn hilbert(c: &Call<'_, '_>) -> Result<Value> {
     let factors = c.session.array(&(0..n).map(factor).collect::<Vec<f64>>())?;
     let factors = Value::from(Tensor::new(&factors.cast(all.dtype())?, &[n])?);
     let half = tensor(c, Value::from(all).try_mul(&factors)?)?;
-    let found = half.transformed(c.op, Transform::Inverse, -1, None)?.move_axis(-1, axis)?;
-    if found.shape().rank() == 1 { found.lanes() } else { Ok(Value::Tensor(found)) }
+    half.transformed(c.op, Transform::Inverse, -1, None)?.move_axis(-1, axis)
 }
 
 fn convolved(c: &Call<'_, '_>) -> Result<Value> {
@@ -335,5 +335,6 @@ fn convolved(c: &Call<'_, '_>) -> Result<Value> {
         "same" => ((shorter - 1) / 2, longer),
         _ => (shorter - 1, longer - shorter + 1),
     };
-    sums.slice(-1, exactly::<i64>(first)..exactly::<i64>(first + count))?.lanes()
+    let found = sums.slice(-1, exactly::<i64>(first)..exactly::<i64>(first + count))?;
+    if is_complex { Ok(Value::Tensor(found)) } else { found.lanes() }
 }
