@@ -19,8 +19,8 @@ pub(crate) struct Columns(Rc<RefCell<HashMap<Vec<Identifier>, Vec<Order>>>>);
 #[derive(Debug)]
 struct Order {
     keys: Vec<Identifier>,
-    /// The columns of the table that has it; empty where it is that of a text.
-    of: Vec<Column>,
+    /// The columns of the table that has it, by name; empty where it is that of a text.
+    of: Vec<(Identifier, Column)>,
 }
 
 /// By what a column is known again.
@@ -39,10 +39,13 @@ impl Columns {
 
     /// Remembers the order of the keys of a table, which is known by its columns.
     pub(crate) fn remember_table<'k>(&self, keys: impl IntoIterator<Item = &'k str>, table: &Map) {
-        self.add(keys, table.values().filter_map(Column::of).collect());
+        let known = |(name, value): (&Identifier, &Dynamic)| {
+            Column::of(value).map(|column| (name.clone(), column))
+        };
+        self.add(keys, table.iter().filter_map(known).collect());
     }
 
-    fn add<'k>(&self, keys: impl IntoIterator<Item = &'k str>, of: Vec<Column>) {
+    fn add<'k>(&self, keys: impl IntoIterator<Item = &'k str>, of: Vec<(Identifier, Column)>) {
         let keys: Vec<Identifier> = keys.into_iter().map(Into::into).collect();
         let mut sorted = keys.clone();
         sorted.sort_unstable();
@@ -51,7 +54,7 @@ impl Columns {
         // Of texts the last one counts, and tables that are gone are written no more.
         orders.retain(|order| match of.is_empty() {
             true => !order.of.is_empty(),
-            false => order.of.is_empty() || order.of.iter().any(Column::is_alive),
+            false => order.of.is_empty() || order.of.iter().any(|(_, column)| column.is_alive()),
         });
         if orders.len() == MOST_TABLES {
             orders.remove(0);
@@ -74,10 +77,10 @@ impl Columns {
         let sorted: Vec<Identifier> = map.keys().cloned().collect();
         let known = self.0.borrow();
         let Some(orders) = known.get(&sorted) else { return sorted };
-        let is_own = |order: &&Order| {
-            let has = |column: &Column| map.values().any(|value| column.is(value));
-            order.of.is_empty() || order.of.iter().any(has)
+        let has = |(name, column): &(Identifier, Column)| {
+            map.get(name).is_some_and(|value| column.is(value))
         };
+        let is_own = |order: &&Order| order.of.is_empty() || order.of.iter().any(has);
         let order = orders.iter().rev().find(is_own).or(orders.last());
         order.map_or(sorted, |order| order.keys.clone())
     }
