@@ -85,6 +85,16 @@ WRITTEN_IN_PYTHON = {
     "histogram": lambda b: pc.histogram(b, 2, range=(0, 4)),
     **named("ravel flatten", lambda f, b: f(b, order="F")),
     "reshape": lambda b: pc.reshape(b, (3, 1), order="F"),
+    "solve_triangular": lambda b: pc.solve_triangular(b[None, 1:2], b[1:2], trans="T"),
+    "toeplitz": lambda b: pc.toeplitz(c=b),
+    "hankel": lambda b: pc.hankel(b, r=b),
+    "circulant": lambda b: pc.circulant(c=b),
+    "block_diag": lambda b: pc.block_diag(b[None], b),
+    "detrend": lambda b: pc.detrend(b, bp=0),
+    "hilbert": lambda b: pc.hilbert(b, N=4),
+    "savgol_filter": lambda b: pc.savgol_filter(b, 3, 1, mode="interp"),
+    "medfilt": lambda b: pc.medfilt(volume=b),
+    "fftconvolve": lambda b: pc.fftconvolve(in1=b, in2=b),
 }
 WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
 rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad""".split()
