@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 33] = [
+pub(crate) const FIRST: [(&str, First); 34] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -48,6 +48,7 @@ pub(crate) const FIRST: [(&str, First); 33] = [
     ("flatten", of_entries),
     ("psum", of_entries),
     ("cumsum", of_entries),
+    ("cumprod", of_entries),
     ("convolve", of_entries),
     ("correlate", of_entries),
     ("roots", of_entries),
