@@ -13,6 +13,7 @@ use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
+use crate::memory::caching_allocator::Allocator;
 
 /// A device with its compiler.
 pub trait Backend: Send + Sync {
@@ -85,6 +86,9 @@ pub trait Backend: Send + Sync {
     /// asked any more.
     fn leave(&self) {}
 
+    /// Tells it who counts what sessions use of its memory, where it needs some beside what it is handed.
+    fn count_in(&self, _memory: &Arc<Allocator>) {}
+
     /// How many parts it has, each with memory of its own.
     fn parts(&self) -> usize {
         1
@@ -95,8 +99,7 @@ pub trait Backend: Send + Sync {
         PartNotes::default()
     }
 
-    /// What its parts will bring each other for a launch of a kernel over `n` lanes, if it has parts and arrays lie as
-    /// launches leave them.
+    /// What its parts will bring each other for a launch over `n` lanes, if it has parts and arrays lie as launches leave them.
     fn exchange(&self, _kernel: &Kernel, _n: u64, _operands: &[Operand]) -> Option<Exchange> {
         None
     }
@@ -206,8 +209,7 @@ pub trait GpuBackend: Any {
     ///
     /// # Errors
     /// It is not for this GPU.
-    fn load(&self, code: &[u8]) -> Result<Arc<dyn LoadedModule>> {
-        let _ = code;
+    fn load(&self, _code: &[u8]) -> Result<Arc<dyn LoadedModule>> {
         Err(Error::NoDevice { name: "cuda".into(), reason: "it takes no code of others".into() })
     }
 
@@ -296,6 +298,11 @@ pub trait Executable: Send + Sync {
     fn launch_each(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
         let launched = members.iter().map(|params| self.launch(params.clone(), n));
         Ok(Launched::together(launched.collect::<Result<_>>()?))
+    }
+
+    /// Whether a launch that fails with `OutOfMemory` has written nothing: then what it writes in place is as it was.
+    fn asks_for_memory_first(&self) -> bool {
+        false
     }
 
     /// Makes ready what a launch of `n` lanes needs beside it, so that compiling is over when it begins.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::exhausted::refused;
 use super::launches::Launch;
-use super::{Bound, Evaluator, Started};
+use super::{Bound, Evaluator, Started, lock};
 use crate::backend::Executable;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -42,7 +43,8 @@ impl Evaluator<'_> {
             add(ParamBlock::with(kernel, n, &addresses, literals), held);
             results.extend(made);
         }
-        let launched = executable.launch_all(Arc::new(blocks), n)?;
+        let launched = executable.launch_all(Arc::new(blocks), n);
+        let launched = launched.map_err(|error| refused(&lock(self.table), error))?;
         let pending = launched.pending();
         self.report_bounds(launched, launch, &first)?;
         Ok(Started { results, pending, alone: None })

@@ -11,6 +11,21 @@ use crate::memory::caching_allocator::{Bytes, Exhausted};
 const LARGEST_SHOWN: usize = 5;
 
 pub(crate) fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
+    exhausted.told("", largest(table))
+}
+
+/// The same of what a device has refused, which knows no arrays.
+pub(crate) fn refused(table: &Table, mut error: Error) -> Error {
+    if let Error::OutOfMemory { largest: named, .. } = &mut error
+        && named.is_empty()
+    {
+        *named = largest(table);
+    }
+    error
+}
+
+/// The arrays that take most, and what is to be done.
+fn largest(table: &Table) -> String {
     // There is no memory for a list of all.
     let mut live: Vec<(u64, &Variable)> = Vec::with_capacity(LARGEST_SHOWN + 1);
     for (_, variable) in table.iter().filter(|(_, variable)| variable.data.is_some()) {
@@ -26,15 +41,8 @@ pub(crate) fn out_of_memory(table: &Table, exhausted: Exhausted) -> Error {
         None => format!("r{} {}", variable.serial, Bytes(bytes)),
     };
     let names: Vec<String> = live.iter().map(name).collect();
-    let largest = if names.is_empty() {
-        String::new()
-    } else {
-        format!("; largest arrays: {} (free some with del)", names.join(", "))
-    };
-    Error::OutOfMemory {
-        requested: Bytes(exhausted.requested).to_string(),
-        used: Bytes(exhausted.info.used).to_string(),
-        limit: exhausted.limit.to_string(),
-        largest,
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("; largest arrays: {} (free some with del)", names.join(", ")),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::cache::CacheResult;
+use super::exhausted::refused;
 use super::history::{Extents, LaunchRecord};
 use super::launches::PrimitiveLaunch;
 use super::{Evaluator, lock};
@@ -50,8 +51,11 @@ impl Evaluator<'_> {
         });
         let start = (self.clock)();
         let ran = self.backend.run_primitives(&calls, &|bytes| self.alloc(bytes));
-        // Of one that failed nothing is noted.
-        ran.inspect_err(|_| drop(self.backend.take_notes()))?;
+        ran.map_err(|error| {
+            // Of one that failed nothing is noted.
+            drop(self.backend.take_notes());
+            refused(&lock(self.table), error)
+        })?;
         let run_time = (self.clock)().saturating_sub(start);
         let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {

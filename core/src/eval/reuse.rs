@@ -11,10 +11,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::exhausted::refused;
 use super::launches::{Binding, Launch};
 use super::{Evaluator, Write, lock};
 use crate::backend::{Executable, Launched};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, ParamBlock};
 use crate::ir::mix::Mix;
 use crate::ir::op::Op;
@@ -41,7 +42,8 @@ pub(super) struct Reuse {
 }
 
 impl Evaluator<'_> {
-    /// Starts a launch that may write in place; of one that fails, what it has overwritten is lost.
+    /// Starts a launch that may write in place; of one that fails, what it has overwritten is lost, unless it found no memory
+    /// before it wrote anything.
     pub(super) fn launch(
         &self,
         executable: &dyn Executable,
@@ -49,7 +51,13 @@ impl Evaluator<'_> {
         n: u64,
         at_risk: &[(VarId, Write)],
     ) -> Result<Launched> {
-        let launched = executable.launch(params, n).inspect_err(|_| self.poison(at_risk));
+        let is_first = !params.in_place && executable.asks_for_memory_first();
+        let launched = executable.launch(params, n).map_err(|error| {
+            if !is_first || !matches!(error, Error::OutOfMemory { .. }) {
+                self.poison(at_risk);
+            }
+            refused(&lock(self.table), error)
+        });
         // It has run, or who reads what it writes waits for it.
         lock(self.table).overwritten.clear();
         launched

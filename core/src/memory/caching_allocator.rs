@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::backend::{Backend, Capacity};
+use crate::error::Error;
 use crate::memory::buffer::{Buffer, Release};
 
 /// Bytes in use, kept and allowed.
@@ -75,6 +76,18 @@ pub struct Exhausted {
     pub info: MemoryInfo,
     /// The limit.
     pub limit: Limit,
+}
+
+impl Exhausted {
+    /// As an error; `purpose` comes behind what was asked for, and `largest` are the arrays that have most of the rest.
+    pub(crate) fn told(self, purpose: &str, largest: String) -> Error {
+        Error::OutOfMemory {
+            requested: format!("{}{purpose}", Bytes(self.requested)),
+            used: Bytes(self.info.used).to_string(),
+            limit: self.limit.to_string(),
+            largest,
+        }
+    }
 }
 
 /// Bytes that the host has for somebody else, which count as used until this is dropped.

@@ -37,6 +37,7 @@ pub(crate) struct Device {
 impl Device {
     fn new(backend: Arc<dyn Backend>, memory_limit: Option<Limit>) -> Arc<Self> {
         let memory = Allocator::new(backend.clone(), memory_limit);
+        backend.count_in(&memory);
         let target = xxh3_64(backend.name().as_bytes());
         Arc::new(Self { backend, memory, target })
     }

@@ -17,6 +17,9 @@ use crate::error::Result;
 use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
 
+/// What working memory is for.
+pub(super) const PURPOSE: &str = " for a scatter over parts";
+
 /// What lanes write, by addresses of the session; each part has that of its lanes.
 pub(super) struct Written {
     pub(super) index: MemoryArray,
@@ -128,13 +131,17 @@ fn no_room(bytes: u64) -> Result<Buffer> {
 }
 
 impl<'m> Pairs<'m> {
-    /// Room for so many at a part.
-    fn of(shared: &'m Shared, part: usize, n: u64, widths: [u64; 2]) -> Result<Self> {
-        let [indices, values] = widths.map(|width| n.saturating_mul(width));
-        let indices = indices.next_multiple_of(ALIGNMENT as u64);
-        let bytes = usize::try_from(indices.saturating_add(values)).map_err(|_| exhausted(n))?;
-        let block = Working::full(shared.memory.of(part), bytes)?;
-        Ok(Self { addresses: [block.address, block.address + indices], _block: block })
+    /// Room for so many at each part.
+    fn of(shared: &'m Shared, lanes: &[u64], [index, value]: [u64; 2]) -> Result<Vec<Self>> {
+        // Lanes are in memory with both.
+        let of_indices = |n: &u64| (n * index).next_multiple_of(ALIGNMENT as u64);
+        let bytes: Vec<u64> = lanes.iter().map(|n| of_indices(n) + n * value).collect();
+        let blocks = Working::of_parts(shared, &bytes, PURPOSE)?.into_iter().zip(lanes);
+        let pairs = |(block, n): (Working<'m>, &u64)| {
+            let addresses = [block.address, block.address + of_indices(n)];
+            Self { _block: block, addresses }
+        };
+        Ok(blocks.map(pairs).collect())
     }
 }
 
@@ -146,27 +153,30 @@ impl<'m> ByOwner<'m> {
     pub(super) fn of(shared: &'m Shared, written: &Written, owners: Partition) -> Result<Self> {
         let ends: Vec<u64> = owners.all().map(|own| own.end).collect();
         let counted = written.counted(shared, &ends)?;
-        let (mut runs, mut calls, mut outside) = (Vec::new(), Vec::new(), None);
-        for Counted { part, lanes, block, counts } in &counted {
+        let (mut sizes, mut outside) = (vec![0; shared.memory.parts()], None);
+        for Counted { part, counts, .. } in &counted {
             let (counts, lowest) = counts.split_at(ends.len());
+            sizes[*part] = counts.iter().sum();
             let lowest = OutOfBounds { lane: lowest[0], index: lowest[1] };
             outside = outside.or((lowest.lane < u64::MAX).then_some(lowest));
+        }
+        let pairs = Pairs::of(shared, &sizes, written.widths())?;
+        let pairs = pairs.into_iter().zip(&sizes).filter(|(_, size)| **size > 0);
+        let writing = counted.iter().filter(|counted| sizes[counted.part] > 0);
+        let (mut runs, mut calls) = (Vec::new(), Vec::new());
+        for (Counted { part, lanes, block, counts }, (pairs, &size)) in writing.zip(pairs) {
             let mut starts = vec![0];
-            starts.extend(counts.iter().scan(0, |end, &count| {
+            starts.extend(counts[..ends.len()].iter().scan(0, |end, &count| {
                 *end += count;
                 Some(*end)
             }));
-            let size = counts.iter().sum();
-            let pairs = Pairs::of(shared, *part, size, written.widths())?;
             let [result, values] = [(0, &written.index), (1, &written.value)].map(|(i, array)| {
                 MemoryArray { address: pairs.addresses[i], size, dtype: array.dtype }
             });
             let [ends, _] = numbers(block, ends.len());
             let operands = written.operands(shared, (*part, lanes), ends, true)?;
             let call = Written::call(Primitive::ByOwner, operands, result, lanes.start);
-            calls.extend(
-                (size > 0).then_some((*part, PrimitiveCall { imag: Some(values), ..call })),
-            );
+            calls.push((*part, PrimitiveCall { imag: Some(values), ..call }));
             runs.push(Run { part: *part, pairs, starts });
         }
         run_each(shared, &calls, &no_room)?;
@@ -178,12 +188,12 @@ impl<'m> ByOwner<'m> {
         self.runs.iter().map(|run| run.starts[owner + 1] - run.starts[owner]).sum()
     }
 
-    /// Room for so many of its lanes at an owner.
+    /// Room for so many lanes of each owner.
     ///
     /// # Errors
     /// `OutOfMemory`.
-    pub(super) fn room(&self, shared: &'m Shared, owner: usize, n: u64) -> Result<Pairs<'m>> {
-        Pairs::of(shared, owner, n, self.widths)
+    pub(super) fn rooms(&self, shared: &'m Shared, lanes: &[u64]) -> Result<Vec<Pairs<'m>>> {
+        Pairs::of(shared, lanes, self.widths)
     }
 
     /// What brings some of the lanes of an owner to it.

@@ -53,6 +53,10 @@ impl Executable for Loaded {
         stage.run_members(&members, n)
     }
 
+    fn asks_for_memory_first(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, n: u64) -> Result<()> {
         let stage = &self.split.stage;
         let is_shared = self.scatters.as_ref().is_none_or(Scatters::may_be_copied);

@@ -33,6 +33,7 @@ use super::primitive::{PrimitiveCall, Room};
 use super::{Backend, Exchange, Executable, GpuBackend, Memory, Operand, PartNotes};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
+use crate::memory::caching_allocator::Allocator;
 
 /// Lanes from which on arrays are split; shorter ones are whole at every part.
 pub(super) const WHOLE: u64 = 1 << 16;
@@ -80,6 +81,10 @@ impl Backend for Parts {
 
     fn run_primitive(&self, call: &PrimitiveCall, room: Room<'_>) -> Result<()> {
         primitive::run(&self.shared, call, room)
+    }
+
+    fn count_in(&self, memory: &Arc<Allocator>) {
+        self.shared.count_in(memory);
     }
 
     fn parts(&self) -> usize {

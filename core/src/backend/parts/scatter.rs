@@ -6,15 +6,14 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::by_owner::{ByOwner, Written};
+use super::by_owner::{ByOwner, PURPOSE, Pairs, Written};
 use super::partition::Partition;
 use super::shared::{Codes, Shared, all};
 use super::split::Split;
 use super::stage::{Stage, lower};
 use super::transfer::{Place, Transfer};
-use super::working::Working;
+use super::working::{Working, halfway};
 use crate::backend::apart::Apart;
-use crate::backend::host::exhausted;
 use crate::backend::primitive::MemoryArray;
 use crate::backend::{Executable, Failures, Launched, OutOfBounds};
 use crate::convert::exactly;
@@ -54,6 +53,17 @@ struct Kept {
     /// Writes a packet.
     codes: Codes,
     kernel: Kernel,
+}
+
+/// Lanes of a scatter by owner, and room for some of each at a time.
+struct Ready<'m> {
+    /// The target, by the address of the session.
+    target: u64,
+    elements: u64,
+    by_owner: ByOwner<'m>,
+    /// How many each owner gets.
+    lanes: Vec<u64>,
+    rooms: Vec<Pairs<'m>>,
 }
 
 /// What computes without writing, and what writes then.
@@ -171,30 +181,35 @@ impl Scatters {
         let mut targets: Vec<&Step> = self.steps.iter().collect();
         targets.sort_unstable_by_key(|step| step.target);
         targets.dedup_by_key(|step| step.target);
+        let elements = |step: &Step| params.words()[step.length];
+        let bytes_of = |step: &&Step| elements(step).saturating_mul(step.dtype.bytes() as u64);
+        // All that may fail for want of memory comes before anything is written.
+        let copies = (memory.parts() as u64 - 1)
+            .saturating_mul(targets.iter().map(bytes_of).fold(0, u64::saturating_add));
+        let _copies = self.shared.hold(copies, PURPOSE)?;
+        let longest = targets.iter().map(bytes_of).max().unwrap_or(0);
+        let room = || Working::counted(&self.shared, memory.of(0), longest, PURPOSE);
+        let [sums, brought] = [room()?, room()?];
         for step in &targets {
             let address = Stage::address(params, step.target.index());
             notes.exchanged(memory.bring_all(0, address)?);
             memory.changed(0..1, address);
             let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
-                let elements = params.words()[step.length];
-                let bytes = elements * step.dtype.bytes() as u64;
-                let place = memory.place(part, address, 0..bytes)?;
-                memory.of(part).fill(place, bits, step.dtype.bytes(), elements)?;
+                let place = memory.place(part, address, 0..bytes_of(step))?;
+                memory.of(part).fill(place, bits, step.dtype.bytes(), elements(step))?;
             }
         }
         let failures = split.run(params, n)?;
         let partition = Partition::new(n, memory.parts());
         for step in &targets {
             let address = Stage::address(params, step.target.index());
-            let elements = params.words()[step.length];
+            let elements = elements(step);
             if elements == 0 {
                 continue;
             }
             let (kernel, code) = self.combining(step)?;
-            let bytes = exactly::<usize>(elements * step.dtype.bytes() as u64);
-            let [sums, brought] =
-                [Working::of(memory.of(0), bytes)?, Working::of(memory.of(0), bytes)?];
+            let bytes = exactly::<usize>(bytes_of(step));
             for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
                 let place = |part| {
                     let address = memory.place(part, address, 0..bytes as u64)?;
@@ -202,7 +217,8 @@ impl Scatters {
                 };
                 let here = Place { part: 0, address: brought.address };
                 let moved = Transfer { from: place(part)?, to: here, bytes: bytes as u64 };
-                notes.exchanged(memory.transfer_all(&[moved])?);
+                let moved = memory.transfer_all(&[moved]);
+                notes.exchanged(moved.map_err(|error| halfway(&self.shared, error))?);
                 let first = place(0)?.address;
                 let buffers = [first, brought.address, sums.address];
                 let buffers = buffers.map(|address| (address, elements));
@@ -310,17 +326,20 @@ impl Routed {
 
     fn run(&self, shared: &Shared, params: &ParamBlock, n: u64) -> Result<Failures> {
         let n_buffers = self.compute.stage.kernel().buffers.len() - self.kept.len();
-        let bytes =
-            |width: &u64| n.checked_mul(*width).and_then(|bytes| usize::try_from(bytes).ok());
-        let room = |width| Working::of(&shared.memory, bytes(width).ok_or_else(|| exhausted(n))?);
+        let room = |width: &u64| {
+            Working::counted(shared, &shared.memory, n.saturating_mul(*width), PURPOSE)
+        };
         let kept = self.kept.iter().map(room).collect::<Result<Vec<_>>>()?;
         let mut params = params.clone().with_buffers(n_buffers, kept.len());
         for (number, memory) in kept.iter().enumerate() {
             params.set(HEADER_WORDS + n_buffers + number, memory.address);
         }
         let mut failures = self.compute.run(&params, n)?;
-        for scatter in &self.scatters {
-            let outside = scatter.run(shared, &params, (n, kept.len()))?;
+        let ready = self.scatters.iter().map(|it| it.prepare(shared, &params, (n, kept.len())));
+        // None writes before all have their memory.
+        let ready = ready.collect::<Result<Vec<_>>>()?;
+        for (scatter, ready) in self.scatters.iter().zip(ready) {
+            let outside = scatter.write(shared, ready)?;
             if let Some(access) = scatter.step.access {
                 let failure = &mut failures[access as usize];
                 *failure = lower(*failure, outside);
@@ -331,29 +350,35 @@ impl Routed {
 }
 
 impl Kept {
-    /// Has owners write what was kept; the lowest lane whose index is out of bounds.
-    fn run(
+    /// Has parts sort what was kept by owner.
+    fn prepare<'m>(
         &self,
-        shared: &Shared,
+        shared: &'m Shared,
         params: &ParamBlock,
         (n, n_kept): (u64, usize),
-    ) -> Result<Option<OutOfBounds>> {
+    ) -> Result<Ready<'m>> {
         let memory = &shared.memory;
         let target = Stage::address(params, self.step.target.index());
         // Lengths come behind the addresses of what is kept.
         let elements = params.words()[self.step.length + n_kept];
         let owners = Partition::new(elements, memory.parts());
         let width = self.step.dtype.bytes();
-        for part in 0..memory.parts() {
-            let own = owners.lanes(part);
+        for (part, own) in owners.all().enumerate() {
             let bytes = own.start * width as u64..own.end * width as u64;
             shared.notes.exchanged(memory.bring(part, target, bytes)?);
         }
         memory.wrote_lanes(target, width, elements, owners.all());
         let by_owner = ByOwner::of(shared, &self.written(params, n), owners)?;
         let lanes: Vec<u64> = (0..memory.parts()).map(|owner| by_owner.lanes(owner)).collect();
-        let room = |(owner, &n): (usize, &u64)| by_owner.room(shared, owner, n.min(AT_ONCE));
-        let rooms = lanes.iter().enumerate().map(room).collect::<Result<Vec<_>>>()?;
+        let at_once: Vec<u64> = lanes.iter().map(|&n| n.min(AT_ONCE)).collect();
+        let rooms = by_owner.rooms(shared, &at_once)?;
+        Ok(Ready { target, elements, by_owner, lanes, rooms })
+    }
+
+    /// Has owners write it; the lowest lane whose index is out of bounds.
+    fn write(&self, shared: &Shared, ready: Ready<'_>) -> Result<Option<OutOfBounds>> {
+        let Ready { target, elements, by_owner, lanes, rooms } = ready;
+        let memory = &shared.memory;
         let longest = lanes.iter().copied().max().unwrap_or(0);
         for first in (0..longest).step_by(exactly::<usize>(AT_ONCE)) {
             if interrupt::is_requested() {
@@ -370,11 +395,12 @@ impl Kept {
                 let buffers = [(indices, n), (values, n), (place, elements)];
                 launches.push((owner, ParamBlock::new(&self.kernel, n, &buffers), n));
             }
-            shared.notes.exchanged(memory.transfer_all(&transfers)?);
+            let moved = memory.transfer_all(&transfers);
+            shared.notes.exchanged(moved.map_err(|error| halfway(shared, error))?);
             // Memory is not asked for anything while owners write, beside each other.
             let begin =
                 |(owner, block, n): (usize, ParamBlock, u64)| self.codes[owner].begin(block, n);
-            all(launches.into_iter().map(begin))?;
+            all(launches.into_iter().map(begin)).map_err(|error| halfway(shared, error))?;
         }
         Ok(by_owner.outside)
     }
@@ -426,6 +452,33 @@ mod tests {
         target.scatter(op, &value, &index, None)?;
         target.scatter(op, &value, &lane.apply(Op::Rem, &[(n as i64).into()])?, Some(&active))?;
         Ok(target)
+    }
+
+    /// What finds no memory has written nothing, and goes on when there is some.
+    #[test]
+    fn working_memory_is_within_the_limit() {
+        const LANES: i64 = 1 << 20;
+        let scattered = |session: &Session| -> Result<Array> {
+            let lane = session.arange(DType::U32, 0.into(), LANES.into(), 1.into())?;
+            let value = lane.cast(DType::F32)?.sin()?;
+            let mut target = session.arange(DType::F32, 0.into(), LANES.into(), 1.into())?;
+            target.eval()?;
+            let index = (&lane * 40_503_u32).apply(Op::Rem, &[LANES.into()])?;
+            target.scatter(ScatterOp::Add, &value, &index, None)?;
+            Ok(target)
+        };
+        let runtime = Runtime::new(DeviceChoice::Parts(3, 1), 1, Some(26 << 20)).unwrap();
+        let short = Session::builder().runtime(runtime).build().unwrap();
+        let ballast = short.arange(DType::F64, 0.into(), LANES.into(), 1.into()).unwrap();
+        ballast.eval().unwrap();
+        let target = scattered(&short).unwrap();
+        for _ in 0..2 {
+            let error = said(Ok(target.clone())).unwrap_err();
+            assert!(error.starts_with("out of memory: wanted "), "{error}");
+            assert!(error.contains(" for a scatter over parts, "), "{error}");
+        }
+        drop(ballast);
+        assert!(said(Ok(target)).unwrap() == said(scattered(&session(1))).unwrap());
     }
 
     #[test]

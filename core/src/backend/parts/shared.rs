@@ -1,7 +1,7 @@
 //! What launches on parts share.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use super::memory::PartMemory;
 use super::notes::{Notes, Took};
@@ -10,7 +10,7 @@ use crate::backend::primitive::Room;
 use crate::backend::{Backend, Begun, Executable};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-use crate::memory::caching_allocator::Allocator;
+use crate::memory::caching_allocator::{Allocator, Held};
 
 /// The parts of a device.
 pub(super) struct Shared {
@@ -20,6 +20,8 @@ pub(super) struct Shared {
     /// Lanes from which on arrays are split.
     pub(super) whole: u64,
     pub(super) notes: Notes,
+    /// Who counts what sessions use, and bounds it.
+    counted: OnceLock<Weak<Allocator>>,
     /// Working memory of each GPU of this process, for primitives; the session has that of the first part.
     rooms: Vec<Option<Arc<Allocator>>>,
 }
@@ -33,7 +35,23 @@ impl Shared {
             |device: &Arc<dyn Backend>| device.gpu().map(|_| Allocator::new(device.clone(), None));
         let rooms: Vec<_> = devices.iter().map(room).collect();
         let memory = PartMemory::new(devices.clone(), rooms.clone());
-        Self { memory, whole, notes: Notes::default(), rooms, devices }
+        let (notes, counted) = (Notes::default(), OnceLock::new());
+        Self { memory, whole, notes, counted, rooms, devices }
+    }
+
+    pub(super) fn count_in(&self, memory: &Arc<Allocator>) {
+        // The first has all sessions of a device.
+        drop(self.counted.set(Arc::downgrade(memory)));
+    }
+
+    /// Counts bytes that parts take beside arrays, until what this returns is dropped; ` for a sort` says what they are for.
+    ///
+    /// # Errors
+    /// `OutOfMemory` beyond the limit of sessions.
+    pub(super) fn hold(&self, bytes: u64, purpose: &str) -> Result<Option<Held>> {
+        let counted = self.counted.get().and_then(Weak::upgrade);
+        let held = counted.map(|memory| memory.hold(bytes)).transpose();
+        held.map_err(|exhausted| exhausted.told(purpose, String::new()))
     }
 
     /// Whether the parts are GPUs, here or of other processes: their work goes on while the caller does, and a launch costs

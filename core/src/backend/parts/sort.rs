@@ -20,6 +20,8 @@ use crate::ir::primitive::{PartSort, Primitive};
 /// Words of all runs that are looked at at a time for each cut; and of one run at least.
 const PROBES: u64 = 1024;
 const LEAST: u64 = 16;
+/// What working memory is for.
+const PURPOSE: &str = " for a sort over parts";
 
 /// Whether there are enough lanes for each part: what parts tell each other takes as long as some ten thousand.
 pub(super) fn pays(shared: &Shared, call: &PrimitiveCall) -> bool {
@@ -87,13 +89,15 @@ pub(super) fn sort(
     let partition = Partition::new(result.size, memory.parts());
     let runs = Runs::of(shared, call, (sort, partition), room)?;
     let cuts = runs.cuts(shared, partition)?;
-    let (mut blocks, mut calls, mut transfers) = (Vec::new(), Vec::new(), Vec::new());
+    let bytes: Vec<u64> = runs.lengths.iter().map(|&n| runs.bytes_of_pieces(n)).collect();
+    let blocks = Working::of_parts(shared, &bytes, PURPOSE)?;
+    let (mut calls, mut transfers) = (Vec::new(), Vec::new());
     for (part, lanes) in with_lanes(partition) {
         let own: Vec<Range<u64>> =
             cuts[part].iter().zip(&cuts[part + 1]).map(|(&from, &to)| from..to).collect();
-        let (block, operands) = runs.pieces(shared, part, &own)?;
-        transfers.extend(runs.transfers(&own, Place { part, address: block.address }));
-        blocks.push(block);
+        let to = Place { part, address: blocks[part].address };
+        let operands = runs.pieces(shared, to, &own)?;
+        transfers.extend(runs.transfers(&own, to));
         let result = placed(shared, part, &result, lanes)?;
         let primitive = Primitive::Merge(sort);
         let operands = operands.into_iter().collect();
@@ -121,10 +125,11 @@ impl<'m> Runs<'m> {
     ) -> Result<Self> {
         let words = Words::of(sort, call);
         let lengths: Vec<u64> = partition.all().map(|lanes| lanes.end - lanes.start).collect();
-        let block = |(part, &n): (usize, &u64)| {
-            Working::full(shared.memory.of(part), exactly(n * words.bytes()))
-        };
-        let blocks = lengths.iter().enumerate().map(block).collect::<Result<Vec<_>>>()?;
+        let bytes: Vec<u64> = lengths.iter().map(|n| n * words.bytes()).collect();
+        let blocks = Working::of_parts(shared, &bytes, PURPOSE)?;
+        // As much again each takes while it sorts: others of their own, those of this process the session's.
+        let elsewhere = bytes.iter().enumerate().filter(|&(part, _)| !shared.is_here(part));
+        let _others = shared.hold(elsewhere.map(|(_, bytes)| bytes).sum(), PURPOSE)?;
         let mut calls = Vec::new();
         for (part, lanes) in with_lanes(partition) {
             let (lane_base, result) =
@@ -181,23 +186,24 @@ impl<'m> Runs<'m> {
         Ok(probes)
     }
 
-    /// Room at a part for pieces of all runs, and as operands their words and how many each has.
-    fn pieces(
-        &self,
-        shared: &'m Shared,
-        part: usize,
-        own: &[Range<u64>],
-    ) -> Result<(Working<'m>, [MemoryArray; 2])> {
+    /// Where behind so many words of all runs stands how many are of each.
+    fn end(&self, n: u64) -> u64 {
+        (n * self.words.bytes()).next_multiple_of(8)
+    }
+
+    /// Bytes of both.
+    fn bytes_of_pieces(&self, n: u64) -> u64 {
+        self.end(n) + 8 * self.lengths.len() as u64
+    }
+
+    /// Pieces of all runs, which come to a place, as operands; how many words each has is written there.
+    fn pieces(&self, shared: &Shared, to: Place, own: &[Range<u64>]) -> Result<[MemoryArray; 2]> {
         let lengths: Vec<u64> = own.iter().map(|piece| piece.end - piece.start).collect();
         let (n, size) = (lengths.iter().sum::<u64>(), lengths.len() as u64);
         let bytes: Vec<u8> = lengths.into_iter().flat_map(u64::to_le_bytes).collect();
-        let end = (n * self.words.bytes()).next_multiple_of(8);
-        let memory = shared.memory.of(part);
-        let block = Working::full(memory, exactly::<usize>(end) + bytes.len())?;
-        memory.write(block.address + end, &bytes)?;
-        let lengths = MemoryArray { address: block.address + end, size, dtype: DType::U64 };
-        let words = self.words.array(block.address, n);
-        Ok((block, [words, lengths]))
+        let address = to.address + self.end(n);
+        shared.memory.of(to.part).write(address, &bytes)?;
+        Ok([self.words.array(to.address, n), MemoryArray { address, size, dtype: DType::U64 }])
     }
 
     /// What brings pieces of all runs to a place, one behind the other.
@@ -226,6 +232,39 @@ mod tests {
     fn bytes(array: Result<Array>) -> Vec<u8> {
         let array = array.unwrap();
         array.read_bytes(0..array.size()).unwrap()
+    }
+
+    /// A session of a limit on three parts.
+    fn limited(bytes: u64) -> Session {
+        let choice = DeviceChoice::Parts(3, 1);
+        let runtime = Runtime::new(choice, 1, Some(bytes)).unwrap();
+        Session::builder().runtime(runtime).build().unwrap()
+    }
+
+    /// Words and pieces of all parts count, besides operand and result.
+    #[test]
+    fn working_memory_is_within_the_limit() {
+        let argsort = |session: &Session| -> Result<[Array; 2]> {
+            let lane = session.arange(DType::U32, 0.into(), (1 << 20).into(), 1.into())?;
+            let x = lane.cast(DType::F32)?.sin()?;
+            x.eval()?;
+            let sorted = x.argsort(Order::Ascending)?;
+            sorted.eval().map(|()| [x, sorted])
+        };
+        let short = limited(20 << 20);
+        let error = argsort(&short).unwrap_err().to_string();
+        assert!(error.starts_with("out of memory: wanted "), "{error}");
+        assert!(error.contains(" for a sort over parts, "), "{error}");
+        assert!(error.contains(" of 20 MiB (as set) in use; largest arrays: "), "{error}");
+        let x = short.arange(DType::U32, 0.into(), 70_000.into(), 1.into()).unwrap();
+        assert_eq!(x.sort(Order::Descending).unwrap().to_vec::<u32>().unwrap()[0], 69_999);
+        let long = limited(64 << 20);
+        let [_, sorted] = argsort(&long).unwrap();
+        let [_, want] = argsort(&session(1)).unwrap();
+        assert!(bytes(Ok(sorted)) == bytes(Ok(want)));
+        let info = long.memory_info();
+        assert!((24 << 20..=64 << 20).contains(&info.peak), "{info:?}");
+        assert!(info.used <= 9 << 20, "{info:?}");
     }
 
     #[test]

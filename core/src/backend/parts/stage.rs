@@ -9,11 +9,12 @@ use super::notes::Took;
 use super::partition::Partition;
 use super::shared::{Codes, Shared, all};
 use super::windows::Values;
+use super::working::halfway;
 use crate::backend::reduce;
 use crate::backend::{Begun, Executable, Failures, Launched, OutOfBounds, Ran};
 use crate::convert::exactly;
 use crate::dtype::Scalar;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ir::kernel::{
     BufferIndex, BufferParam, Code, HEADER_WORDS, Kernel, LiteralMode, ParamBlock, Reduction, Reg,
 };
@@ -248,7 +249,8 @@ impl Stage {
         let own = parts.clone().map(|part| self.whole_at(part, params, n));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
         let begin = |(part, own): (usize, ParamBlock)| self.code_of(part).begin(own, n);
-        let launched = all(parts.clone().zip(own).map(begin))?;
+        let launched =
+            all(parts.clone().zip(own).map(begin)).map_err(|error| self.at_work(error))?;
         self.wrote(parts, params, n);
         let first = launched.into_iter().next();
         Ok(first.expect("internal error: a launch on no part"))
@@ -258,9 +260,19 @@ impl Stage {
     pub(super) fn run_members(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
         let own = members.iter().map(|params| self.whole_at(0, params, n));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
-        let launched = self.first.launch_all(Arc::new(own), n)?;
+        let launched = self.first.launch_all(Arc::new(own), n);
+        let launched = launched.map_err(|error| self.at_work(error))?;
         members.iter().for_each(|params| self.wrote(0..1, params, n));
         Ok(launched)
+    }
+
+    /// What is told of parts that failed when they were at work, and may have written some of it.
+    fn at_work(&self, error: Error) -> Error {
+        if self.uses.iter().any(|used| used.scattered) {
+            halfway(&self.shared, error)
+        } else {
+            error
+        }
     }
 
     /// The indices of which nothing is known, and by which parts might have much brought to them.
@@ -337,8 +349,8 @@ impl Stage {
             let asked = Instant::now();
             timed(part, asked, code.begin_range(block, lanes))
         };
-        let (ran, times): (Vec<Ran>, Vec<Took>) =
-            all(blocks.into_iter().map(begin))?.into_iter().unzip();
+        let ran = all(blocks.into_iter().map(begin)).map_err(|error| self.at_work(error))?;
+        let (ran, times): (Vec<Ran>, Vec<Took>) = ran.into_iter().unzip();
         self.shared.took(times);
         Ok(ran)
     }

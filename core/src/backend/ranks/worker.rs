@@ -19,6 +19,9 @@ use crate::memory::caching_allocator::Allocator;
 /// Opens what a rank of a number computes on: the leader says what that is to be.
 pub type Open<'o> = dyn Fn(RanksOn, usize) -> Result<Arc<dyn Backend>> + 'o;
 
+/// Bytes of working memory from which on the system is asked anew what it has left.
+const LARGE: u64 = 1 << 26;
+
 /// What a rank has, once it was greeted.
 struct Worker {
     device: Arc<dyn Backend>,
@@ -150,7 +153,13 @@ impl Worker {
                 return Ok(Reply::Ran(Ran { time: Some(since.elapsed()), ..ran }));
             }
             Request::Primitive { call } => {
-                let room = |bytes| self.spare.alloc(bytes).map_err(|_| refusal(memory, bytes));
+                let room = |bytes| {
+                    if bytes >= LARGE {
+                        // What arrays have taken since does not count in it.
+                        self.spare.forget_limit();
+                    }
+                    self.spare.alloc(bytes).map_err(|_| refusal(memory, bytes))
+                };
                 let since = Instant::now();
                 self.device.run_primitive(&call, &room)?;
                 return Ok(Reply::Took(since.elapsed()));
