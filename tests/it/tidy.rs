@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 48] = [
+const UNSAFE: [(&str, &str); 49] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -41,6 +41,7 @@ const UNSAFE: [(&str, &str); 48] = [
     ("core/src/backend/primitive/scatter/picked.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/ranks/mpi.rs", "a C library"),
+    ("core/src/backend/ranks/peer.rs", "bytes that it reads and writes"),
     ("core/src/backend/reduce.rs", "lanes by pointer"),
     ("core/src/interop/dlpack.rs", "tensors by pointer"),
     ("core/src/interop/gpu_memory.rs", "memory of a GPU by address"),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::shared::all;
 use crate::backend::host::exhausted;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::{Way, copy};
@@ -125,7 +126,8 @@ impl Carrier {
         (from != to).then_some([sends, receives])
     }
 
-    /// Has ranks send each other messages: each is told of all those that it sends and that it gets.
+    /// Has ranks send each other messages: each is told of all those that it sends and that it gets. Where one is lost nobody
+    /// waits for its messages: no other is asked, and those that were are told that it is over.
     fn have_sent(&self, transfers: &[Transfer]) -> Result<()> {
         let mut parcels = BTreeMap::<usize, [Vec<Parcel>; 2]>::new();
         for transfer in transfers {
@@ -136,10 +138,22 @@ impl Carrier {
             parcels.entry(from.part).or_default()[0].push(parcel(receives, from.address));
             parcels.entry(to.part).or_default()[1].push(parcel(sends, to.address));
         }
-        let begin = |(part, [sends, receives]): (usize, [Vec<Parcel>; 2])| {
-            self.devices[part].begin_exchange(sends, receives)
-        };
-        all(parcels.into_iter().map(begin)).map(drop)
+        let parts: Vec<usize> = parcels.keys().copied().collect();
+        let mut begun = Vec::with_capacity(parts.len());
+        self.see_that_there_are(&parts)?;
+        for (part, [sends, receives]) in parcels {
+            begun.push(self.devices[part].begin_exchange(sends, receives));
+            self.see_that_there_are(&[part])?;
+        }
+        all(begun.into_iter()).map(drop)
+    }
+
+    /// # Errors
+    /// Why one of these parts is lost.
+    fn see_that_there_are(&self, parts: &[usize]) -> Result<()> {
+        let lost = parts.iter().map(|&part| &self.devices[part]).find(|device| device.is_lost());
+        // It tells why.
+        lost.map_or(Ok(()), |lost| lost.sync().and(Err(gone(&lost.name()))))
     }
 
     /// Moves bytes within a device, from one GPU to another, or over the leader.
@@ -164,11 +178,10 @@ impl Carrier {
     }
 }
 
-/// Begins all, and waits for all, whatever fails.
-fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
-    let begun: Vec<Begun<'c, T>> = begun.collect();
-    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
-    done.into_iter().collect()
+/// What is told of a part that is lost and does not say why.
+fn gone(device: &str) -> Error {
+    let reason = "it is gone".into();
+    Error::DeviceFailed { device: device.into(), what: "working", reason, lost: true }
 }
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
@@ -180,6 +193,84 @@ pub(super) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) ->
         work(start, PIECE.min(n - start))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod lost {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::backend::Executable;
+    use crate::backend::host::HostMemory;
+    use crate::backend::primitive::{PrimitiveCall, Room};
+    use crate::ir::kernel::{Kernel, LiteralMode};
+
+    /// A rank that would wait for ever, or is lost, or turns out to be when it is asked.
+    #[derive(Default)]
+    struct Rank {
+        number: usize,
+        is_lost: AtomicBool,
+        is_lost_when_asked: bool,
+        asked: AtomicUsize,
+    }
+
+    impl Backend for Rank {
+        fn name(&self) -> String {
+            format!("rank {}", self.number)
+        }
+
+        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
+            Err(Error::Interrupted)
+        }
+
+        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
+            Err(Error::Interrupted)
+        }
+
+        fn is_lost(&self) -> bool {
+            self.is_lost.load(Ordering::Relaxed)
+        }
+
+        fn rank(&self) -> Option<usize> {
+            Some(self.number)
+        }
+
+        fn begin_exchange(&self, _: Vec<Parcel>, _: Vec<Parcel>) -> Begun<'_, ()> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.is_lost.fetch_or(self.is_lost_when_asked, Ordering::Relaxed);
+            Box::new(|| panic!("nobody sends it anything"))
+        }
+
+        fn memory(&self) -> &dyn Memory {
+            &HostMemory
+        }
+
+        fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Has ranks 1, 2 and 3 send each other messages; what is told, and how often each was asked.
+    fn exchange(of_last: Rank) -> (String, [usize; 3]) {
+        let of = |number| Rank { number, ..Rank::default() };
+        let ranks = [of(1), of(2), Rank { number: 3, ..of_last }].map(Arc::new);
+        let leader: Arc<dyn Backend> = Arc::new(Rank::default());
+        let all = ranks.iter().map(|rank| -> Arc<dyn Backend> { rank.clone() });
+        let carrier = Carrier::new([leader].into_iter().chain(all).collect());
+        let place = |part| Place { part, address: 0 };
+        let transfer = |(from, to)| Transfer { from: place(from), to: place(to), bytes: 8 };
+        let told = carrier.transfer_all(&[(1, 2), (2, 3), (3, 1)].map(transfer)).unwrap_err();
+        (told.to_string(), ranks.map(|rank| rank.asked.load(Ordering::Relaxed)))
+    }
+
+    #[test]
+    fn nobody_waits_for_a_rank_that_is_lost() {
+        let told = "rank 3 failed while working: it is gone; the arrays in its memory are lost, everything else is as it was";
+        let lost = Rank { is_lost: true.into(), ..Rank::default() };
+        assert_eq!(exchange(lost), (told.into(), [0; 3]));
+        let late = Rank { is_lost_when_asked: true, ..Rank::default() };
+        assert_eq!(exchange(late), (told.into(), [1; 3]));
+    }
 }
 
 #[cfg(unix)]

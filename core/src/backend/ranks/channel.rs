@@ -37,7 +37,7 @@ pub(super) trait Channel: Send {
     /// Sends bytes of this process to other ranks, and receives what these send it.
     ///
     /// # Errors
-    /// A rank is gone.
+    /// `Interrupted`: what it was to send may be missing. A rank is gone: this one, too, is of no more use.
     fn exchange(&mut self, _sends: &[Parcel], _receives: &[Parcel]) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

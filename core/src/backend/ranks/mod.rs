@@ -7,11 +7,15 @@
 
 mod channel;
 #[cfg(unix)]
+mod launched;
+#[cfg(unix)]
 mod launcher;
 mod local;
 mod message;
 #[cfg(unix)]
 mod mpi;
+#[cfg(unix)]
+mod peer;
 #[cfg(unix)]
 mod processes;
 mod remote;
@@ -19,11 +23,13 @@ mod waiting;
 mod worker;
 
 #[cfg(unix)]
+pub use launched::Launched;
+#[cfg(unix)]
 pub use launcher::{VARIABLE as LEADER, launch, leads_here, serve_distant};
 pub use local::{RanksOn, local_rank, number_on_host};
 pub(super) use local::{gpu_of, host_name};
 #[cfg(unix)]
-pub use mpi::{Launched, greet, libraries, serve_launched};
+pub use mpi::{greet, libraries, serve_launched};
 #[cfg(unix)]
 pub use processes::{serve_leader, start};
 #[cfg(unix)]

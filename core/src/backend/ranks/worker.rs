@@ -53,8 +53,12 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
                 })
             }
             (Request::Exchange { sends, receives }, Some(_)) => {
-                channel.exchange(&sends, &receives)?;
-                Ok(Reply::Done)
+                match channel.exchange(&sends, &receives) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                        Err(Error::Interrupted)
+                    }
+                    exchanged => exchanged.map(|()| Ok(Reply::Done))?,
+                }
             }
             (request, Some(worker)) => worker.answer(request, &mut bytes),
             (_, None) => Err(unknown("work before it was greeted")),
