@@ -122,17 +122,12 @@ pub(super) fn send(
     channel.send(&head, bytes)
 }
 
-/// Waits for a message.
+/// What a head says.
 ///
 /// # Errors
-/// As [`Channel::receive`].
-pub(super) fn receive<M: DeserializeOwned>(
-    channel: &mut dyn Channel,
-    bytes: &mut Vec<u8>,
-) -> io::Result<M> {
-    let mut head = Vec::new();
-    channel.receive(&mut head, bytes)?;
-    postcard::from_bytes(&head).map_err(io::Error::other)
+/// It is none of ours.
+pub(super) fn read<M: DeserializeOwned>(head: &[u8]) -> io::Result<M> {
+    postcard::from_bytes(head).map_err(io::Error::other)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::greeting::Build;
 use super::local::RanksOn;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::Reach;
@@ -13,15 +14,12 @@ use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
 use crate::error::Error;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
-/// What both sides must be: other versions number operations otherwise.
-pub(super) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("CARGO_PKG_NAME"));
-
 /// What a rank is asked. Addresses are those of its own memory.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Request {
-    /// Says who asks, and what the rank is to compute on.
+    /// Says who asks, and what the rank is to compute on. It stays the first of these, and begins with the build.
     Hello {
-        version: String,
+        build: Build,
         rank: usize,
         on: RanksOn,
     },
@@ -146,8 +144,9 @@ impl Request {
 /// What a rank answers.
 #[derive(Serialize, Deserialize, Debug)]
 pub(super) enum Reply {
+    /// As the one that asks.
     Hello {
-        version: String,
+        build: Build,
         device: String,
         process: u32,
         /// How others find its memory, where that is the host's.

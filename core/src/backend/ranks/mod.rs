@@ -6,6 +6,8 @@
 //! their order (`channel.rs`).
 
 mod channel;
+mod code;
+mod greeting;
 #[cfg(unix)]
 mod launched;
 #[cfg(unix)]

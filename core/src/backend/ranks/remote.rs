@@ -6,20 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::channel::{Channel, receive, send};
+use super::channel::{Channel, read, send};
+use super::code::RemoteCode;
+use super::greeting::Build;
 use super::local::RanksOn;
-use super::message::{Code, Failure, Reply, Request, VERSION};
+use super::message::{Failure, Reply, Request};
 use super::waiting::Waiting;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::Reach;
 use crate::backend::primitive::{PrimitiveCall, Room};
-use crate::backend::{
-    Backend, Begun, Capacity, CodeStatistics, Executable, FileLanes, Launched, Listener, Memory,
-    Ran, RunsRanges,
-};
+use crate::backend::{Backend, Begun, Capacity, Executable, FileLanes, Listener, Memory};
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
+use crate::ir::kernel::{Kernel, LiteralMode};
 
 /// Time between two looks at the interrupt flag while a rank works.
 const MOMENT: Duration = Duration::from_millis(5);
@@ -53,7 +52,7 @@ pub(super) trait Process: Send + Sync {
 }
 
 /// A connection to a rank.
-struct Link {
+pub(super) struct Link {
     /// `rank 2`
     name: String,
     /// Until it is over.
@@ -86,7 +85,7 @@ pub(super) struct Remote {
 }
 
 /// A request that is not answered yet.
-struct Asked<'l> {
+pub(super) struct Asked<'l> {
     link: &'l Link,
     channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
     /// Whether the answer has come, or none does.
@@ -134,7 +133,7 @@ impl Link {
         }
     }
 
-    fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
+    pub(super) fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
         self.ask_over(self.lock(), request, bytes)
     }
 
@@ -163,20 +162,36 @@ impl Link {
     }
 
     /// Sends what is not answered.
-    fn tell(&self, request: &Request) {
+    pub(super) fn tell(&self, request: &Request) {
         // Of a rank that is gone nothing is left to free.
         drop(self.ask(request, &[]));
     }
 
-    fn unexpected(&self, reply: &Reply) -> Error {
+    pub(super) fn unexpected(&self, reply: &Reply) -> Error {
         Error::NoDevice { name: self.name.clone(), reason: format!("it answered {reply:?}") }
     }
 }
 
 impl Asked<'_> {
     /// Waits for the answer; `bytes` get what comes behind it.
-    fn wait(mut self, bytes: &mut Vec<u8>) -> Result<Reply> {
-        let received = self.receive(bytes);
+    pub(super) fn wait(mut self, bytes: &mut Vec<u8>) -> Result<Reply> {
+        let head = self.receive(bytes);
+        self.told(head)
+    }
+
+    /// Waits for the answer to a greeting, which only who is of this build can read.
+    fn greeted(mut self) -> Result<Reply> {
+        let head = self.receive(&mut Vec::new());
+        let other = head.as_ref().ok().and_then(|head| Build::of(head));
+        match other.filter(|other| *other != Build::own()) {
+            Some(other) => Err(other.refused(&self.link.name)),
+            None => self.told(head),
+        }
+    }
+
+    /// What a head tells.
+    fn told(&mut self, head: io::Result<Vec<u8>>) -> Result<Reply> {
+        let received = head.and_then(|head| read(&head));
         self.is_over = received.is_ok();
         match received {
             Ok(Reply::Failed(Failure::Interrupted))
@@ -190,7 +205,8 @@ impl Asked<'_> {
         }
     }
 
-    fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Reply> {
+    /// The head of the answer.
+    fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Vec<u8>> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
         let mut waiting = Waiting::new(&self.link.waiting);
         // When it was asked to stop first, and last.
@@ -215,7 +231,8 @@ impl Asked<'_> {
                 asked = Some([asked.map_or(now, |[first, _]| first), now]);
             }
         }
-        receive(channel, bytes)
+        let mut head = Vec::new();
+        channel.receive(&mut head, bytes).map(|()| head)
     }
 }
 
@@ -234,7 +251,7 @@ pub(super) type Stranger = (Box<dyn Channel>, Box<dyn Process>);
 /// Greets ranks 1, 2 .. beside each other: opening a GPU takes a while.
 ///
 /// # Errors
-/// One does not answer, is of another version, or has nothing to compute on.
+/// One does not answer, is of another build, or has nothing to compute on.
 pub(super) fn greet(
     strangers: impl IntoIterator<Item = Stranger>,
     on: RanksOn,
@@ -254,12 +271,11 @@ pub(super) fn greet(
         (rank, Arc::new(link))
     };
     let links: Vec<(usize, Arc<Link>)> = (1..).zip(strangers).map(link).collect();
-    let hello = |rank| Request::Hello { version: VERSION.into(), rank, on };
+    let hello = |rank| Request::Hello { build: Build::own(), rank, on };
     let asked: Vec<Result<Asked<'_>>> =
         links.iter().map(|(rank, link)| link.ask(&hello(*rank), &[])).collect();
     // Whatever fails, all have answered.
-    let answers: Vec<Result<Reply>> =
-        asked.into_iter().map(|asked| asked?.wait(&mut Vec::new())).collect();
+    let answers: Vec<Result<Reply>> = asked.into_iter().map(|asked| asked?.greeted()).collect();
     let met = |(answer, (rank, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
         Reply::Hello { device, gpu, reach, .. } => {
             let has_peers = reach.is_some()
@@ -347,7 +363,7 @@ impl Backend for Remote {
         let request = Request::Lower { number, kernel: Box::new(kernel.clone()), mode };
         let asked = self.link.ask(&request, &[]);
         Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Code(code) => Ok(Arc::new(RemoteCode { link: self.link.clone(), number, code })),
+            Reply::Code(code) => Ok(Arc::new(RemoteCode::new(&self.link, number, code))),
             other => Err(self.link.unexpected(&other)),
         })
     }
@@ -496,61 +512,6 @@ impl Memory for Remote {
 
     fn owner(&self) -> String {
         self.link.name.clone()
-    }
-}
-
-/// A kernel that a rank has compiled.
-struct RemoteCode {
-    link: Arc<Link>,
-    number: u64,
-    code: Code,
-}
-
-impl Drop for RemoteCode {
-    fn drop(&mut self) {
-        self.link.tell(&Request::Forget { number: self.number });
-    }
-}
-
-impl Executable for RemoteCode {
-    fn launch(&self, params: ParamBlock, n: u64) -> Result<Launched> {
-        self.begin(params, n)()
-    }
-
-    fn begin(&self, params: ParamBlock, n: u64) -> Begun<'_, Launched> {
-        let request = Request::Launch { number: self.number, words: params.words().to_vec(), n };
-        let asked = self.link.ask(&request, &[]);
-        Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Launched(failures) => Ok(Launched::Done { failures, alone: None }),
-            other => Err(self.link.unexpected(&other)),
-        })
-    }
-
-    fn ranges(&self) -> Option<&dyn RunsRanges> {
-        self.code.runs_ranges.then_some(self)
-    }
-
-    fn nanoseconds(&self, n: u64) -> f64 {
-        n as f64 * self.code.nanoseconds
-    }
-
-    fn statistics(&self) -> CodeStatistics {
-        self.code.statistics()
-    }
-}
-
-impl RunsRanges for RemoteCode {
-    fn run_range(&self, params: ParamBlock, lanes: Range<u64>) -> Result<Ran> {
-        self.begin_range(params, lanes)()
-    }
-
-    fn begin_range(&self, params: ParamBlock, lanes: Range<u64>) -> Begun<'_, Ran> {
-        let (number, words) = (self.number, params.words().to_vec());
-        let asked = self.link.ask(&Request::RunRange { number, words, lanes }, &[]);
-        Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Ran(ran) => Ok(ran),
-            other => Err(self.link.unexpected(&other)),
-        })
     }
 }
 

@@ -5,9 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::channel::{Channel, receive, send};
+use super::channel::{Channel, read, send};
+use super::greeting::Build;
 use super::local::RanksOn;
-use super::message::{Code, Failure, Reply, Request, VERSION};
+use super::message::{Code, Failure, Reply, Request};
 use crate::backend::host::{exhausted, refusal};
 use crate::backend::peer_memory::{Reach, Way, copy};
 use crate::backend::{Backend, Executable, Failures, Launched, Memory, Ran, Running as _};
@@ -36,18 +37,23 @@ struct Worker {
 /// The connection broke, or brought what is no request.
 pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()> {
     let mut worker = None;
-    let mut bytes = Vec::new();
+    let (mut head, mut bytes) = (Vec::new(), Vec::new());
     loop {
-        let request: Request = match receive(&mut channel, &mut bytes) {
+        match channel.receive(&mut head, &mut bytes) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
-            request => request?,
-        };
+            received => received?,
+        }
+        if worker.is_none() && Build::of(&head).is_some_and(|leader| leader != Build::own()) {
+            // Whose messages mean something else. It says why when it knows what this one is.
+            return send(&mut channel, &Build::own().greeting(), &[]);
+        }
+        let request: Request = read(&head)?;
         let is_answered = request.is_answered();
         // What was asked to stop is over.
         interrupt::clear();
         let reply = match (request, &mut worker) {
-            (Request::Hello { version, rank, on }, own @ None) => {
-                greeted(&version, || open(on, rank)).map(|(worker, hello)| {
+            (Request::Hello { rank, on, .. }, own @ None) => {
+                open(on, rank).map(greeted).map(|(worker, hello)| {
                     *own = Some(worker);
                     hello
                 })
@@ -74,17 +80,9 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
 }
 
 /// A rank that was greeted, and what it says.
-fn greeted(
-    version: &str,
-    open: impl FnOnce() -> Result<Arc<dyn Backend>>,
-) -> Result<(Worker, Reply)> {
-    if version != VERSION {
-        let reason = format!("it is {VERSION}, and its leader {version}");
-        return Err(Error::NoDevice { name: "rank".into(), reason });
-    }
-    let device = open()?;
+fn greeted(device: Arc<dyn Backend>) -> (Worker, Reply) {
     let hello = Reply::Hello {
-        version: VERSION.into(),
+        build: Build::own(),
         device: device.name(),
         process: std::process::id(),
         gpu: device.gpu_id(),
@@ -92,7 +90,7 @@ fn greeted(
         reach: (device.memory().is_host() && device.gpu_id().is_none()).then(Reach::own),
     };
     let spare = Allocator::new(device.clone(), None);
-    Ok((Worker { device, spare, kernels: HashMap::new() }, hello))
+    (Worker { device, spare, kernels: HashMap::new() }, hello)
 }
 
 impl Worker {

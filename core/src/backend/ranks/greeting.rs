@@ -1,0 +1,160 @@
+//! What a leader and a rank say of themselves before they say anything else: in every build alike, so that two of which each
+//! means something else by the same bytes notice it.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+
+/// The number of what they say to each other, raised whenever that changes: messages, kernels, operations, primitives. Builds
+/// of one version may differ.
+const PROTOCOL: u32 = 2;
+
+/// The first byte of a greeting and of its answer: both are the first of what there is to be said.
+const FIRST: u8 = 0;
+
+/// Which build somebody is of; only those of the same compute together, as others may compute other bits.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+pub(super) struct Build {
+    protocol: u32,
+    version: String,
+}
+
+impl Build {
+    pub(super) fn own() -> Self {
+        Self { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").into() }
+    }
+
+    /// That of a head, if it is a greeting; what comes behind is of that build.
+    pub(super) fn of(head: &[u8]) -> Option<Self> {
+        let (first, build) = postcard::take_from_bytes::<(u8, Self)>(head).ok()?.0;
+        (first == FIRST).then_some(build)
+    }
+
+    /// The head of a greeting that says no more.
+    pub(super) fn greeting(self) -> (u8, Self) {
+        (FIRST, self)
+    }
+
+    /// What a leader says of a rank of this build.
+    pub(super) fn refused(&self, rank: &str) -> Error {
+        let reason = format!(
+            "it is of {self}, and this program of {}; start the same program everywhere (other machines may find an older one by its name)",
+            Self::own()
+        );
+        Error::NoDevice { name: rank.into(), reason }
+    }
+}
+
+impl fmt::Display for Build {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "version {}, protocol {}", self.version, self.protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+    use std::time::Duration;
+
+    use super::super::channel::Channel;
+    use super::super::local::RanksOn;
+    use super::super::message::{Failure, Reply, Request};
+    use super::super::remote::{Process, greet};
+    use super::super::worker::serve;
+    use super::*;
+    use crate::backend::Outside;
+
+    /// A connection over which one head comes; what was sent.
+    #[derive(Clone)]
+    struct Other {
+        head: Option<Vec<u8>>,
+        sent: Arc<Mutex<Vec<Vec<u8>>>>,
+    }
+
+    impl Channel for Other {
+        fn send(&mut self, head: &[u8], _: &[u8]) -> io::Result<()> {
+            self.sent.lock().unwrap().push(head.into());
+            Ok(())
+        }
+
+        fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+            *head = self.head.take().ok_or(io::ErrorKind::UnexpectedEof)?;
+            bytes.clear();
+            Ok(())
+        }
+
+        fn is_there(&mut self, _: Duration) -> io::Result<bool> {
+            Ok(true)
+        }
+    }
+
+    impl Process for Other {
+        fn interrupt(&self) -> bool {
+            false
+        }
+
+        fn give_up(&self) {}
+
+        fn end(&self) -> String {
+            "ended".into()
+        }
+    }
+
+    /// A build that says more, in another order.
+    fn other() -> Vec<u8> {
+        let build = Build { protocol: 77, version: "9.8.7".into() };
+        postcard::to_allocvec(&(FIRST, build, [1_u64; 9], "more")).unwrap()
+    }
+
+    fn of(head: Vec<u8>) -> Other {
+        Other { head: Some(head), sent: Arc::default() }
+    }
+
+    #[test]
+    fn greetings_of_all_builds_are_understood() {
+        let hello = Request::Hello { build: Build::own(), rank: 1, on: RanksOn::Processors };
+        let hello = postcard::to_allocvec(&hello).unwrap();
+        let answer = Reply::Hello {
+            build: Build::own(),
+            device: "interp".into(),
+            process: 7,
+            reach: None,
+            gpu: None,
+        };
+        let answer = postcard::to_allocvec(&answer).unwrap();
+        let short = postcard::to_allocvec(&Build::own().greeting()).unwrap();
+        for head in [hello, answer, short] {
+            assert_eq!(Build::of(&head), Some(Build::own()));
+        }
+        assert_eq!(Build::of(&other()).unwrap().to_string(), "version 9.8.7, protocol 77");
+        let failed = postcard::to_allocvec(&Reply::Failed(Failure::Interrupted)).unwrap();
+        for head in [&failed[..], b"", b"\0\x02"] {
+            assert_eq!(Build::of(head), None);
+        }
+    }
+
+    #[test]
+    fn a_rank_says_to_a_leader_of_another_build_what_it_is() {
+        let leader = of(other());
+        serve(leader.clone(), &|_, _| unreachable!("it opens nothing")).unwrap();
+        let sent = leader.sent.lock().unwrap();
+        let builds: Vec<_> = sent.iter().map(|head| Build::of(head)).collect();
+        assert_eq!(builds, [Some(Build::own())]);
+    }
+
+    #[test]
+    fn a_leader_refuses_a_rank_of_another_build() {
+        let rank = of(other());
+        let ranks =
+            [(Box::new(rank.clone()) as Box<dyn Channel>, Box::new(rank) as Box<dyn Process>)];
+        let told = greet(ranks, RanksOn::Processors, &Outside::default().waiting).err().unwrap();
+        let own = env!("CARGO_PKG_VERSION");
+        let want = format!(
+            "no device \"rank 1\": it is of version 9.8.7, protocol 77, and this program of version {own}, protocol 2; start the same program"
+        );
+        assert!(told.to_string().starts_with(&want), "{told}");
+    }
+}
