@@ -1,7 +1,6 @@
 //! What a device is to the rest: a compiler of kernels, primitives, memory.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -9,8 +8,10 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::memory::{Memory, Parcel, Piece};
+use super::part_notes::{Exchange, Operand, PartNotes};
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
+use super::sorted_run::{Look, SortedRun};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
 use crate::memory::caching_allocator::Allocator;
@@ -123,6 +124,11 @@ pub trait Backend: Send + Sync {
     /// Begins to send bytes of its memory to other ranks, and to receive theirs: all of them are asked for their sides.
     fn begin_exchange(&self, _sends: Vec<Parcel>, _receives: Vec<Parcel>) -> Begun<'_, ()> {
         unreachable!("internal error: messages to who is no rank")
+    }
+
+    /// Begins to look at sorted words of its memory, all at once where that is elsewhere; what waits for what there is to see.
+    fn begin_look(&self, run: SortedRun, look: Look) -> Begun<'_, Vec<u128>> {
+        Box::new(move || run.look(self.memory(), &look))
     }
 
     /// Bytes that each of its parts has of those from an address on, if it has parts.
@@ -366,68 +372,6 @@ pub trait RunsRanges: Send + Sync {
 
 /// What waits for lanes that others run, or runs them; it is to be called whatever else fails.
 pub type Begun<'c, T> = Box<dyn FnOnce() -> Result<T> + 'c>;
-
-/// The array that a buffer of a kernel is to be.
-#[derive(Clone, Copy, Debug)]
-pub struct Operand {
-    /// Its elements.
-    pub elements: u64,
-    /// The element that lane 0 reads.
-    pub first: u64,
-}
-
-/// What the parts of a device will bring each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchange {
-    /// Bytes.
-    pub bytes: u64,
-    /// Whether it may be less, since indices are not known before.
-    pub is_at_most: bool,
-}
-
-/// What the parts of a device have done for a launch.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PartNotes {
-    /// Bytes that they have brought each other.
-    pub exchanged: u64,
-    /// What they did when, where that is known: GPUs go on when nobody looks any more.
-    pub works: Vec<PartWork>,
-}
-
-/// What a part did at once.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PartWork {
-    /// Its number; 0 is here.
-    pub part: usize,
-    /// How long before the end of the launch it began.
-    pub ago: Duration,
-    /// How long it took.
-    pub time: Duration,
-}
-
-/// The part that took longest.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slowest {
-    /// Its number; 0 is here.
-    pub part: usize,
-    /// How long it took.
-    pub time: Duration,
-    /// How long parts with work took in the mean.
-    pub mean: Duration,
-}
-
-impl PartNotes {
-    /// The part that took longest, where that is known.
-    pub fn slowest(&self) -> Option<Slowest> {
-        let mut times = BTreeMap::<usize, Duration>::new();
-        for work in &self.works {
-            *times.entry(work.part).or_default() += work.time;
-        }
-        let (&part, &time) = times.iter().max_by_key(|&(_, time)| time)?;
-        let mean = times.values().sum::<Duration>() / u32::try_from(times.len()).unwrap_or(1);
-        Some(Slowest { part, time, mean })
-    }
-}
 
 /// What came of some lanes of a launch.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]

@@ -83,14 +83,6 @@ pub trait Memory: Send + Sync {
     /// # Errors
     /// `Interrupted`, a failure of the device.
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()>;
-    /// Copies elements of so many bytes to the host, one behind the other.
-    ///
-    /// # Errors
-    /// As [`Memory::read`].
-    fn read_each(&self, sources: &[u64], bytes: usize, target: &mut [u8]) -> Result<()> {
-        let mut elements = sources.iter().zip(target.chunks_exact_mut(bytes));
-        elements.try_for_each(|(&source, target)| self.read(source, target))
-    }
     /// Whether nothing launched before still writes to a block, as far as is known without waiting; if not, it is seen
     /// to.
     fn is_ready(&self, _address: u64) -> bool {

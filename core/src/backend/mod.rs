@@ -17,6 +17,7 @@ mod open;
 mod outside;
 #[cfg(target_os = "linux")]
 pub(crate) mod pages;
+mod part_notes;
 pub mod parts;
 mod peer_memory;
 pub mod primitive;
@@ -24,13 +25,13 @@ pub mod queue;
 pub mod ranks;
 pub(crate) mod reduce;
 mod shared_file;
+mod sorted_run;
 pub mod thread_pool;
 
 pub use gpus::Gpus;
 pub use interface::{
-    Alone, Backend, Begun, CodeStatistics, Exchange, Executable, Failures, GpuBackend, LaunchShape,
-    Launched, LoadedEntry, LoadedModule, Operand, Origin, OutOfBounds, Outcome, PartNotes,
-    PartWork, Pending, Ran, Running, RunsRanges, Slowest,
+    Alone, Backend, Begun, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape, Launched,
+    LoadedEntry, LoadedModule, Origin, OutOfBounds, Outcome, Pending, Ran, Running, RunsRanges,
 };
 pub use memory::{Capacity, Memory, Parcel, Piece};
 #[cfg(unix)]
@@ -39,4 +40,6 @@ pub use open::{
     DeviceChoice, MOST_RANKS, gives_executable_memory, open, open_processor, opens_late, prepare,
 };
 pub use outside::{Listener, Outside};
+pub use part_notes::{Exchange, Operand, PartNotes, PartWork, Slowest};
 pub use shared_file::{FileLanes, SharedFile};
+pub use sorted_run::{Look, SortedRun, Sought, Words};

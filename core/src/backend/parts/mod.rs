@@ -7,6 +7,7 @@
 
 mod by_owner;
 mod calls;
+mod cuts;
 mod extremes;
 mod forecast;
 mod gpus;

@@ -1,25 +1,22 @@
 //! Sorts of one long row over parts. Each sorts its lanes as words (`primitive/part_sort.rs`); the leader looks at few words
-//! of each to find where its run is cut; and each part merges the pieces of all runs that are its own in the end.
+//! of all to find where runs are cut (`cuts.rs`); and each part merges the pieces of all runs that are its own in the end.
 
 use std::ops::Range;
 
 use smallvec::smallvec;
 
 use super::calls::{brought, placed, run_each};
+use super::cuts;
 use super::partition::Partition;
 use super::shared::Shared;
 use super::transfer::{Place, Transfer};
 use super::working::Working;
-use crate::backend::primitive::{Cut, MemoryArray, PrimitiveCall, Probe, Room};
-use crate::convert::exactly;
+use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
+use crate::backend::{SortedRun, Words};
 use crate::dtype::DType;
-use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::error::Result;
 use crate::ir::primitive::{PartSort, Primitive};
 
-/// Words of all runs that are looked at at a time for each cut; and of one run at least.
-const PROBES: u64 = 1024;
-const LEAST: u64 = 16;
 /// What working memory is for.
 const PURPOSE: &str = " for a sort over parts";
 
@@ -30,42 +27,20 @@ pub(super) fn pays(shared: &Shared, call: &PrimitiveCall) -> bool {
 }
 
 /// The words that lanes are sorted as.
-#[derive(Clone, Copy)]
-struct Words {
-    dtype: DType,
-    /// Of each lane.
-    n: u64,
-}
-
-impl Words {
-    fn of(sort: PartSort, call: &PrimitiveCall) -> Self {
-        let x = call.operands[0].dtype;
-        match sort.is_index {
-            false => Self { dtype: x.unsigned(), n: 1 },
-            true => {
-                let is_narrow = x.bytes() <= 4 && call.result.dtype == DType::U32;
-                Self { dtype: DType::U64, n: if is_narrow { 1 } else { 2 } }
-            }
+fn words_of(sort: PartSort, call: &PrimitiveCall) -> Words {
+    let x = call.operands[0].dtype;
+    match sort.is_index {
+        false => Words { dtype: x.unsigned(), n: 1 },
+        true => {
+            let is_narrow = x.bytes() <= 4 && call.result.dtype == DType::U32;
+            Words { dtype: DType::U64, n: if is_narrow { 1 } else { 2 } }
         }
     }
+}
 
-    /// Bytes of those of a lane.
-    fn bytes(self) -> u64 {
-        self.n * self.dtype.bytes() as u64
-    }
-
-    fn array(self, address: u64, lanes: u64) -> MemoryArray {
-        MemoryArray { address, size: lanes * self.n, dtype: self.dtype }
-    }
-
-    /// Those of a lane as one number, in their order.
-    fn number(self, bytes: &[u8]) -> u128 {
-        let words = bytes.chunks_exact(self.dtype.bytes());
-        words.fold(0, |number, word| {
-            let word = word.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte));
-            number << 64 | word
-        })
-    }
+/// Those of lanes that are somewhere.
+fn array_of(words: Words, address: u64, lanes: u64) -> MemoryArray {
+    MemoryArray { address, size: lanes * words.n, dtype: words.dtype }
 }
 
 /// The words of each part, in order.
@@ -123,7 +98,7 @@ impl<'m> Runs<'m> {
         (sort, partition): (PartSort, Partition),
         room: Room<'_>,
     ) -> Result<Self> {
-        let words = Words::of(sort, call);
+        let words = words_of(sort, call);
         let lengths: Vec<u64> = partition.all().map(|lanes| lanes.end - lanes.start).collect();
         let bytes: Vec<u64> = lengths.iter().map(|n| n * words.bytes()).collect();
         let blocks = Working::of_parts(shared, &bytes, PURPOSE)?;
@@ -133,7 +108,7 @@ impl<'m> Runs<'m> {
         let mut calls = Vec::new();
         for (part, lanes) in with_lanes(partition) {
             let (lane_base, result) =
-                (lanes.start, words.array(blocks[part].address, lengths[part]));
+                (lanes.start, array_of(words, blocks[part].address, lengths[part]));
             let operands = smallvec![brought(shared, part, &call.operands[0], lanes)?];
             let primitive = Primitive::Run(sort);
             calls.push((
@@ -147,43 +122,14 @@ impl<'m> Runs<'m> {
 
     /// For each border of parts, both ends included, how many words of each run come before it.
     fn cuts(&self, shared: &Shared, partition: Partition) -> Result<Vec<Vec<u64>>> {
-        let ends = [0].into_iter().chain(partition.all().map(|lanes| lanes.end));
-        let mut cuts: Vec<Cut> = ends.map(|rank| Cut::new(rank, &self.lengths)).collect();
-        while !cuts.iter().all(Cut::is_found) {
-            if interrupt::is_requested() {
-                return Err(Error::Interrupted);
-            }
-            let probes = self.probes(shared, &cuts)?;
-            cuts.iter_mut().zip(probes).for_each(|(cut, mut probes)| cut.narrow(&mut probes));
-        }
-        Ok(cuts.into_iter().map(Cut::places).collect())
-    }
-
-    /// What tells more of each cut: one question to each part.
-    fn probes(&self, shared: &Shared, cuts: &[Cut]) -> Result<Vec<Vec<Probe>>> {
-        let (width, most) = (self.words.bytes(), (PROBES / self.blocks.len() as u64).max(LEAST));
-        let mut probes: Vec<Vec<Probe>> = cuts.iter().map(|_| Vec::new()).collect();
-        for (run, block) in self.blocks.iter().enumerate() {
-            let of_cut = |(number, cut): (usize, &Cut)| {
-                cut.probes(run, most).map(move |place| (number, place))
-            };
-            let places: Vec<(usize, u64)> = cuts.iter().enumerate().flat_map(of_cut).collect();
-            if places.is_empty() {
-                continue;
-            }
-            let address = |&(_, place): &(usize, u64)| block.address + place * width;
-            let addresses: Vec<u64> = places.iter().map(address).collect();
-            let width = exactly::<usize>(width);
-            let mut bytes = vec![0; places.len() * width];
-            shared.memory.of(run).read_each(&addresses, width, &mut bytes)?;
-            if run > 0 {
-                shared.notes.exchanged(bytes.len() as u64);
-            }
-            for ((cut, place), word) in places.into_iter().zip(bytes.chunks_exact(width)) {
-                probes[cut].push(Probe { word: self.words.number(word), run, place });
-            }
-        }
-        Ok(probes)
+        let run = |(block, &lanes): (&Working<'_>, &u64)| SortedRun {
+            address: block.address,
+            lanes,
+            words: self.words,
+        };
+        let runs: Vec<SortedRun> = self.blocks.iter().zip(&self.lengths).map(run).collect();
+        let ends = partition.all().map(|lanes| lanes.end);
+        cuts::behind(shared, &runs, [0].into_iter().chain(ends))
     }
 
     /// Where behind so many words of all runs stands how many are of each.
@@ -203,7 +149,7 @@ impl<'m> Runs<'m> {
         let bytes: Vec<u8> = lengths.into_iter().flat_map(u64::to_le_bytes).collect();
         let address = to.address + self.end(n);
         shared.memory.of(to.part).write(address, &bytes)?;
-        Ok([self.words.array(to.address, n), MemoryArray { address, size, dtype: DType::U64 }])
+        Ok([array_of(self.words, to.address, n), MemoryArray { address, size, dtype: DType::U64 }])
     }
 
     /// What brings pieces of all runs to a place, one behind the other.

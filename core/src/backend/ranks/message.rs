@@ -10,7 +10,7 @@ use super::local::RanksOn;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::Reach;
 use crate::backend::primitive::PrimitiveCall;
-use crate::backend::{CodeStatistics, Failures, FileLanes, Origin, Ran};
+use crate::backend::{CodeStatistics, Failures, FileLanes, Look, Origin, Ran, SortedRun};
 use crate::error::Error;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
@@ -61,10 +61,10 @@ pub(super) enum Request {
         address: u64,
         bytes: usize,
     },
-    /// Reads elements of so many bytes, which come one behind the other.
-    ReadEach {
-        addresses: Vec<u64>,
-        bytes: usize,
+    /// Looks at sorted words.
+    Look {
+        run: SortedRun,
+        look: Look,
     },
     /// Copies from the memory of other processes.
     Fetch {
@@ -162,6 +162,8 @@ pub(super) enum Reply {
     Code(Code),
     Launched(Failures),
     Ran(Ran),
+    /// What there was to see.
+    Seen(Vec<u128>),
     /// How long a primitive took.
     Took(Duration),
     Failed(Failure),

@@ -15,7 +15,9 @@ use super::waiting::Waiting;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::Reach;
 use crate::backend::primitive::{PrimitiveCall, Room};
-use crate::backend::{Backend, Begun, Capacity, Executable, FileLanes, Listener, Memory};
+use crate::backend::{
+    Backend, Begun, Capacity, Executable, FileLanes, Listener, Look, Memory, SortedRun,
+};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -404,6 +406,14 @@ impl Backend for Remote {
         })
     }
 
+    fn begin_look(&self, run: SortedRun, look: Look) -> Begun<'_, Vec<u128>> {
+        let asked = self.link.ask(&Request::Look { run, look }, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Seen(seen) => Ok(seen),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+
     fn memory(&self) -> &dyn Memory {
         self
     }
@@ -466,10 +476,6 @@ impl Memory for Remote {
 
     fn read(&self, address: u64, target: &mut [u8]) -> Result<()> {
         self.receive(&Request::Read { address, bytes: target.len() }, target)
-    }
-
-    fn read_each(&self, sources: &[u64], bytes: usize, target: &mut [u8]) -> Result<()> {
-        self.receive(&Request::ReadEach { addresses: sources.to_vec(), bytes }, target)
     }
 
     fn is_ready(&self, address: u64) -> bool {

@@ -117,12 +117,7 @@ impl Worker {
                 bytes.resize(n, 0);
                 memory.read(address, bytes)?;
             }
-            Request::ReadEach { addresses, bytes: width } => {
-                let n = addresses.len() * width;
-                bytes.try_reserve(n).map_err(|_| exhausted(n as u64))?;
-                bytes.resize(n, 0);
-                memory.read_each(&addresses, width, bytes)?;
-            }
+            Request::Look { run, look } => return Ok(Reply::Seen(run.look(memory, &look)?)),
             Request::Exchange { .. } => return Err(unknown("messages of which it knows no way")),
             Request::Fetch { pieces } => return Ok(Reply::Is(copy(Way::Here, pieces)?)),
             Request::Load { address, lanes } => {
