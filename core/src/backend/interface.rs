@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::memory::{Memory, Parcel, Piece};
 use super::part_notes::{Exchange, Operand, PartNotes};
+use super::peer_memory::Reach;
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use super::sorted_run::{Look, SortedRun};
@@ -107,7 +108,7 @@ pub trait Backend: Send + Sync {
 
     /// The process of this machine that its memory is in, where the system copies from and to that by address and this one does
     /// not have it.
-    fn process(&self) -> Option<u32> {
+    fn process(&self) -> Option<Reach> {
         None
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::peer_memory::Reach;
 use super::shared_file::{FileLanes, read_at, write_at};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ pub struct Capacity {
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Piece {
     /// The process.
-    pub process: u32,
+    pub process: Reach,
     /// Their address in its memory.
     pub there: u64,
     /// Their address in that of who copies.

@@ -41,5 +41,6 @@ pub use open::{
 };
 pub use outside::{Listener, Outside};
 pub use part_notes::{Exchange, Operand, PartNotes, PartWork, Slowest};
+pub use peer_memory::Reach;
 pub use shared_file::{FileLanes, SharedFile};
 pub use sorted_run::{Look, SortedRun, Sought, Words};

@@ -25,7 +25,13 @@ pub(crate) enum Way {
 /// # Errors
 /// `Interrupted`.
 pub(crate) fn copy(way: Way, pieces: impl IntoIterator<Item = Piece>) -> Result<bool> {
+    let mut met = None;
     for piece in pieces {
+        // The number of one that has ended may be another's by now, which has something else at these addresses.
+        if met != Some(piece.process) && !piece.process.is_there() {
+            return Ok(false);
+        }
+        met = Some(piece.process);
         let mut done = 0;
         while done < piece.bytes {
             if interrupt::is_requested() {
@@ -44,7 +50,8 @@ pub(crate) fn copy(way: Way, pieces: impl IntoIterator<Item = Piece>) -> Result<
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn copy_at_once(way: Way, piece: Piece) -> bool {
-    let (Ok(process), Ok(bytes)) = (piece.process.try_into(), usize::try_from(piece.bytes)) else {
+    let (Ok(process), Ok(bytes)) = (piece.process.process.try_into(), usize::try_from(piece.bytes))
+    else {
         return false;
     };
     let span = |address: u64| libc::iovec {
@@ -67,8 +74,8 @@ fn copy_at_once(_: Way, _: Piece) -> bool {
 }
 
 /// What shows another process that it reaches the memory of this one: a number that nobody guesses is at an address.
-#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Reach {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Reach {
     process: u32,
     address: u64,
     number: u64,
@@ -87,13 +94,40 @@ impl Reach {
         Self { process: std::process::id(), address, number }
     }
 
-    /// The process, if this one reaches it: one of another machine may have the same number.
-    pub(crate) fn process(self) -> Option<u32> {
+    /// Whether this process reaches it: one of another machine may have the same number.
+    pub(crate) fn is_there(self) -> bool {
         let mut number = 0_u64;
         let here = exposed(&mut number);
-        let piece = Piece { process: self.process, there: self.address, here, bytes: 8 };
+        let piece = Piece { process: self, there: self.address, here, bytes: 8 };
         // An interrupt says nothing of the other process.
-        let is_there = copy_at_once(Way::Here, piece);
-        (is_there && number == self.number).then_some(self.process)
+        copy_at_once(Way::Here, piece) && number == self.number
+    }
+
+    /// The number of the process.
+    #[cfg(test)]
+    pub(crate) fn id(self) -> u32 {
+        self.process
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_copied_from_who_has_the_number_of_another() {
+        let own = Reach::own();
+        if !own.is_there() {
+            return;
+        }
+        let copied = |process| {
+            let (mut from, mut to) = ([1_u8, 2, 3], [0_u8; 3]);
+            let [there, here] = [&mut from, &mut to].map(exposed);
+            let pieces =
+                [0, 1].map(|at| Piece { process, there: there + at, here: here + at, bytes: 1 });
+            (copy(Way::Here, pieces).unwrap(), to)
+        };
+        assert_eq!(copied(own), (true, [1, 2, 0]));
+        assert_eq!(copied(Reach { number: !own.number, ..own }), (false, [0; 3]));
     }
 }

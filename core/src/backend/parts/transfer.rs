@@ -1,7 +1,7 @@
 //! Bytes between the memories of parts. Where the system copies from one process of this machine to another each rank takes
 //! what is for it, all of them beside each other; all else goes over the leader.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -62,6 +62,10 @@ impl Carrier {
     /// # Errors
     /// `Interrupted`, `OutOfMemory`, a failure of a part.
     pub(super) fn transfer_all(&self, transfers: &[Transfer]) -> Result<u64> {
+        let parts: BTreeSet<usize> =
+            transfers.iter().flat_map(|transfer| [transfer.from.part, transfer.to.part]).collect();
+        // Nobody would tell the leader, who copies by itself.
+        self.see_that_there_are(parts)?;
         let mut by_copier = BTreeMap::<Copier, Vec<Transfer>>::new();
         let mut rest = Vec::new();
         for transfer in transfers {
@@ -100,7 +104,8 @@ impl Carrier {
             let piece = |&Transfer { from, to, bytes }: &Transfer| {
                 let goes_there = copier == Copier::Leader(Way::There);
                 let (there, here) = if goes_there { (to, from) } else { (from, to) };
-                let process = self.devices[there.part].process().unwrap_or_default();
+                let process = self.devices[there.part].process();
+                let process = process.expect("internal error: a copy from or to nowhere");
                 Piece { process, there: there.address, here: here.address, bytes }
             };
             let pieces: Vec<Piece> = transfers.iter().map(piece).collect();
@@ -138,20 +143,20 @@ impl Carrier {
             parcels.entry(from.part).or_default()[0].push(parcel(receives, from.address));
             parcels.entry(to.part).or_default()[1].push(parcel(sends, to.address));
         }
-        let parts: Vec<usize> = parcels.keys().copied().collect();
-        let mut begun = Vec::with_capacity(parts.len());
-        self.see_that_there_are(&parts)?;
+        let mut begun = Vec::with_capacity(parcels.len());
+        self.see_that_there_are(parcels.keys().copied())?;
         for (part, [sends, receives]) in parcels {
             begun.push(self.devices[part].begin_exchange(sends, receives));
-            self.see_that_there_are(&[part])?;
+            self.see_that_there_are([part])?;
         }
         all(begun.into_iter()).map(drop)
     }
 
     /// # Errors
     /// Why one of these parts is lost.
-    fn see_that_there_are(&self, parts: &[usize]) -> Result<()> {
-        let lost = parts.iter().map(|&part| &self.devices[part]).find(|device| device.is_lost());
+    fn see_that_there_are(&self, parts: impl IntoIterator<Item = usize>) -> Result<()> {
+        let mut devices = parts.into_iter().map(|part| &self.devices[part]);
+        let lost = devices.find(|device| device.is_lost());
         // It tells why.
         lost.map_or(Ok(()), |lost| lost.sync().and(Err(gone(&lost.name()))))
     }
@@ -356,7 +361,8 @@ mod tests {
         let memory = PartMemory::new(devices(3), vec![None, None, None]);
         let Some(process) = memory.carrier.devices[2].process() else { return };
         let [from, to] = [block(&memory, 2), block(&memory, 1)];
-        let killed = std::process::Command::new("kill").args(["-9", &process.to_string()]).status();
+        let killed =
+            std::process::Command::new("kill").args(["-9", &process.id().to_string()]).status();
         assert!(killed.unwrap().success());
         let (from, to) = ((2, from.address), (1, to.address));
         let [from, to] = [from, to].map(|(part, address)| Place { part, address });

@@ -51,9 +51,12 @@ impl Own {
 
 impl Process for Own {
     fn interrupt(&self) -> bool {
-        let pid = self.with(|child| i32::try_from(child.id()).ok().and_then(Pid::from_raw));
-        // One that has just ended needs no telling.
-        pid.map(|pid| kill_process(pid, Signal::INT).ok());
+        self.with(|child| {
+            // The number of one whose end was seen may be another's by now.
+            let is_there = matches!(child.try_wait(), Ok(None));
+            let id = i32::try_from(child.id()).ok().filter(|_| is_there);
+            id.and_then(Pid::from_raw).map(|pid| kill_process(pid, Signal::INT).ok());
+        });
         true
     }
 

@@ -79,7 +79,7 @@ pub(super) struct Remote {
     link: Arc<Link>,
     device: String,
     /// Its process, if this one reaches the memory of that.
-    process: Option<u32>,
+    process: Option<Reach>,
     /// Its number, if ranks send each other messages.
     rank: Option<usize>,
     /// Which GPU it computes on, if it does. Launches there go on when their answers have come.
@@ -282,7 +282,8 @@ pub(super) fn greet(
         Reply::Hello { device, gpu, reach, .. } => {
             let has_peers = reach.is_some()
                 && link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
-            let (process, rank) = (reach.and_then(Reach::process), has_peers.then_some(*rank));
+            let (process, rank) =
+                (reach.filter(|reach| reach.is_there()), has_peers.then_some(*rank));
             let link = link.clone();
             Ok(Arc::new(Remote { link, device, process, rank, gpu }) as Arc<dyn Backend>)
         }
@@ -382,7 +383,7 @@ impl Backend for Remote {
         })
     }
 
-    fn process(&self) -> Option<u32> {
+    fn process(&self) -> Option<Reach> {
         self.process
     }
 
