@@ -96,8 +96,10 @@ pub trait Memory: Send + Sync {
     fn wait(&self, _address: u64) -> Result<()> {
         Ok(())
     }
-    /// Takes note of a block of others, which work will read.
-    fn borrow_block(&self, _address: u64, _bytes: usize) {}
+    /// Takes note of a block of others, which work will read; whether it can be read where it is.
+    fn borrow_block(&self, _address: u64, _bytes: usize) -> bool {
+        true
+    }
     /// Waits until nothing reads a block of others any more, and forgets it.
     fn return_block(&self, _address: u64) {}
     /// Has all bytes from an address on where the address says, for those who read memory themselves.

@@ -51,7 +51,10 @@ impl Session {
             return unsafe { self.copy_on_gpu(dtype, address, n) };
         }
         let bytes = usize::try_from(n.saturating_mul(dtype.bytes() as u64)).unwrap_or(usize::MAX);
-        device.backend.memory().borrow_block(address, bytes);
+        if !device.backend.memory().borrow_block(address, bytes) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.copy_on_gpu(dtype, address, n) };
+        }
         let borrowed = Borrowed { backend: device.backend.clone(), _owner: owner };
         Ok(self.adopt(dtype, n, Buffer::foreign(address, bytes, Arc::new(borrowed))))
     }

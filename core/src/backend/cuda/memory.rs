@@ -109,8 +109,9 @@ impl Memory for GpuMemory {
         self.gpu.wait_for_block(address)
     }
 
-    fn borrow_block(&self, address: u64, bytes: usize) {
+    fn borrow_block(&self, address: u64, bytes: usize) -> bool {
         self.gpu.add_block(address, bytes);
+        true
     }
 
     fn return_block(&self, address: u64) {

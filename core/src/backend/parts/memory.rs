@@ -321,17 +321,14 @@ impl PartMemory {
     }
 
     /// A new block with a place at the first part.
-    fn add(&self, address: u64, bytes: usize) -> MutexGuard<'_, BTreeMap<u64, Block>> {
+    fn block(&self, address: u64, bytes: usize) -> Block {
         let mut places = vec![None; self.parts()];
         places[0] = Some(address);
         let none = vec![Spans::default(); self.parts()];
         // Places of a block of others, too, are as long as kernels read.
         let whole = bytes.next_multiple_of(ALIGNMENT) as u64;
         let (has, backed) = (none.clone(), none);
-        let block = Block { bytes: whole, places, has, backed, fills: Vec::new() };
-        let mut blocks = self.lock();
-        blocks.insert(address, block);
-        blocks
+        Block { bytes: whole, places, has, backed, fills: Vec::new() }
     }
 
     /// Forgets a block, and gives its places back from a part on.
@@ -349,7 +346,8 @@ impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
         let bytes = bytes.next_multiple_of(ALIGNMENT);
         let address = self.of(0).reserve_raw(bytes)?;
-        drop(self.add(address, bytes));
+        let block = self.block(address, bytes);
+        self.lock().insert(address, block);
         Some(address)
     }
 
@@ -461,11 +459,19 @@ impl Memory for PartMemory {
         self.places(address).into_iter().try_for_each(|(memory, place)| memory.wait(place))
     }
 
-    fn borrow_block(&self, address: u64, bytes: usize) {
-        self.of(0).borrow_block(address, bytes);
-        let mut blocks = self.add(address, bytes);
-        let (block, _) = Self::find(&mut blocks, address);
+    fn borrow_block(&self, address: u64, bytes: usize) -> bool {
+        let mut blocks = self.lock();
+        let before = blocks.range(..address.saturating_add(bytes as u64)).next_back();
+        // Blocks are told apart by their addresses: a part of another, or one that was borrowed already, is none.
+        if before.is_some_and(|(start, block)| start + block.bytes > address)
+            || !self.of(0).borrow_block(address, bytes)
+        {
+            return false;
+        }
+        let mut block = self.block(address, bytes);
         block.has[0].add(0..bytes as u64);
+        blocks.insert(address, block);
+        true
     }
 
     fn return_block(&self, address: u64) {
@@ -577,6 +583,31 @@ mod tests {
         fn capacity(&self) -> Capacity {
             Capacity { bytes: self.most, whose: "the test" }
         }
+    }
+
+    /// What lies within a block, or is borrowed, is not borrowed again.
+    #[test]
+    fn blocks_of_others_do_not_overlap() {
+        let devices = vec![crate::backend::open_processor(1); 2];
+        let memory = PartMemory::new(devices, vec![None, None]);
+        let others = [7_u8; 512];
+        let address = others.as_ptr().expose_provenance() as u64;
+        let own = memory.alloc_raw(256).unwrap();
+        assert!(!memory.borrow_block(own, 64) && !memory.borrow_block(own + 16, 16));
+        assert!(memory.borrow_block(address + 128, 128));
+        for (start, bytes, is_apart) in
+            [(128, 128, false), (144, 16, false), (0, 512, false), (0, 128, true)]
+        {
+            assert_eq!(memory.borrow_block(address + start, bytes), is_apart, "{start}, {bytes}");
+        }
+        memory.return_block(address);
+        memory.return_block(address + 128);
+        assert!(memory.borrow_block(address, 512));
+        let mut read = [0; 3];
+        memory.read(address + 500, &mut read).unwrap();
+        assert_eq!(read, [7; 3]);
+        memory.return_block(address);
+        memory.free_raw(own, 256);
     }
 
     /// A rank is asked once for what then has memory, and again for what it refused.

@@ -28,6 +28,9 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// After which a rank that still works is told again to stop.
 const AGAIN: Duration = Duration::from_millis(300);
 
+/// Bytes of a message at most: both sides have room for one beside what is moved.
+const PIECE: usize = 1 << 23;
+
 /// How long a rank that is told to stop may be silent: then it is given up. The driver of a GPU compiles to the end.
 const fn patience(on: RanksOn) -> Duration {
     Duration::from_secs(match on {
@@ -472,11 +475,20 @@ impl Memory for Remote {
     }
 
     fn write(&self, address: u64, source: &[u8]) -> Result<()> {
-        self.done(&Request::Write { address }, source)
+        for (piece, address) in source.chunks(PIECE).zip((address..).step_by(PIECE)) {
+            self.done(&Request::Write { address }, piece)?;
+        }
+        Ok(())
     }
 
     fn read(&self, address: u64, target: &mut [u8]) -> Result<()> {
-        self.receive(&Request::Read { address, bytes: target.len() }, target)
+        for (piece, at) in target.chunks_mut(PIECE).zip((address..).step_by(PIECE)) {
+            if at > address && interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            self.receive(&Request::Read { address: at, bytes: piece.len() }, piece)?;
+        }
+        Ok(())
     }
 
     fn is_ready(&self, address: u64) -> bool {
@@ -590,6 +602,16 @@ mod tests {
             rank.wait(64).unwrap();
             rank.sync().unwrap();
             assert_eq!(n_asked(), n + n / 2);
+        }
+    }
+
+    /// Neither side has all of it a second time.
+    #[test]
+    fn what_is_long_is_written_in_pieces() {
+        let (rank, asked) = willing();
+        for (bytes, want) in [(0, 0), (1, 1), (PIECE, 2), (2 * PIECE + 1, 5)] {
+            rank.write(64, &vec![0; bytes]).unwrap();
+            assert_eq!(asked.load(Ordering::Relaxed), want, "{bytes}");
         }
     }
 
