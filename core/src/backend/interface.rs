@@ -106,6 +106,11 @@ pub trait Backend: Send + Sync {
         None
     }
 
+    /// The machine that it is on, if that is another one.
+    fn host(&self) -> Option<&str> {
+        None
+    }
+
     /// The process of this machine that its memory is in, where the system copies from and to that by address and this one does
     /// not have it.
     fn process(&self) -> Option<Reach> {
@@ -371,7 +376,7 @@ pub trait RunsRanges: Send + Sync {
     }
 }
 
-/// What waits for lanes that others run, or runs them; it is to be called whatever else fails.
+/// What waits for lanes that others run, or runs them; it is to be called whatever else fails, or who was asked is given up.
 pub type Begun<'c, T> = Box<dyn FnOnce() -> Result<T> + 'c>;
 
 /// What came of some lanes of a launch.

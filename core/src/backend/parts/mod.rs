@@ -12,6 +12,7 @@ mod extremes;
 mod forecast;
 mod gpus;
 mod launch;
+mod machines;
 mod memory;
 mod notes;
 mod partition;

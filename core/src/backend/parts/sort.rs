@@ -102,9 +102,10 @@ impl<'m> Runs<'m> {
         let lengths: Vec<u64> = partition.all().map(|lanes| lanes.end - lanes.start).collect();
         let bytes: Vec<u64> = lengths.iter().map(|n| n * words.bytes()).collect();
         let blocks = Working::of_parts(shared, &bytes, PURPOSE)?;
-        // As much again each takes while it sorts: others of their own, those of this process the session's.
-        let elsewhere = bytes.iter().enumerate().filter(|&(part, _)| !shared.is_here(part));
-        let _others = shared.hold(elsewhere.map(|(_, bytes)| bytes).sum(), PURPOSE)?;
+        // As much again each takes while it sorts: other processes of their own, this one of the session's.
+        let is_other = |part: usize| !shared.is_here(part) && shared.devices[part].host().is_none();
+        let others = bytes.iter().enumerate().filter(|&(part, _)| is_other(part));
+        let _others = shared.hold(others.map(|(_, bytes)| bytes).sum(), PURPOSE)?;
         let mut calls = Vec::new();
         for (part, lanes) in with_lanes(partition) {
             let (lane_base, result) =

@@ -120,6 +120,7 @@ mod tests {
         let answer = Reply::Hello {
             build: Build::own(),
             device: "interp".into(),
+            host: "here".into(),
             process: 7,
             reach: None,
             gpu: None,

@@ -148,6 +148,8 @@ pub(super) enum Reply {
     Hello {
         build: Build,
         device: String,
+        /// What its machine is called.
+        host: String,
         process: u32,
         /// How others find its memory, where that is the host's.
         reach: Option<Reach>,

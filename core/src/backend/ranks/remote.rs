@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::channel::{Channel, read, send};
 use super::code::RemoteCode;
 use super::greeting::Build;
-use super::local::RanksOn;
+use super::local::{RanksOn, host_name};
 use super::message::{Failure, Reply, Request};
 use super::waiting::Waiting;
 use crate::backend::memory::{Parcel, Piece};
@@ -81,6 +81,8 @@ fn over() -> io::Error {
 pub(super) struct Remote {
     link: Arc<Link>,
     device: String,
+    /// Its machine, if that is another one.
+    host: Option<String>,
     /// Its process, if this one reaches the memory of that.
     process: Option<Reach>,
     /// Its number, if ranks send each other messages.
@@ -282,13 +284,13 @@ pub(super) fn greet(
     // Whatever fails, all have answered.
     let answers: Vec<Result<Reply>> = asked.into_iter().map(|asked| asked?.greeted()).collect();
     let met = |(answer, (rank, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
-        Reply::Hello { device, gpu, reach, .. } => {
+        Reply::Hello { device, host, gpu, reach, .. } => {
             let has_peers = reach.is_some()
                 && link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
             let (process, rank) =
                 (reach.filter(|reach| reach.is_there()), has_peers.then_some(*rank));
-            let link = link.clone();
-            Ok(Arc::new(Remote { link, device, process, rank, gpu }) as Arc<dyn Backend>)
+            let (link, host) = (link.clone(), Some(host).filter(|host| *host != host_name()));
+            Ok(Arc::new(Remote { link, device, host, process, rank, gpu }) as Arc<dyn Backend>)
         }
         other => Err(link.unexpected(&other)),
     };
@@ -384,6 +386,10 @@ impl Backend for Remote {
             Reply::Took(time) => Ok(time),
             other => Err(self.link.unexpected(&other)),
         })
+    }
+
+    fn host(&self) -> Option<&str> {
+        self.host.as_deref()
     }
 
     fn process(&self) -> Option<Reach> {
@@ -585,7 +591,7 @@ mod tests {
             next_kernel: AtomicU64::new(0),
         };
         let (link, device) = (Arc::new(link), "cuda:0".into());
-        (Remote { link, device, gpu: Some(0), process: None, rank: None }, asked)
+        (Remote { link, device, host: None, gpu: Some(0), process: None, rank: None }, asked)
     }
 
     /// A leader waits for all its ranks at each end of an evaluation.
