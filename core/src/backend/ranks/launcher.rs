@@ -4,7 +4,7 @@
 //! A rank makes two connections: one for messages, and one over which it is told to give up what it is doing.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::ifaddrs::getifaddrs;
-use rustix::net::sockopt;
 
 use super::channel::Stream;
+use super::door::{Door, Greeting, TOKEN, prepare};
 use super::local::{RanksOn, host_name};
 use super::remote::{Process, Stranger, greet};
 use super::waiting::Waiting;
@@ -26,46 +26,16 @@ use crate::interrupt;
 /// The variable that tells a rank where its leader is: `TOKEN HOST:PORT HOST:PORT`.
 pub const VARIABLE: &str = "PORCINI_LEADER";
 
-/// Bytes of a token, and of the number by which the two connections of a rank find each other.
-const TOKEN: usize = 32;
 /// How long a launcher may take to start all ranks: it may wait for machines, and Ctrl-C ends that.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// How long no other may come when one has: the launcher starts fewer than it should.
 const LATE: Duration = Duration::from_secs(60);
-/// How long a connection may take to show its token.
-const MOMENT: Duration = Duration::from_secs(2);
 /// How long a connection to an address may take.
 const REACH: Duration = Duration::from_secs(5);
-/// After which silence a machine is asked whether it is still there; twice as long without an answer, and it is gone.
-const QUIET_MS: u32 = 15_000;
-const QUIET: Duration = Duration::from_millis(QUIET_MS as u64);
 /// Between two looks at what has come.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long a launcher may take to end when its ranks have.
 const FAREWELL: Duration = Duration::from_secs(2);
-
-/// What a rank says first.
-struct Greeting {
-    token: [u8; TOKEN],
-    /// Of the rank's own choice.
-    rank: [u8; TOKEN],
-    /// 0 for messages, 1 for interrupts.
-    kind: u8,
-}
-
-impl Greeting {
-    fn send(&self, stream: &mut TcpStream) -> io::Result<()> {
-        stream.write_all(&[&self.token[..], &self.rank, &[self.kind]].concat())
-    }
-
-    fn receive(stream: &mut TcpStream) -> io::Result<Self> {
-        let mut greeting = Self { token: [0; TOKEN], rank: [0; TOKEN], kind: 0 };
-        stream.read_exact(&mut greeting.token)?;
-        stream.read_exact(&mut greeting.rank)?;
-        stream.read_exact(std::slice::from_mut(&mut greeting.kind))?;
-        Ok(greeting)
-    }
-}
 
 /// What nobody guesses, as letters.
 fn random() -> io::Result<[u8; TOKEN]> {
@@ -155,9 +125,8 @@ pub fn launch(
         return Err(failed(reason));
     }
     let told = |error: io::Error| failed(format!("`{launcher}` cannot be started: {error}"));
-    let listener = TcpListener::bind(("0.0.0.0", 0)).map_err(told)?;
-    listener.set_nonblocking(true).map_err(told)?;
-    let (port, token) = (listener.local_addr().map_err(told)?.port(), random().map_err(told)?);
+    let (mut door, port) = Door::open().map_err(told)?;
+    let token = random().map_err(told)?;
     let leader = format!("{} {}", String::from_utf8_lossy(&token), hosts(port).join(" "));
     let mut words =
         launcher.split_whitespace().map(|word| word.replace("{}", &(n - 1).to_string()));
@@ -177,7 +146,7 @@ pub fn launch(
     let mut waiting = Waiting::new(&outside.waiting);
     let (mut halves, mut ranks): (Vec<(Greeting, TcpStream)>, Vec<Stranger>) = Default::default();
     while ranks.len() < n - 1 {
-        let Ok((mut stream, _)) = listener.accept() else {
+        let Some((greeting, stream)) = door.next() else {
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
@@ -198,7 +167,6 @@ pub fn launch(
             continue;
         };
         // Whoever does not know the token is none of ours.
-        let Ok(greeting) = greeted(&mut stream).map_err(drop) else { continue };
         if greeting.token != token {
             continue;
         }
@@ -243,28 +211,6 @@ fn reach(hosts: &[&str]) -> io::Result<TcpStream> {
     Err(failed)
 }
 
-/// Messages go at once, and a machine that is gone without a word breaks the connection, though nobody sends.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, QUIET)?;
-    sockopt::set_tcp_keepintvl(stream, QUIET / 3)?;
-    sockopt::set_tcp_keepcnt(stream, 3)?;
-    // The same of what is sent and not acknowledged.
-    #[cfg(target_os = "linux")]
-    sockopt::set_tcp_user_timeout(stream, 2 * QUIET_MS)?;
-    Ok(())
-}
-
-fn greeted(stream: &mut TcpStream) -> io::Result<Greeting> {
-    stream.set_nonblocking(false)?;
-    prepare(stream)?;
-    stream.set_read_timeout(Some(MOMENT))?;
-    let greeting = Greeting::receive(stream)?;
-    stream.set_read_timeout(None)?;
-    Ok(greeting)
-}
-
 /// Whether the leader that the variable [`VARIABLE`] tells of is on this host.
 pub fn leads_here(leader: &str) -> bool {
     let host = leader.split(' ').nth(1).and_then(|word| word.rsplit_once(':'));
@@ -305,6 +251,8 @@ pub fn serve_distant(leader: &str, open: &Open<'_>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]

@@ -7,6 +7,8 @@
 
 mod channel;
 mod code;
+#[cfg(unix)]
+mod door;
 mod greeting;
 #[cfg(unix)]
 mod launched;
