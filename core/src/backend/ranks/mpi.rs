@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString, c_int, c_void};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY, Symbol};
 
@@ -273,6 +274,9 @@ impl Drop for Mpi {
     }
 }
 
+/// How long after the first the last process may hear a signal that a launcher passes on.
+const LATE: Duration = Duration::from_millis(50);
+
 /// A process that a launcher has started, and would end with all others.
 struct Other;
 
@@ -285,6 +289,12 @@ impl Process for Other {
 
     fn end(&self) -> String {
         "does not answer any more".into()
+    }
+
+    fn ends(&self) -> Option<String> {
+        // A launcher passes Ctrl-C on to all, of which the leader may be the last.
+        std::thread::sleep(LATE);
+        None
     }
 }
 

@@ -126,6 +126,9 @@ impl Link {
         if let Some(how) = self.process.ends() {
             return self.ended(&how);
         }
+        if interrupt::is_requested() {
+            return Error::Interrupted;
+        }
         let reason = "a signal told it to stop".into();
         Error::DeviceFailed { device: self.name.clone(), what: "working", reason, lost: false }
     }
