@@ -2,20 +2,18 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use smallvec::SmallVec;
 
-use super::memory::{Memory, Parcel, Piece};
+use super::memory::{Counts, Memory, Parcel, Piece, Reach};
 use super::part_notes::{Exchange, Operand, PartNotes};
-use super::peer_memory::Reach;
 use super::primitive::{PrimitiveCall, Room};
 use super::reduce::Subtree;
 use super::sorted_run::{Look, SortedRun};
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode, ParamBlock};
-use crate::memory::caching_allocator::Allocator;
 
 /// A device with its compiler.
 pub trait Backend: Send + Sync {
@@ -89,7 +87,7 @@ pub trait Backend: Send + Sync {
     fn leave(&self) {}
 
     /// Tells it who counts what sessions use of its memory, where it needs some beside what it is handed.
-    fn count_in(&self, _memory: &Arc<Allocator>) {}
+    fn count_in(&self, _memory: Weak<dyn Counts>) {}
 
     /// How many parts it has, each with memory of its own.
     fn parts(&self) -> usize {

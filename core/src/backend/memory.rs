@@ -1,8 +1,8 @@
 //! The memory of a device.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::peer_memory::Reach;
 use super::shared_file::{FileLanes, read_at, write_at};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
@@ -15,6 +15,14 @@ pub struct Capacity {
     pub bytes: u64,
     /// Whose they are, as people read it: `the system`.
     pub whose: &'static str,
+}
+
+/// What shows another process that it reaches the memory of this one: a number that nobody guesses is at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Reach {
+    pub(super) process: u32,
+    pub(super) address: u64,
+    pub(super) number: u64,
 }
 
 /// Bytes that another process has, or gets.
@@ -39,6 +47,18 @@ pub struct Parcel {
     pub here: u64,
     /// How many.
     pub bytes: u64,
+}
+
+/// Bytes that count as used until this is dropped.
+pub type Counted = Box<dyn Send + Sync>;
+
+/// Who counts what sessions use of the memory of a device.
+pub trait Counts: Send + Sync {
+    /// Counts bytes that lie elsewhere in that memory; ` for a sort` says what they are for.
+    ///
+    /// # Errors
+    /// `OutOfMemory` beyond the limit of sessions.
+    fn count(self: Arc<Self>, bytes: u64, purpose: &str) -> Result<Counted>;
 }
 
 /// The memory of a device, in blocks at addresses, which are believed: those of [`Memory::alloc_raw`], within their

@@ -33,7 +33,7 @@ pub use interface::{
     Alone, Backend, Begun, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape, Launched,
     LoadedEntry, LoadedModule, Origin, OutOfBounds, Outcome, Pending, Ran, Running, RunsRanges,
 };
-pub use memory::{Capacity, Memory, Parcel, Piece};
+pub use memory::{Capacity, Counted, Counts, Memory, Parcel, Piece, Reach};
 #[cfg(unix)]
 pub use open::open_rank;
 pub use open::{
@@ -41,6 +41,5 @@ pub use open::{
 };
 pub use outside::{Listener, Outside};
 pub use part_notes::{Exchange, Operand, PartNotes, PartWork, Slowest};
-pub use peer_memory::Reach;
 pub use shared_file::{FileLanes, SharedFile};
 pub use sorted_run::{Look, SortedRun, Sought, Words};

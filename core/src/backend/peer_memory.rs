@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use super::host::exposed;
-use super::memory::Piece;
+use super::memory::{Piece, Reach};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -71,14 +71,6 @@ fn copy_at_once(way: Way, piece: Piece) -> bool {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn copy_at_once(_: Way, _: Piece) -> bool {
     false
-}
-
-/// What shows another process that it reaches the memory of this one: a number that nobody guesses is at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Reach {
-    process: u32,
-    address: u64,
-    number: u64,
 }
 
 impl Reach {

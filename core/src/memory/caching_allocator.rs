@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::backend::{Backend, Capacity};
+use crate::backend::{Backend, Capacity, Counted, Counts};
 use crate::error::Error;
 use crate::memory::buffer::{Buffer, Release};
 
@@ -87,6 +87,13 @@ impl Exhausted {
             limit: self.limit.to_string(),
             largest,
         }
+    }
+}
+
+impl Counts for Allocator {
+    fn count(self: Arc<Self>, bytes: u64, purpose: &str) -> crate::error::Result<Counted> {
+        let held = self.hold(bytes).map_err(|exhausted| exhausted.told(purpose, String::new()))?;
+        Ok(Box::new(held))
     }
 }
 

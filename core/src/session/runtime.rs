@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::backend::cuda::Toolkit;
-use crate::backend::{self, Backend, DeviceChoice, GpuBackend, Outside};
+use crate::backend::{self, Backend, Counts, DeviceChoice, GpuBackend, Outside};
 use crate::error::{Error, Result};
 use crate::memory::caching_allocator::{Allocator, Limit};
 
@@ -37,7 +37,8 @@ pub(crate) struct Device {
 impl Device {
     fn new(backend: Arc<dyn Backend>, memory_limit: Option<Limit>) -> Arc<Self> {
         let memory = Allocator::new(backend.clone(), memory_limit);
-        backend.count_in(&memory);
+        let counts: Arc<dyn Counts> = memory.clone();
+        backend.count_in(Arc::downgrade(&counts));
         let target = xxh3_64(backend.name().as_bytes());
         Arc::new(Self { backend, memory, target })
     }

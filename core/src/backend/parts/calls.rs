@@ -5,7 +5,8 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::Instant;
 
-use super::shared::{Shared, all};
+use super::begun::all;
+use super::shared::Shared;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall, Room};
 use crate::error::Result;
 

@@ -1,7 +1,8 @@
 //! Where the sorted runs of parts are cut, so that each part gets what is its own of every run. The leader looks at words of all
 //! runs, few for each cut however many runs there are, and has the parts count what lies before those that are near.
 
-use super::shared::{Shared, all};
+use super::begun::all;
+use super::shared::Shared;
 use crate::backend::primitive::{Cut, Probe};
 use crate::backend::{Begun, Look, SortedRun, Sought};
 use crate::convert::exactly;

@@ -5,6 +5,7 @@
 //! it before (`memory.rs`), found from the expressions of indices (`windows.rs`) or the indices
 //! themselves (`extremes.rs`): so the bits are those of one part.
 
+mod begun;
 mod by_owner;
 mod calls;
 mod cuts;
@@ -28,14 +29,13 @@ mod transfer;
 mod windows;
 mod working;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use self::shared::Shared;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Exchange, Executable, GpuBackend, Memory, Operand, PartNotes};
+use super::{Backend, Counts, Exchange, Executable, GpuBackend, Memory, Operand, PartNotes};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-use crate::memory::caching_allocator::Allocator;
 
 /// Lanes from which on arrays are split; shorter ones are whole at every part.
 pub(super) const WHOLE: u64 = 1 << 16;
@@ -85,7 +85,7 @@ impl Backend for Parts {
         primitive::run(&self.shared, call, room)
     }
 
-    fn count_in(&self, memory: &Arc<Allocator>) {
+    fn count_in(&self, memory: Weak<dyn Counts>) {
         self.shared.count_in(memory);
     }
 

@@ -6,9 +6,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::begun::all;
 use super::by_owner::{ByOwner, PURPOSE, Pairs, Written};
 use super::partition::Partition;
-use super::shared::{Codes, Shared, all};
+use super::shared::{Codes, Shared};
 use super::split::Split;
 use super::stage::{Stage, lower};
 use super::transfer::{Place, Transfer};

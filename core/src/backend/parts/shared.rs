@@ -3,14 +3,15 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
 
+use super::begun::all;
 use super::memory::PartMemory;
 use super::notes::{Notes, Took};
 use crate::backend::host::refusal;
 use crate::backend::primitive::Room;
-use crate::backend::{Backend, Begun, Executable};
+use crate::backend::{Backend, Counted, Counts, Executable};
 use crate::error::Result;
 use crate::ir::kernel::{Kernel, LiteralMode};
-use crate::memory::caching_allocator::{Allocator, Held};
+use crate::memory::caching_allocator::Allocator;
 
 /// The parts of a device.
 pub(super) struct Shared {
@@ -21,7 +22,7 @@ pub(super) struct Shared {
     pub(super) whole: u64,
     pub(super) notes: Notes,
     /// Who counts what sessions use, and bounds it.
-    counted: OnceLock<Weak<Allocator>>,
+    counted: OnceLock<Weak<dyn Counts>>,
     /// Working memory of each GPU of this process, for primitives; the session has that of the first part.
     rooms: Vec<Option<Arc<Allocator>>>,
 }
@@ -39,19 +40,18 @@ impl Shared {
         Self { memory, whole, notes, counted, rooms, devices }
     }
 
-    pub(super) fn count_in(&self, memory: &Arc<Allocator>) {
+    pub(super) fn count_in(&self, memory: Weak<dyn Counts>) {
         // The first has all sessions of a device.
-        drop(self.counted.set(Arc::downgrade(memory)));
+        drop(self.counted.set(memory));
     }
 
     /// Counts bytes that parts take beside arrays, until what this returns is dropped; ` for a sort` says what they are for.
     ///
     /// # Errors
     /// `OutOfMemory` beyond the limit of sessions.
-    pub(super) fn hold(&self, bytes: u64, purpose: &str) -> Result<Option<Held>> {
-        let counted = self.counted.get().and_then(Weak::upgrade);
-        let held = counted.map(|memory| memory.hold(bytes)).transpose();
-        held.map_err(|exhausted| exhausted.told(purpose, String::new()))
+    pub(super) fn hold(&self, bytes: u64, purpose: &str) -> Result<Option<Counted>> {
+        let counts = self.counted.get().and_then(Weak::upgrade);
+        counts.map(|counts| counts.count(bytes, purpose)).transpose()
     }
 
     /// Whether the parts are GPUs, here or of other processes: their work goes on while the caller does, and a launch costs
@@ -136,15 +136,4 @@ impl Shared {
         }
         Ok(codes)
     }
-}
-
-/// Begins what others do, and waits for all of it.
-///
-/// # Errors
-/// That of the first that fails.
-pub(super) fn all<'c, T>(begun: impl Iterator<Item = Begun<'c, T>>) -> Result<Vec<T>> {
-    let begun: Vec<Begun<'c, T>> = begun.collect();
-    // Whatever fails, all come to their ends.
-    let done: Vec<Result<T>> = begun.into_iter().map(|wait| wait()).collect();
-    done.into_iter().collect()
 }

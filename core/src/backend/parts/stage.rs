@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use super::begun::all;
 use super::notes::Took;
 use super::partition::Partition;
-use super::shared::{Codes, Shared, all};
+use super::shared::{Codes, Shared};
 use super::windows::Values;
 use super::working::halfway;
 use crate::backend::reduce;

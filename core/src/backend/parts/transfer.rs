@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::shared::all;
+use super::begun::all;
 use crate::backend::host::exhausted;
 use crate::backend::memory::{Parcel, Piece};
 use crate::backend::peer_memory::{Way, copy};
@@ -200,84 +200,6 @@ pub(super) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) ->
     Ok(())
 }
 
-#[cfg(test)]
-mod lost {
-    use std::sync::atomic::AtomicUsize;
-
-    use super::*;
-    use crate::backend::Executable;
-    use crate::backend::host::HostMemory;
-    use crate::backend::primitive::{PrimitiveCall, Room};
-    use crate::ir::kernel::{Kernel, LiteralMode};
-
-    /// A rank that would wait for ever, or is lost, or turns out to be when it is asked.
-    #[derive(Default)]
-    struct Rank {
-        number: usize,
-        is_lost: AtomicBool,
-        is_lost_when_asked: bool,
-        asked: AtomicUsize,
-    }
-
-    impl Backend for Rank {
-        fn name(&self) -> String {
-            format!("rank {}", self.number)
-        }
-
-        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
-            Err(Error::Interrupted)
-        }
-
-        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
-            Err(Error::Interrupted)
-        }
-
-        fn is_lost(&self) -> bool {
-            self.is_lost.load(Ordering::Relaxed)
-        }
-
-        fn rank(&self) -> Option<usize> {
-            Some(self.number)
-        }
-
-        fn begin_exchange(&self, _: Vec<Parcel>, _: Vec<Parcel>) -> Begun<'_, ()> {
-            self.asked.fetch_add(1, Ordering::Relaxed);
-            self.is_lost.fetch_or(self.is_lost_when_asked, Ordering::Relaxed);
-            Box::new(|| panic!("nobody sends it anything"))
-        }
-
-        fn memory(&self) -> &dyn Memory {
-            &HostMemory
-        }
-
-        fn sync(&self) -> Result<()> {
-            Ok(())
-        }
-    }
-
-    /// Has ranks 1, 2 and 3 send each other messages; what is told, and how often each was asked.
-    fn exchange(of_last: Rank) -> (String, [usize; 3]) {
-        let of = |number| Rank { number, ..Rank::default() };
-        let ranks = [of(1), of(2), Rank { number: 3, ..of_last }].map(Arc::new);
-        let leader: Arc<dyn Backend> = Arc::new(Rank::default());
-        let all = ranks.iter().map(|rank| -> Arc<dyn Backend> { rank.clone() });
-        let carrier = Carrier::new([leader].into_iter().chain(all).collect());
-        let place = |part| Place { part, address: 0 };
-        let transfer = |(from, to)| Transfer { from: place(from), to: place(to), bytes: 8 };
-        let told = carrier.transfer_all(&[(1, 2), (2, 3), (3, 1)].map(transfer)).unwrap_err();
-        (told.to_string(), ranks.map(|rank| rank.asked.load(Ordering::Relaxed)))
-    }
-
-    #[test]
-    fn nobody_waits_for_a_rank_that_is_lost() {
-        let told = "rank 3 failed while working: it is gone; the arrays in its memory are lost, everything else is as it was";
-        let lost = Rank { is_lost: true.into(), ..Rank::default() };
-        assert_eq!(exchange(lost), (told.into(), [0; 3]));
-        let late = Rank { is_lost_when_asked: true, ..Rank::default() };
-        assert_eq!(exchange(late), (told.into(), [1; 3]));
-    }
-}
-
 #[cfg(unix)]
 #[cfg(test)]
 mod tests {
@@ -373,5 +295,83 @@ mod tests {
             assert!(since.elapsed().as_secs() < 2, "nobody tells that it is gone");
         }
         assert!(memory.carrier.devices[2].is_lost() && !memory.carrier.devices[1].is_lost());
+    }
+}
+
+#[cfg(test)]
+mod lost {
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
+    use crate::backend::Executable;
+    use crate::backend::host::HostMemory;
+    use crate::backend::primitive::{PrimitiveCall, Room};
+    use crate::ir::kernel::{Kernel, LiteralMode};
+
+    /// A rank that would wait for ever, or is lost, or turns out to be when it is asked.
+    #[derive(Default)]
+    struct Rank {
+        number: usize,
+        is_lost: AtomicBool,
+        is_lost_when_asked: bool,
+        asked: AtomicUsize,
+    }
+
+    impl Backend for Rank {
+        fn name(&self) -> String {
+            format!("rank {}", self.number)
+        }
+
+        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
+            Err(Error::Interrupted)
+        }
+
+        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
+            Err(Error::Interrupted)
+        }
+
+        fn is_lost(&self) -> bool {
+            self.is_lost.load(Ordering::Relaxed)
+        }
+
+        fn rank(&self) -> Option<usize> {
+            Some(self.number)
+        }
+
+        fn begin_exchange(&self, _: Vec<Parcel>, _: Vec<Parcel>) -> Begun<'_, ()> {
+            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.is_lost.fetch_or(self.is_lost_when_asked, Ordering::Relaxed);
+            Box::new(|| panic!("nobody sends it anything"))
+        }
+
+        fn memory(&self) -> &dyn Memory {
+            &HostMemory
+        }
+
+        fn sync(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Has ranks 1, 2 and 3 send each other messages; what is told, and how often each was asked.
+    fn exchange(of_last: Rank) -> (String, [usize; 3]) {
+        let of = |number| Rank { number, ..Rank::default() };
+        let ranks = [of(1), of(2), Rank { number: 3, ..of_last }].map(Arc::new);
+        let leader: Arc<dyn Backend> = Arc::new(Rank::default());
+        let all = ranks.iter().map(|rank| -> Arc<dyn Backend> { rank.clone() });
+        let carrier = Carrier::new([leader].into_iter().chain(all).collect());
+        let place = |part| Place { part, address: 0 };
+        let transfer = |(from, to)| Transfer { from: place(from), to: place(to), bytes: 8 };
+        let told = carrier.transfer_all(&[(1, 2), (2, 3), (3, 1)].map(transfer)).unwrap_err();
+        (told.to_string(), ranks.map(|rank| rank.asked.load(Ordering::Relaxed)))
+    }
+
+    #[test]
+    fn nobody_waits_for_a_rank_that_is_lost() {
+        let told = "rank 3 failed while working: it is gone; the arrays in its memory are lost, everything else is as it was";
+        let lost = Rank { is_lost: true.into(), ..Rank::default() };
+        assert_eq!(exchange(lost), (told.into(), [0; 3]));
+        let late = Rank { is_lost_when_asked: true, ..Rank::default() };
+        assert_eq!(exchange(late), (told.into(), [1; 3]));
     }
 }

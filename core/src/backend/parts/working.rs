@@ -2,10 +2,9 @@
 
 use super::machines;
 use super::shared::Shared;
-use crate::backend::Memory;
 use crate::backend::host::{ALIGNMENT, refusal};
+use crate::backend::{Counted, Memory};
 use crate::error::{Error, Result};
-use crate::memory::caching_allocator::Held;
 
 /// A block of working memory.
 pub(super) struct Working<'m> {
@@ -13,7 +12,7 @@ pub(super) struct Working<'m> {
     pub(super) address: u64,
     bytes: usize,
     /// What it counts in the session.
-    _held: Option<Held>,
+    _held: Option<Counted>,
 }
 
 impl<'m> Working<'m> {

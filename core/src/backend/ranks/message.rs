@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::greeting::Build;
 use super::local::RanksOn;
-use crate::backend::memory::{Parcel, Piece};
-use crate::backend::peer_memory::Reach;
+use crate::backend::memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::PrimitiveCall;
 use crate::backend::{CodeStatistics, Failures, FileLanes, Look, Origin, Ran, SortedRun};
 use crate::error::Error;

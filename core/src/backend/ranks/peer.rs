@@ -268,8 +268,11 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::cell::{Cell, RefCell};
+    use std::ffi::c_void;
+
+    use super::super::mpi::{Calls, Constants, Handle};
+    use super::*;
 
     thread_local! {
         /// What each send had, in bytes.

@@ -12,8 +12,7 @@ use super::greeting::Build;
 use super::local::{RanksOn, host_name};
 use super::message::{Failure, Reply, Request};
 use super::waiting::Waiting;
-use crate::backend::memory::{Parcel, Piece};
-use crate::backend::peer_memory::Reach;
+use crate::backend::memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, Executable, FileLanes, Listener, Look, Memory, SortedRun,
