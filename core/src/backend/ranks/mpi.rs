@@ -277,6 +277,9 @@ impl Drop for Mpi {
 /// How long after the first the last process may hear a signal that a launcher passes on.
 const LATE: Duration = Duration::from_millis(50);
 
+/// How long a leader has to say what has gone wrong before a rank ends, and with it the leader.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// A process that a launcher has started, and would end with all others.
 struct Other;
 
@@ -323,6 +326,10 @@ pub fn serve_launched(
 ) -> io::Result<()> {
     let mpi = Mpi::start(launched, file).map_err(io::Error::other)?;
     debug_assert!(mpi.rank > 0, "internal error: the leader serves");
-    // Of a rank that ends so others may wait for messages.
-    serve(Peer::new(&mpi, 0, false)?, open).inspect_err(|_| mpi.breaks())
+    serve(Peer::new(&mpi, 0, false)?, open).inspect_err(|_| {
+        // Others may wait for its messages.
+        mpi.breaks();
+        // Its end ends them all: the leader has a moment to tell why.
+        std::thread::sleep(LAST_WORDS);
+    })
 }
