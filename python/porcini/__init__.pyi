@@ -856,6 +856,10 @@ def blackman(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Blackman's window of n numbers, of two cosines; 0 at both ends."""
     ...
 
+def block_diag(blocks: Any, *args: Any, **kwargs: Any) -> Any:
+    """The matrix with others along its diagonal, each to the right of and below the one before, and zeros beside them; an"""
+    ...
+
 def block_prefix_sum(x: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Prefix sums in each block of n lanes; the last block may be short. Floats are added by doubling: over 1 lane before,"""
     ...
@@ -888,12 +892,20 @@ def checkpoint(f: _F) -> _F:
     """The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are"""
     ...
 
+def cho_solve(l: Any, b: Any, lower: Any = ...) -> Any:
+    """X of l @ l.H @ X = b: that of a @ X = b where l is cholesky(a), which is found once for many b. With lower false of"""
+    ...
+
 def cholesky(a: Any, *args: Any, **kwargs: Any) -> Any:
     """l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;"""
     ...
 
 def choose(index: Any, choices: Any) -> Any:
     """For each lane the lane of the array that an index says."""
+    ...
+
+def circulant(column: Any, *args: Any, **kwargs: Any) -> Any:
+    """The square matrix whose columns are a first one, each one lane further down than the one before, and around its end."""
     ...
 
 def clamp(a: Any, b: Any, c: Any) -> Any:
@@ -1100,6 +1112,10 @@ def determinant(*args: Any, **kwargs: Any) -> Any:
     """Determinant, by minors."""
     ...
 
+def detrend(x: Any, axis: Any = ..., type: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The entries along an axis (the last unless given) without the line that fits them best, by least squares; with"""
+    ...
+
 def device(x: Any = ...) -> str:
     """The device that x is on, or the session's: "cpu (avx512)"."""
     ...
@@ -1290,6 +1306,10 @@ def fft2(x: Any, *args: Any, **kwargs: Any) -> Any:
     """fft along the last two axes."""
     ...
 
+def fftconvolve(a: Any, b: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The sums of products that convolve gives, through Fourier transforms: of two long arrays in less time, and rounded"""
+    ...
+
 def fftfreq(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """The frequencies of the entries of fft of n samples at a distance (1 unless given): 0 up, then the negative ones."""
     ...
@@ -1300,6 +1320,10 @@ def fftn(x: Any, axes: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) ->
 
 def fftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries with that of number 0 in the middle, along axes, or all."""
+    ...
+
+def find_peaks(x: Any, height: Any = ..., distance: Any = ..., prominence: Any = ...) -> Any:
+    """The numbers of the entries that are larger than both neighbours, of a plateau its middle. Of these those of a height"""
     ...
 
 def fix(x: Any) -> Any:
@@ -1494,6 +1518,10 @@ def hamming(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Hamming's window of n numbers, 0.08 at both ends."""
     ...
 
+def hankel(column: Any, row: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The matrix (Hankel's) that is the same along each diagonal from the right to the left: its first column, and its last"""
+    ...
+
 def hanning(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Hann's window of n numbers, as NumPy calls it: half a cosine's wave above 0, which it is at both ends."""
     ...
@@ -1516,6 +1544,10 @@ def heaviside(a: Any, b: Any) -> Any:
 
 def hessian(f: Any, *args: Any, argnums: Any = ...) -> Any:
     """The function that gives the second derivatives of f(x), of one lane, by the entries of x."""
+    ...
+
+def hilbert(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Real entries along an axis (the last unless given) as a signal without negative frequencies: complex entries whose"""
     ...
 
 def histogram(t: Any, bins: Any = ..., low: Any = ..., high: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -1830,6 +1862,10 @@ def lexsort(keys: Any, axis: Any = ...) -> Any:
     """The numbers that sort by several keys, arrays or tensors of one shape, along an axis (the last unless given): by the last"""
     ...
 
+def lfilter(b: Any, a: Any, x: Any, axis: Any = ..., zi: Any = ...) -> Any:
+    """y of a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + .. - a[1] y[n - 1] - a[2] y[n - 2] - .. along an axis (the last unless"""
+    ...
+
 def lgamma(x: Any) -> Any:
     """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the"""
     ...
@@ -1863,7 +1899,7 @@ def log2(x: Any) -> Any:
     ...
 
 def log2i(x: Any) -> Any:
-    """Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; -1 for 0."""
+    """Position of the highest one bit, `floor(log2(x))` of the bits as unsigned; of 0 it is -1, in unsigned types"""
     ...
 
 def log_level() -> Any:
@@ -1964,6 +2000,10 @@ def maximum(a: Any, b: Any) -> Any:
 
 def mean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
+    ...
+
+def medfilt(x: Any, kernel_size: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """Each entry as the median of its neighbours, so many along every axis (3 unless given), an odd number, or a list of one"""
     ...
 
 def median(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
@@ -2524,6 +2564,10 @@ def save(path: Any, x: Any) -> Any:
     """Writes an array or tensor to a file .npy, as np.save; NumPy must be there."""
     ...
 
+def savgol_filter(x: Any, window_length: Any = ..., polyorder: Any = ..., deriv: Any = ..., delta: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """The entries along an axis (the last unless given) in the middle of polynomials (Savitzky's and Golay's) of a degree"""
+    ...
+
 def scan(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:
     """As reduction, but for each lane the result of the lanes up to it."""
     ...
@@ -2744,6 +2788,10 @@ def solve(a: Any, b: Any) -> Any:
     """X of a @ X = b, by partial pivoting; b is a vector, or a matrix of columns. The axes before the last two are many"""
     ...
 
+def solve_triangular(a: Any, b: Any = ..., lower: Any = ..., transposed: Any = ..., unit_diagonal: Any = ..., *args: Any, **kwargs: Any) -> Any:
+    """X of a @ X = b of a triangle, as solve, without factors: the upper one of a, or with lower true the lower one; what"""
+    ...
+
 def sort(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, and NaN comes"""
     ...
@@ -2872,7 +2920,7 @@ def to_torch(f: Any) -> Any:
     """The function f of Porcini as one of PyTorch: it takes and gives tensors, and autograd goes through it. An array of one"""
     ...
 
-def toeplitz(column: Any, row: Any = ...) -> Any:
+def toeplitz(column: Any, row: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The matrix (Toeplitz's) that is the same along each diagonal: its first column, and its first row but for the corner,"""
     ...
 
@@ -2945,7 +2993,7 @@ def union1d(a: Any, b: Any) -> Any:
     ...
 
 def unique(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the"""
+    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs; complex ones by"""
     ...
 
 def unique_all(x: Any, axis: Any = ...) -> Any:
@@ -2961,7 +3009,7 @@ def unique_inverse(x: Any, axis: Any = ...) -> Any:
     ...
 
 def unique_values(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs. Along an axis the"""
+    """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs; complex ones by"""
     ...
 
 def unravel_index(index: Any, shape: Any) -> Any:

@@ -1,6 +1,6 @@
 //! Integer powers by repeated squaring: small powers are a few products.
 
-use super::{Recorder, functions};
+use super::Recorder;
 use crate::error::Result;
 use crate::ir::op::Op;
 use crate::ir::var::{Kind, VarId};
@@ -44,9 +44,8 @@ impl Recorder<'_> {
         let recipe = |recorder: &mut Recorder<'_>, args: &[VarId]| {
             let multiply = |a: &VarId, b: &VarId| recorder.same(Op::Mul, &[*a, *b]);
             let power = by_squaring(&args[0], exponent, multiply)?;
-            let power = power.unwrap_or_else(|| recorder.one(recorder.dtype(args[0])));
-            let rcp = functions::find("rcp").expect("internal error: no reciprocals");
-            Ok(vec![recorder.function(rcp, &[power])?])
+            let one = recorder.one(recorder.dtype(args[0]));
+            Ok(vec![recorder.same(Op::Div, &[one, power.unwrap_or(one)])?])
         };
         Ok(self.call_all(NAME, &[exponent], &[x], recipe)?[0])
     }
