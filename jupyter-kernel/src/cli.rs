@@ -9,7 +9,7 @@ use porcini_core::device::MOST_RANKS;
 use porcini_core::device::{LEADER, serve_rank};
 #[cfg(unix)]
 use porcini_script::rank;
-use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments};
+use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments, environment_variable};
 
 use crate::doctor;
 use crate::install::{
@@ -121,7 +121,7 @@ impl Settings {
             sandbox,
             ..Options::default()
         };
-        for warning in options.read_environment(|name| std::env::var(name).ok()) {
+        for warning in options.read_environment(environment_variable) {
             warn(&format!("warning: {warning}"));
         }
         options

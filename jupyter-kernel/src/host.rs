@@ -181,8 +181,8 @@ impl Host for Notebook {
         Arc::new(move |text| publisher.print(Stream::Stderr, &format!("warning: {text}\n")))
     }
 
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        folders::read(path, |line| self.progress(line))
+    fn read_file(&self, path: &str, room: folders::Room<'_>) -> io::Result<Vec<u8>> {
+        folders::read(path, room, |line| self.progress(line))
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use porcini_core::device::Toolkit;
 use porcini_core::log::LogSink;
 use porcini_core::{DeviceChoice, Session};
-use porcini_script::{Options, folders, parse_bytes};
+use porcini_script::{Options, environment_variable, folders, parse_bytes};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -23,7 +23,7 @@ pub(crate) fn session(py: Python<'_>) -> PyResult<&'static Session> {
 
 fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResult<Session> {
     let is_given = options.memory_limit.is_some();
-    for warning in options.read_environment(|name| std::env::var(name).ok()) {
+    for warning in options.read_environment(environment_variable) {
         say(&format!("porcini: {warning}"));
     }
     let mut builder = Session::builder().device(options.device);

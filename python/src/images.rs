@@ -45,13 +45,14 @@ fn read_image<'py>(
     }
     let session = home::session(py)?.clone();
     let floats = floats.map(|floats| floats.dtype);
-    let read = blocking(py, || match folders::read(&path, |_| {}) {
+    let room = |bytes| session.check_host_memory(bytes).map_err(io::Error::other);
+    let read = blocking(py, || match folders::read(&path, &room, |_| {}) {
         Ok(file) => match images::read(&session, &file, floats) {
             Err(Refusal::Core(Error::Interrupted)) => Err(Error::Interrupted),
             read => Ok(Ok(read)),
         },
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(Error::Interrupted),
-        Err(error) => Ok(Err(error)),
+        Err(error) => Ok(error.downcast().map(|error| Err(Refusal::Core(error)))),
     })?;
     let place = format!("read_image: {}", path.display());
     let read = read.map_err(|error| io::Error::new(error.kind(), format!("{place}: {error}")))?;

@@ -49,8 +49,8 @@ impl Host for PythonHost {
         Arc::new(|text| write("stderr", text))
     }
 
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        folders::read(path, |_| {})
+    fn read_file(&self, path: &str, room: folders::Room<'_>) -> io::Result<Vec<u8>> {
+        folders::read(path, room, |_| {})
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

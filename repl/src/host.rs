@@ -112,8 +112,8 @@ impl Host for System {
         Arc::new(print::warn)
     }
 
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        folders::read(path, |line| self.progress(line))
+    fn read_file(&self, path: &str, room: folders::Room<'_>) -> io::Result<Vec<u8>> {
+        folders::read(path, room, |line| self.progress(line))
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use porcini_core::DeviceChoice;
 use porcini_core::device::Launched;
 use porcini_core::interrupt::{self, Cause};
-use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options};
+use porcini_script::{Cell, ErrorKind, Interpreter, MOST_THREADS, Options, environment_variable};
 
 use crate::asked::{self, Asked};
 use crate::cli::{Arguments, Source, Task};
@@ -170,7 +170,7 @@ fn options(
     let launcher = arguments.launcher.clone();
     let mut options =
         Options { device, threads, log_level, sandbox, launcher, ..Options::default() };
-    for warning in options.read_environment(|name| std::env::var(name).ok()) {
+    for warning in options.read_environment(environment_variable) {
         print::warn(&warning);
     }
     Ok(options)

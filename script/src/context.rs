@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, LazyCell, RefCell};
 use std::collections::{HashSet, VecDeque};
+use std::io;
 use std::rc::{Rc, Weak};
 
 use porcini_core::cuda_module::ModuleKernel;
@@ -177,6 +178,12 @@ impl Context {
             pushes: Cell::default(),
             as_axes: RefCell::default(),
         })
+    }
+
+    /// The contents of a file that the session has room for.
+    pub(crate) fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
+        let room = |bytes| self.session.check_host_memory(bytes).map_err(io::Error::other);
+        self.host.read_file(path, &room)
     }
 
     /// Columns that pictures may take.

@@ -277,9 +277,11 @@ pub(crate) fn check_interrupt() -> Result<()> {
 
 /// The error of what the world outside was asked for; `what` names the call, and the file.
 pub(crate) fn outside_fault(what: &str, error: &io::Error) -> Box<EvalAltResult> {
-    match error.kind() {
-        io::ErrorKind::Interrupted => stop(Stop::Interrupt),
-        _ => fault(format!("{what}: {error}")),
+    let of_session = error.get_ref().and_then(|inner| inner.downcast_ref::<core::Error>());
+    match (of_session, error.kind()) {
+        (Some(error), _) => placed(late_fault(error), what),
+        (None, io::ErrorKind::Interrupted) => stop(Stop::Interrupt),
+        (None, _) => fault(format!("{what}: {error}")),
     }
 }
 

@@ -31,7 +31,7 @@ pub use language::cell::{Cell, Piece};
 pub use language::parts::Part;
 #[cfg(unix)]
 pub use options::rank;
-pub use options::{MOST_THREADS, Options, parse_bytes};
+pub use options::{MOST_THREADS, Options, environment_variable, parse_bytes};
 #[cfg(feature = "clap")]
 pub use sandbox_arguments::SandboxArguments;
 pub use show::forms::{DisplayTarget, Shown, drawing};

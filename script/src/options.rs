@@ -19,6 +19,11 @@ pub fn rank(threads: usize, variable: impl Fn(&str) -> Option<String>) -> Rank {
     rank.cache_folder(folders::of_kernels(&variable)).toolkit(Toolkit::new(&variable))
 }
 
+/// A variable of the process's environment. What is no UTF-8 shows as `\u{fffd}`, so that whoever reads it says that it is wrong.
+pub fn environment_variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}
+
 /// How an interpreter is set up.
 #[derive(Clone, Default)]
 pub struct Options {

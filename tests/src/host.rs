@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use porcini_core::log::LogSink;
 use porcini_script::Host;
+use porcini_script::folders::Room;
 
 /// One line that a script showed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,8 +88,10 @@ impl Host for TestHost {
         Arc::new(move |text| add(&lines, Stream::Log, text))
     }
 
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.files.borrow().get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    fn read_file(&self, path: &str, room: Room<'_>) -> io::Result<Vec<u8>> {
+        let bytes = self.files.borrow().get(path).cloned();
+        let bytes = bytes.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        room(bytes.len() as u64).map(|()| bytes)
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod engines;
+mod memory;
 mod notes;
 mod output;
 #[allow(unreachable_pub, reason = "it is part of a crate, too")]
@@ -302,24 +303,6 @@ fn imports_stay_in_the_folder() {
     std::fs::write(place.join("inside/deep/a.rhai"), "import \"missing\" as m;").unwrap();
     let (_, _, err) = run_import("deep/a");
     assert!(err.contains("inside/deep, "), "{err}");
-}
-
-#[test]
-fn memory_limits_are_honoured() {
-    // The second fails only when it is shown.
-    for script in ["eval(FloatC::arange(0, 1000000, 1) * 2)", "y = FloatC::arange(1000000) * 2;y"] {
-        let output = porcini(&["-e", script]).env("PORCINI_MEMORY_LIMIT", "1M").output().unwrap();
-        let (code, _, err) = finished(&output);
-        assert_eq!((code, err.contains("<eval>:1:")), (1, true), "{err}");
-        assert!(err.contains("out of memory") && err.contains("1 MiB (PORCINI_MEM"), "{err}");
-    }
-    // Host arrays count, too.
-    let script = "let l = []; for i in 0..6 { l.push(FloatC::arange(4000000).ndarray()); }";
-    let output = porcini(&["-e", script]).env("PORCINI_MEMORY_LIMIT", "64M").output().unwrap();
-    let (code, _, err) = finished(&output);
-    assert!(code == 1 && err.contains("of 64 MiB (PORCINI_MEMORY_LIMIT) in use"), "{err}");
-    let output = porcini(&["-e", "1"]).env("PORCINI_MEMORY_LIMIT", "lots").output().unwrap();
-    assert!(finished(&output).2.contains("PORCINI_MEMORY_LIMIT=lots is no size"));
 }
 
 /// A picture that has no room where it is written is an error: the system would end the process.

@@ -321,7 +321,7 @@ impl Drop for Contents {
 }
 
 pub(super) fn contents(context: &Context, op: &str, path: &str) -> Result<Contents> {
-    let bytes = context.host.read_file(path);
+    let bytes = context.read_file(path);
     bytes.map(Contents).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if Path::new(path).is_relative() => {
             let folder =

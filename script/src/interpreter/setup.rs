@@ -38,7 +38,7 @@ impl Interpreter {
     /// # Errors
     /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
-        let watch = Watch::new(options.sandbox.clone(), host.process_end());
+        let watch = Watch::new(options.sandbox.clone(), options.memory_limit, host.process_end());
         if !watch.is_sandbox {
             return Self::within(watch, host, options);
         }

@@ -153,8 +153,10 @@ impl Turn {
 /// Watches over what one interpreter runs.
 pub(crate) struct Watch {
     pub(crate) bounds: Bounds,
-    /// Whether the bounds hold; else only the memory of the system is looked at.
+    /// Whether the bounds hold; else only memory is looked at.
     pub(crate) is_sandbox: bool,
+    /// Bytes of arrays of scripts that are trusted, if somebody said so.
+    limit: Option<u64>,
     pub(crate) turn: Arc<Turn>,
     depth: Cell<usize>,
     /// Ends the process.
@@ -179,10 +181,11 @@ impl Drop for Running {
 }
 
 impl Watch {
-    /// A watch over scripts in a sandbox, or without bounds over those that are trusted.
-    pub(crate) fn new(bounds: Option<Bounds>, end: LogSink) -> Rc<Self> {
+    /// A watch over scripts in a sandbox, or without bounds over those that are trusted, whose arrays may have a limit.
+    pub(crate) fn new(bounds: Option<Bounds>, limit: Option<u64>, end: LogSink) -> Rc<Self> {
         Rc::new(Self {
             is_sandbox: bounds.is_some(),
+            limit,
             bounds: bounds.unwrap_or_default(),
             turn: Arc::default(),
             depth: Cell::new(0),
@@ -215,7 +218,7 @@ impl Watch {
         }
         let (timer, ended) = mpsc::channel::<()>();
         let (turn, seconds, memory) = (self.turn.clone(), self.bounds.seconds, self.bounds.memory);
-        let (is_sandbox, end) = (self.is_sandbox, self.end.clone());
+        let (is_sandbox, limit, end) = (self.is_sandbox, self.limit, self.end.clone());
         let wait = move || {
             if is_sandbox {
                 guard_bounds(&turn, &ended, seconds, memory);
@@ -223,7 +226,7 @@ impl Watch {
                     end(&why);
                 }
             } else {
-                guard_memory(&turn, &ended, resident, physical_capacity());
+                guard_memory(&turn, &ended, resident, &Room::of(physical_capacity(), limit));
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {
@@ -301,29 +304,52 @@ fn outlived(turn: &Turn, ended: &mpsc::Receiver<()>, grace: Duration) -> Option<
     })
 }
 
-/// Stops a turn that takes nearly all that was left when it began, before the system ends the process for it. Arrays
-/// have a lower limit of their own: these are lists and texts.
+/// What a turn of a script that is trusted may take, and of what.
+struct Room {
+    bytes: u64,
+    whole: String,
+}
+
+impl Room {
+    /// Nearly all that is left, before the system ends the process. A limit of arrays leaves as much again for lists and
+    /// texts, and in any case as much as a sandbox.
+    fn of(left: Capacity, limit: Option<u64>) -> Self {
+        let whole = format!("95 % of what {} had left", left.whose);
+        let left = Self { bytes: left.bytes / 20 * 19, whole };
+        let most = |limit: u64| limit.saturating_mul(2).saturating_add(LISTS);
+        match limit.map(|limit| (most(limit), Bytes(limit))) {
+            Some((bytes, limit)) if bytes < left.bytes => {
+                let whole = format!(
+                    "what arrays of {limit} (PORCINI_MEMORY_LIMIT) leave for lists and texts"
+                );
+                Self { bytes, whole }
+            }
+            _ => left,
+        }
+    }
+}
+
+/// Stops a turn that takes more than it may. Arrays have a lower limit of their own: these are lists and texts.
 fn guard_memory(
     turn: &Turn,
     ended: &mpsc::Receiver<()>,
     used: impl Fn() -> Option<u64>,
-    left: Capacity,
+    room: &Room,
 ) {
     let Some(before) = used() else { return };
-    let room = left.bytes / 20 * 19;
     let mut taken = 0;
-    while taken <= room {
+    while taken <= room.bytes {
         // Nobody needs to look before so much can have been taken.
         #[expect(clippy::cast_precision_loss, reason = "a time")]
-        let soonest = Duration::from_secs_f64((room - taken) as f64 / BYTES_IN_A_SECOND);
+        let soonest = Duration::from_secs_f64((room.bytes - taken) as f64 / BYTES_IN_A_SECOND);
         if ended.recv_timeout(soonest.clamp(LOOK_AFTER, SELDOM)) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         taken = used().unwrap_or(0).saturating_sub(before);
     }
-    let (whose, room, taken) = (left.whose, Bytes(room), Bytes(taken));
+    let (whole, room, taken) = (&room.whole, Bytes(room.bytes), Bytes(taken));
     turn.stop_with(format!(
-        "out of memory: the script took {taken} of {room}, 95 % of what {whose} had left; del x frees a list or array, \
+        "out of memory: the script took {taken} of {room}, {whole}; del x frees a list or array, \
          %reset all; eval(x) in a long loop lets go of what was recorded; arrays take less than lists"
     ));
 }
@@ -345,21 +371,27 @@ mod tests {
 
     #[test]
     fn memory_is_guarded_where_nothing_else_is() {
-        let watch = Watch::new(None, nowhere());
+        let watch = Watch::new(None, None, nowhere());
         let _running = watch.begin();
         let (_turn, ended) = mpsc::channel();
         let samples = Mutex::new([100, 150, 1200].into_iter());
         let used = || samples.lock().unwrap().next();
-        guard_memory(&watch.turn, &ended, used, Capacity { bytes: 1000, whose: "the system" });
+        let left = Capacity { bytes: 1000, whose: "the system" };
+        guard_memory(&watch.turn, &ended, used, &Room::of(left, Some(300 << 20)));
         let error = watch.judge(Ok(Outcome::default())).unwrap_err();
         let text = "took 1.0742 KiB of 950 B, 95 % of what the system had left; del x";
         assert!(error.message.contains(text), "{}", error.message);
         assert!(watch.judge(Ok(Outcome::default())).is_ok());
+        let room = Room::of(Capacity { bytes: 4 << 30, ..left }, Some(300 << 20));
+        assert_eq!(
+            (room.bytes, room.whole.contains("arrays of 300 MiB (PORCINI_MEM")),
+            (1112 << 20, true)
+        );
     }
 
     #[test]
     fn a_turn_is_stopped_once_and_the_next_is_not() {
-        let watch = Watch::new(Some(Bounds { output: 10, ..Bounds::default() }), nowhere());
+        let watch = Watch::new(Some(Bounds { output: 10, ..Bounds::default() }), None, nowhere());
         watch.turn.stop("nobody runs");
         let running = watch.begin();
         let inner = watch.begin();
@@ -375,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_turn_that_goes_on_ends_the_process() {
-        let watch = Watch::new(Some(Bounds::default()), nowhere());
+        let watch = Watch::new(Some(Bounds::default()), None, nowhere());
         let running = watch.begin();
         let (timer, ended) = mpsc::channel::<()>();
         let moment = Duration::from_millis(1);

@@ -41,6 +41,11 @@ const PROBE: usize = 64;
 /// Nothing is reported before this, and nothing twice in this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_millis(200);
+/// Bytes that are read before somebody asks again whether there is room for more.
+const ASKED: usize = 16 << 20;
+
+/// Refuses to read so many bytes if there is no room for them.
+pub type Room<'r> = &'r dyn Fn(u64) -> io::Result<()>;
 
 /// Where compiled GPU kernels are kept for other processes: `PORCINI_CACHE_DIR`, else `porcini` in `XDG_CACHE_HOME` or
 /// `~/.cache`; nowhere without such variables.
@@ -100,23 +105,25 @@ pub fn read_module(
 /// The contents of a file. What takes longer than a second is reported, and an empty line when it has ended.
 ///
 /// # Errors
-/// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory` if there is no room.
-pub fn read(path: impl AsRef<Path>, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
+/// What the system says; `Interrupted` by Ctrl-C; `OutOfMemory`, or what `room` says, if there is no room.
+pub fn read(path: impl AsRef<Path>, room: Room<'_>, report: impl Fn(&str)) -> io::Result<Vec<u8>> {
     let (mut file, is_plain) = open(path.as_ref())?;
     let path = &path.as_ref().to_string_lossy();
     if is_plain {
-        return read_plain(&mut file, path, report);
+        return read_plain(&mut file, path, room, report);
     }
-    collect(0, path, report, |bytes| what_has_come(&mut file, bytes))
+    collect(0, path, room, report, |bytes| what_has_come(&mut file, bytes))
 }
 
 /// The same of a plain file that is open; `path` is what reports call it.
 pub(crate) fn read_plain(
     file: &mut File,
     path: &str,
+    room: Room<'_>,
     report: impl Fn(&str),
 ) -> io::Result<Vec<u8>> {
     let n = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    room(n as u64)?;
     #[cfg(unix)]
     if n >= LARGE {
         match read_large(file, n, path, &report) {
@@ -125,7 +132,7 @@ pub(crate) fn read_plain(
             read => return read,
         }
     }
-    collect(n, path, report, |bytes| read_piece(file, bytes).map(Some))
+    collect(n, path, room, report, |bytes| read_piece(file, bytes).map(Some))
 }
 
 /// The first `n` bytes of a plain file, which threads read side by side: most of the time takes memory that is touched
@@ -153,15 +160,24 @@ fn read_large(file: &File, n: usize, path: &str, report: impl Fn(&str)) -> io::R
 fn collect(
     n: usize,
     path: &str,
+    room: Room<'_>,
     report: impl Fn(&str),
     mut read: impl FnMut(&mut Vec<u8>) -> io::Result<Option<usize>>,
 ) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(n.saturating_add(PROBE + 1)).map_err(|_| io::ErrorKind::OutOfMemory)?;
     let mut progress = Progress::new(n, path, report);
+    // What grows meanwhile, or has no end, is refused on the way.
+    let mut asked = n;
     let result = loop {
         if interrupt::is_requested() {
             break Err(io::Error::from(io::ErrorKind::Interrupted));
+        }
+        if bytes.len() > asked {
+            asked = bytes.len().saturating_add(ASKED);
+            if let Err(error) = room(asked as u64) {
+                break Err(error);
+            }
         }
         match read(&mut bytes) {
             Ok(Some(0)) => break Ok(()),

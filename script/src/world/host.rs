@@ -10,7 +10,7 @@ use std::time::Duration;
 use porcini_core::device::{SharedFile, Toolkit};
 use porcini_core::log::LogSink;
 
-use super::folders;
+use super::folders::{self, Room};
 use crate::show::forms::{DisplayTarget, Shown};
 use crate::show::plot::tint::Graphics;
 
@@ -70,11 +70,11 @@ pub trait Host {
         Arc::new(move |text| log(&format!("warning: {text}")))
     }
 
-    /// Contents of a file.
+    /// Contents of a file, of which `room` is asked before they are read, and again where they go on.
     ///
     /// # Errors
-    /// What the file system says; `PermissionDenied` where files are out of reach.
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>>;
+    /// What the file system says, or `room`; `PermissionDenied` where files are out of reach.
+    fn read_file(&self, path: &str, room: Room<'_>) -> io::Result<Vec<u8>>;
 
     /// Writes a file, replacing what was there.
     ///

@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, Metadata, OpenOptions};
 use cap_tempfile::TempFile;
 use porcini_core::memory::caching_allocator::Bytes;
 
-use crate::world::folders;
+use crate::world::folders::{self, Room};
 
 /// Largest file that a script may read.
 const LARGEST_FILE: u64 = 256 << 20;
@@ -45,10 +45,11 @@ impl Jail {
     /// A file, and its contents.
     ///
     /// # Errors
-    /// What the system says; `PermissionDenied` if it is outside, no plain file, or too large.
+    /// What the system says; `PermissionDenied` if it is outside, no plain file, or too large; what `room` says.
     pub(crate) fn read(
         &self,
         path: &Path,
+        room: Room<'_>,
         report: impl Fn(&str),
     ) -> io::Result<(PathBuf, Vec<u8>)> {
         let inside = self.inside(path)?;
@@ -69,7 +70,7 @@ impl Jail {
             let most = Bytes(LARGEST_FILE);
             return Err(refused(format!("larger than {most}, the most in a sandbox")));
         }
-        let bytes = folders::read_plain(&mut file, &path.to_string_lossy(), report)?;
+        let bytes = folders::read_plain(&mut file, &path.to_string_lossy(), room, report)?;
         Ok((self.place.join(inside), bytes))
     }
 
@@ -202,7 +203,7 @@ mod tests {
     }
 
     fn read(jail: &Jail, path: &str) -> io::Result<Vec<u8>> {
-        jail.read(Path::new(path), |_| {}).map(|(_, bytes)| bytes)
+        jail.read(Path::new(path), &|_| Ok(()), |_| {}).map(|(_, bytes)| bytes)
     }
 
     fn write(jail: &Jail, path: &str, bytes: &[u8]) -> io::Result<()> {

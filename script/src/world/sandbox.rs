@@ -14,6 +14,7 @@ use porcini_core::log::LogSink;
 use crate::show::forms::{DisplayTarget, Shown};
 use crate::world::bounds::Watch;
 use crate::world::control_characters::visible;
+use crate::world::folders::Room;
 use crate::world::host::Host;
 use crate::world::jail::{Jail, refused};
 
@@ -66,8 +67,8 @@ impl Sandbox {
         self.jail.as_ref().ok_or_else(none)
     }
 
-    fn read(&self, path: &Path) -> io::Result<(PathBuf, Vec<u8>)> {
-        self.jail()?.read(path, |line| self.progress(line))
+    fn read(&self, path: &Path, room: Room<'_>) -> io::Result<(PathBuf, Vec<u8>)> {
+        self.jail()?.read(path, room, |line| self.progress(line))
     }
 }
 
@@ -129,8 +130,8 @@ impl Host for Sandbox {
         self.counted(self.host.warning_sink(), 1)
     }
 
-    fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        self.read(Path::new(path)).map(|(_, bytes)| bytes)
+    fn read_file(&self, path: &str, room: Room<'_>) -> io::Result<Vec<u8>> {
+        self.read(Path::new(path), room).map(|(_, bytes)| bytes)
     }
 
     fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
@@ -152,7 +153,8 @@ impl Host for Sandbox {
             file.set_extension("rhai");
         }
         let beside = importer.and_then(|importer| jail.beside(importer, &file));
-        let (path, bytes) = self.read(&beside.filter(|path| jail.has(path)).unwrap_or(file))?;
+        let (path, bytes) =
+            self.read(&beside.filter(|path| jail.has(path)).unwrap_or(file), &|_| Ok(()))?;
         let text = String::from_utf8(bytes);
         text.map(|text| (path, text))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
@@ -276,7 +278,7 @@ mod tests {
             self.sink()
         }
 
-        fn read_file(&self, _: &str) -> io::Result<Vec<u8>> {
+        fn read_file(&self, _: &str, _: Room<'_>) -> io::Result<Vec<u8>> {
             unreachable!("the sandbox reads files itself")
         }
 
@@ -318,7 +320,8 @@ mod tests {
 
     fn sandbox(output: u64) -> (Rc<World>, Sandbox) {
         let world = Rc::new(World::default());
-        let watch = Watch::new(Some(Bounds { output, ..Bounds::default() }), Arc::new(|_| {}));
+        let watch =
+            Watch::new(Some(Bounds { output, ..Bounds::default() }), None, Arc::new(|_| {}));
         (world.clone(), Sandbox::new(world, watch).unwrap())
     }
 
@@ -371,7 +374,7 @@ mod tests {
     fn without_a_folder_there_are_no_files() {
         let (_, sandbox) = sandbox(100);
         for error in [
-            sandbox.read_file("a").unwrap_err(),
+            sandbox.read_file("a", &|_| Ok(())).unwrap_err(),
             sandbox.write_file("a", b"").unwrap_err(),
             sandbox.list_folder("").unwrap_err(),
             sandbox.read_module(None, "a").unwrap_err(),

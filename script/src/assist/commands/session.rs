@@ -56,7 +56,7 @@ fn read(interpreter: &Interpreter, command: &str, path: &str) -> Result<String> 
         let hint = format!("write %{command} script.rhai");
         return Err(failed(format!("%{command}: expected a file"), hint));
     }
-    let bytes = interpreter.context.host.read_file(path);
+    let bytes = interpreter.context.read_file(path);
     let bytes = bytes.map_err(|error| {
         let told = format!("%{command}: {path}: {error}");
         match error.kind() {
