@@ -19,6 +19,7 @@ pub mod images;
 pub(crate) mod names;
 pub(crate) mod npy;
 pub(crate) mod outputs;
+mod polled;
 pub(crate) mod range;
 pub(crate) mod standing;
 pub(crate) mod text_kernel;

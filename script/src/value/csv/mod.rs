@@ -21,6 +21,7 @@ use porcini_core::{DType, interrupt};
 
 use crate::fault::{Result, Stop, check_interrupt, fault, stop};
 use crate::side_by_side::side_by_side;
+use crate::value::polled::Polled;
 use column::{Builder, Seen};
 pub(crate) use column::{Column, Values, Whole};
 use pieces::{Piece, Uncut};
@@ -31,6 +32,11 @@ pub(crate) use write::write;
 const POLL: usize = 1 << 14;
 /// Records that say what a column seems to be.
 const SAMPLE: usize = 1000;
+/// Fields that say it, of a text of many columns.
+const SAMPLED: usize = 1 << 20;
+/// Columns of a text at most, and what each takes besides its values: its name, its lanes' array, a variable.
+const MOST_COLUMNS: usize = 1 << 20;
+const COLUMN: u64 = 1 << 10;
 /// Names of columns that an error lists.
 const LISTED: usize = 20;
 /// What stands for a missing value.
@@ -82,16 +88,22 @@ pub(crate) fn read(
 ) -> Result<Vec<(String, Column)>> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut text = Text { path, bytes, layout, names: Vec::new() };
+    let (n_columns, length) = text.first_record()?;
+    check_room(n_columns as u64 * COLUMN + length as u64)?;
     let body = text.read_names()?;
-    let mut pieces = pieces::cut(bytes, layout.separator, body).map_err(|uncut| match uncut {
+    let cut = pieces::cut(bytes, layout.separator, body, n_columns);
+    let mut pieces = cut.map_err(|uncut| match uncut {
         Uncut::Interrupted => stop(Stop::Interrupt),
         Uncut::Open(at) => text.fault(at, None, "a quote that is never closed"),
     })?;
     let counted = side_by_side(threads, pieces.iter_mut(), |piece| {
-        piece.lines = pieces::count(&bytes[piece.range.clone()]) + 1;
+        piece.lines = pieces::count_filled(&bytes[piece.range.clone()]) + 1;
         if interrupt::is_requested() { Err(()) } else { Ok(()) }
     });
     counted.map_err(|()| stop(Stop::Interrupt))?;
+    // Of a piece with quotes each record is copied, and where its fields end.
+    let longest = pieces.iter().filter(|piece| piece.is_quoted).map(|piece| piece.excess).max();
+    check_room(longest.unwrap_or(0) as u64 * (1 + size_of::<usize>() as u64))?;
     let n_rows = pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
     let mut kinds = text.guess(pieces.first());
     let parts = loop {
@@ -171,6 +183,9 @@ impl Rows<'_> {
         };
         match self.columns.get_mut(i).map(|column| column.add(field)) {
             // That there are too many is told at the end of the row.
+            None if i.is_multiple_of(POLL) && interrupt::is_requested() => {
+                Err(Trouble::Interrupted)
+            }
             None | Some(Ok(())) => Ok(()),
             Some(Err(what)) => self.trouble(Some(i), what),
         }
@@ -199,23 +214,37 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    fn reader(&self, range: Range<usize>) -> Reader<&'a [u8]> {
+    fn reader(&self, range: Range<usize>) -> Reader<Polled<'a>> {
         let mut builder = ReaderBuilder::new();
         builder.delimiter(self.layout.separator).has_headers(false).flexible(true);
-        builder.buffer_capacity(1 << 16).from_reader(&self.bytes[range])
+        builder.buffer_capacity(1 << 16).from_reader(Polled::new(&self.bytes[range]))
+    }
+
+    /// The fields of the first record, before any is kept, and its bytes.
+    fn first_record(&self) -> Result<(usize, usize)> {
+        let first = pieces::first_record(self.bytes, self.layout.separator, MOST_COLUMNS);
+        first.ok_or_else(|| {
+            let separator = char::from(self.layout.separator).escape_default();
+            let what =
+                format!("more than {MOST_COLUMNS} columns (the separator is \"{separator}\")");
+            self.fault(0, None, &what)
+        })
     }
 
     /// Finds the names of the columns, and where the first record of values begins.
     fn read_names(&mut self) -> Result<usize> {
         let mut reader = self.reader(0..self.bytes.len());
         let mut first = ByteRecord::new();
-        reader
-            .read_byte_record(&mut first)
-            .map_err(|error| self.fault(0, None, &error.to_string()))?;
+        let read = reader.read_byte_record(&mut first);
+        check_interrupt()?;
+        read.map_err(|error| self.fault(0, None, &error.to_string()))?;
         let mut known = HashSet::new();
         // Names in their order are columns in theirs: c00 to c11.
         let width = first.len().saturating_sub(1).to_string().len();
         for (i, field) in first.iter().enumerate() {
+            if i.is_multiple_of(POLL) {
+                check_interrupt()?;
+            }
             let field = str::from_utf8(field)
                 .map_err(|_| self.fault(0, Some((i, "")), "the text is not UTF-8"))?;
             let named = self.layout.header && !field.trim().is_empty();
@@ -242,7 +271,8 @@ impl<'a> Text<'a> {
     fn guess(&self, piece: Option<&Piece>) -> Vec<Kind> {
         let mut seen = vec![Seen::default(); self.names.len()];
         let mut reader = self.reader(piece.map_or(0..0, |piece| piece.range.clone()));
-        let records = reader.byte_records().take(SAMPLE).map_while(std::result::Result::ok);
+        let n = SAMPLE.min(SAMPLED / self.names.len().max(1)).max(1);
+        let records = reader.byte_records().take(n).map_while(std::result::Result::ok);
         for record in records {
             for (seen, field) in seen.iter_mut().zip(&record) {
                 // What is no text is told of when all is read.
@@ -308,6 +338,7 @@ impl<'a> Text<'a> {
             match more {
                 Ok(true) => rows.begin(at)?,
                 Ok(false) => return Ok(rows.columns),
+                Err(_) if interrupt::is_requested() => return Err(Trouble::Interrupted),
                 Err(error) => return rows.trouble(None, error.to_string()),
             }
             for (i, field) in record.iter().enumerate() {
@@ -388,11 +419,39 @@ fn short(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::Fault;
 
     fn parsed(text: &str, masks: bool) -> Result<Vec<(String, Column)>> {
         let (kinds, missing) = (BTreeMap::new(), Vec::new());
         let layout = Layout { separator: b',', header: true, kinds, missing, masks };
-        read("t.csv", text.as_bytes(), &layout, 2, |_| Ok(()))
+        read("t.csv", text.as_bytes(), &layout, 2, |bytes| match bytes < ROOM {
+            true => Ok(()),
+            false => Err(fault("no room")),
+        })
+    }
+
+    /// Bytes that the tests may take.
+    const ROOM: u64 = 64 << 20;
+
+    /// What nobody needs is refused before it is made.
+    #[test]
+    fn long_records_and_blank_lines() {
+        let error = |text: &str| Fault::of(&parsed(text, false).unwrap_err()).message;
+        let columns = ",".repeat(1 << 20);
+        assert!(
+            error(&columns).contains("t.csv:1: more than 1048576 columns (the separator is \",\")")
+        );
+        assert!(error(&columns[..100_000]).contains("no room"));
+        assert!(error(&format!("a\n1\n{columns}\n")).contains("got 1048577 fields, expected 1"));
+        let quoted = format!("a\n\"1\"\n{}", columns.repeat(16));
+        assert!(error(&quoted).contains("no room"));
+        let blank = format!("a\n1{}2\n", "\n".repeat(20_000_000));
+        let table = self::columns(&blank);
+        let int = |piece: &Values| match piece {
+            Values::Int(values) => values.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(lanes(&table[0].1).iter().flat_map(int).collect::<Vec<_>>(), [1, 2]);
     }
 
     fn columns(text: &str) -> Vec<(String, Column)> {

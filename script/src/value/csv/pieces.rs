@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter};
+use memchr::{memchr, memchr_iter, memchr3};
 use porcini_core::interrupt;
 
-/// Bytes of a piece.
+/// Bytes of a piece, and at least for each column: what a piece has of one takes room without values too.
 const PIECE: usize = 1 << 20;
+const COLUMN: usize = 1 << 8;
 /// Bytes looked at between two looks at the interrupt flag.
 const POLL: usize = 1 << 24;
 /// A part of a text.
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
+    /// Bytes that it has more than a piece: of a record that goes on.
+    pub(super) excess: usize,
     /// Its lines, about as many as its records; 0 before they are counted.
     pub(super) lines: usize,
     /// Whether a field in quotes is in it.
@@ -25,8 +28,14 @@ pub(super) enum Uncut {
     Open(usize),
 }
 
-/// Pieces of the text from `body` on, of about so many bytes; their borders are borders of records.
-pub(super) fn cut(text: &[u8], separator: u8, body: usize) -> Result<Vec<Piece>, Uncut> {
+/// Pieces of the text from `body` on, of about as many bytes; their borders are borders of records.
+pub(super) fn cut(
+    text: &[u8],
+    separator: u8,
+    body: usize,
+    n_columns: usize,
+) -> Result<Vec<Piece>, Uncut> {
+    let bytes = PIECE.max(COLUMN.saturating_mul(n_columns));
     let mut pieces = Vec::new();
     let mut start = body;
     // Quotes before the body are closed too.
@@ -35,7 +44,7 @@ pub(super) fn cut(text: &[u8], separator: u8, body: usize) -> Result<Vec<Piece>,
         if interrupt::is_requested() {
             return Err(Uncut::Interrupted);
         }
-        let mut from = text.len().min(start + PIECE);
+        let mut from = text.len().min(start.saturating_add(bytes));
         let mut is_quoted = false;
         let end = loop {
             while let Some(part) = quoted.clone().filter(|part| part.end <= from) {
@@ -48,7 +57,12 @@ pub(super) fn cut(text: &[u8], separator: u8, body: usize) -> Result<Vec<Piece>,
                 _ => break end,
             }
         };
-        pieces.push(Piece { range: start..end, lines: 0, is_quoted });
+        pieces.push(Piece {
+            range: start..end,
+            excess: (end - start).saturating_sub(bytes),
+            lines: 0,
+            is_quoted,
+        });
         start = end;
     }
     Ok(pieces)
@@ -89,4 +103,71 @@ fn next_quote(text: &[u8], from: usize) -> Result<Option<usize>, Uncut> {
 /// The ends of lines in a text.
 pub(super) fn count(text: &[u8]) -> usize {
     memchr_iter(b'\n', text).count()
+}
+
+/// Lines of a text, about as many as have something in them: blank ones are no records.
+pub(super) fn count_filled(text: &[u8]) -> usize {
+    /// Where lines are longer than this, few are blank.
+    const SHORT: usize = 4;
+    let n = count(text);
+    if n <= text.len() / SHORT {
+        return n;
+    }
+    let is_blank = |end: usize| {
+        let line = text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]);
+        matches!(line.last(), None | Some(b'\n'))
+    };
+    memchr_iter(b'\n', text).filter(|&end| !is_blank(end)).count()
+}
+
+/// The fields of the first record, and how long it is; `None` if they are more than so many.
+pub(super) fn first_record(text: &[u8], separator: u8, most: usize) -> Option<(usize, usize)> {
+    let blank = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+    let (mut rest, mut n) = (&text[blank..], 1);
+    while n <= most {
+        rest = behind_quotes(rest);
+        let end = memchr3(separator, b'\n', b'\r', rest).unwrap_or(rest.len());
+        if rest.get(end) != Some(&separator) {
+            return Some((n, text.len() - blank - (rest.len() - end)));
+        }
+        (rest, n) = (&rest[end + 1..], n + 1);
+    }
+    None
+}
+
+/// What follows a field in quotes, if the text begins with one.
+fn behind_quotes(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some(quoted) = rest.strip_prefix(b"\"") {
+        let Some(end) = memchr(b'"', quoted) else { return &[] };
+        // Two quotes are one in the field.
+        rest = &quoted[end + 1..];
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_record_is_measured() {
+        for (text, want) in [
+            ("", Some((1, 0))),
+            ("a", Some((1, 1))),
+            ("\n\r\na,b\nc", Some((2, 3))),
+            ("a,\"b,\n\"\"c\",d\n", Some((3, 12))),
+            ("5\" x,y\n\"", Some((2, 6))),
+            ("a,\"b\nc", Some((2, 6))),
+            ("a,b,c,d,e", None),
+        ] {
+            assert_eq!(first_record(text.as_bytes(), b',', 4), want, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn blank_lines_are_not_counted() {
+        assert_eq!(count_filled(&b"1\n\n\n2\n\r\n\n3\r\n\n\n\n".repeat(9)), 27);
+        assert_eq!(count_filled(&b"\n".repeat(1000)), 0);
+    }
 }

@@ -9,8 +9,8 @@ use zune_jpeg::JpegDecoder;
 use zune_jpeg::errors::{DecodeErrors, UnsupportedSchemes};
 
 use super::pixels::{Pixels, room};
-use super::polled::Polled;
 use super::refusal::{Refusal, Result};
+use crate::value::polled::Polled;
 
 const FORMAT: &str = "JPEG";
 /// A block of 8 x 8 pixels has a bit of its own at least.

@@ -7,7 +7,6 @@ mod jpeg;
 mod kind;
 mod pixels;
 mod png;
-mod polled;
 mod refusal;
 
 use porcini_core::tensor::Tensor;

@@ -7,8 +7,8 @@ use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::{DType, Error, Session, interrupt};
 
 use super::pixels::{PIECE, Pixels, check_interrupt, room};
-use super::polled::Polled;
 use super::refusal::{Refusal, Result};
+use crate::value::polled::Polled;
 
 const FORMAT: &str = "PNG";
 /// Deflate packs at most 258 bytes into two bits.
