@@ -9,6 +9,7 @@ use std::rc::Rc;
 use porcini_core::interrupt;
 use rhai::{AST, Engine, LexError, ParseError, ParseErrorType, Position, Token};
 
+use crate::language::arguments::{self, MOST_ARGUMENTS};
 use crate::language::called;
 use crate::language::calls;
 use crate::language::lexer::{Lexeme, Lexer};
@@ -320,6 +321,14 @@ impl Cell {
             // Rhai takes the rest of the text for a part of it.
             let what = LexError::ImproperSymbol(String::new(), "this comment is not closed".into());
             let at = position(&self.text, open.start);
+            return Err(ParseError(ParseErrorType::BadInput(what).into(), at));
+        }
+        if let Some(call) = arguments::too_many(lexemes) {
+            let what = format!(
+                "a call has at most {MOST_ARGUMENTS} arguments; a list holds more: f([a, b, ..])"
+            );
+            let what = LexError::ImproperSymbol(String::new(), what);
+            let at = position(&self.text, call.start);
             return Err(ParseError(ParseErrorType::BadInput(what).into(), at));
         }
         let [first, end] =

@@ -1,5 +1,6 @@
 //! The texts of scripts: tokens, and what the array language adds to those of Rhai.
 
+mod arguments;
 pub(crate) mod assignments;
 pub(crate) mod brackets;
 pub(crate) mod called;
