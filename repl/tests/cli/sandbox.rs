@@ -81,6 +81,10 @@ fn the_sandbox_holds() {
         "let t = \"x\"; t.pad(100000000000, \"y\")",
         "let t = \"x\"; t.pad(1000000, \"x\"); t.replace(\"x\", t)",
         "blob(100000000000)",
+        "let b = blob(1000); loop { b = b + b; }",
+        "let b = blob(1000); let t = \"x\"; t.pad(1000, \"x\"); loop { b += t; }",
+        "let b = blob(1000); loop { b.splice(0, 0, b); }",
+        "let l = [1]; loop { l.splice(0..1, l + l); }",
     ] {
         fails(&[], script, too_many);
     }

@@ -64,6 +64,7 @@ mod sizes;
 mod sorting;
 mod split;
 pub(crate) mod stopwatch;
+mod substrings;
 mod tape;
 mod tensor_index;
 pub(crate) mod tensor_members;

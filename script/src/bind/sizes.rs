@@ -4,14 +4,15 @@
 //! length; these look at what is asked for.
 
 use std::hint::black_box;
+use std::ops::{Range, RangeInclusive};
 
 use porcini_core::device::host_capacity;
 use porcini_core::memory::caching_allocator::Bytes;
 use porcini_core::memory::process_heap;
-use rhai::{Array, Blob, Dynamic, Engine, Identifier, ImmutableString};
+use rhai::{Array, Blob, Dynamic, Engine, Identifier, ImmutableString, Variant};
 
 use super::registry::Registry;
-use super::split;
+use super::{split, substrings};
 use crate::context::Context;
 use crate::fault::{Result, fault, fault_with_hint};
 use crate::value::{OF_LIST, held};
@@ -138,13 +139,56 @@ fn blobs(engine: &mut Engine, sizes: Sizes) {
         blob.resize(n, u8::try_from(byte & 0xff).unwrap_or(0));
         Ok(())
     });
+    engine.register_fn("+", move |mut a: Blob, b: Blob| -> Result<Blob> {
+        sizes.check_text("+", a.len() + b.len())?;
+        a.extend(b);
+        Ok(a)
+    });
     for op in ["+=", "append"] {
         engine.register_fn(op, move |a: &mut Blob, b: Blob| -> Result<()> {
             sizes.check_text(op, a.len() + b.len())?;
             a.extend(b);
             Ok(())
         });
+        engine.register_fn(op, move |a: &mut Blob, b: &str| -> Result<()> {
+            sizes.check_text(op, a.len() + b.len())?;
+            a.extend(b.as_bytes());
+            Ok(())
+        });
     }
+    splices(engine, move |blob: &Blob, n| sizes.check_text("splice", blob.len() + n));
+}
+
+/// Puts items in place of others, of which there are so many from a place on, or in a range.
+fn splices<T: Variant + Clone>(
+    engine: &mut Engine,
+    check: impl Fn(&Vec<T>, usize) -> Result<()> + Copy + Send + Sync + 'static,
+) where
+    Vec<T>: Variant + Clone,
+{
+    let splice = move |items: &mut Vec<T>, start: i64, n: i64, new: Vec<T>| -> Result<()> {
+        check(items, new.len())?;
+        let length = items.len();
+        // A negative place counts from the end.
+        let from_end =
+            || length.saturating_sub(usize::try_from(start.unsigned_abs()).unwrap_or(length));
+        let start = usize::try_from(start).unwrap_or_else(|_| from_end()).min(length);
+        let n = usize::try_from(n).unwrap_or(0).min(length - start);
+        items.splice(start..start + n, new);
+        Ok(())
+    };
+    engine.register_fn("splice", splice);
+    engine.register_fn("splice", move |items: &mut Vec<T>, range: Range<i64>, new: Vec<T>| {
+        let start = range.start.max(0);
+        splice(items, start, range.end.saturating_sub(start), new)
+    });
+    engine.register_fn(
+        "splice",
+        move |items: &mut Vec<T>, range: RangeInclusive<i64>, new: Vec<T>| {
+            let start = (*range.start()).max(0);
+            splice(items, start, range.end().saturating_sub(start).saturating_add(1), new)
+        },
+    );
 }
 
 fn lists(engine: &mut Engine, sizes: Sizes) {
@@ -166,6 +210,7 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
             Ok(())
         });
     }
+    splices(engine, move |list: &Array, n| sizes.check("splice", list.len() + n, OF_LIST));
     engine.register_fn("push", move |list: &mut Array, item: Dynamic| -> Result<()> {
         sizes.make_room("push", list)?;
         list.push(item);
@@ -206,6 +251,7 @@ fn texts(engine: &mut Engine, sizes: Sizes) {
         pad(sizes, text, n, padding)
     });
     split::register(engine, sizes);
+    substrings::register(engine);
 }
 
 fn pad(sizes: Sizes, text: &mut ImmutableString, n: i64, padding: &str) -> Result<()> {
