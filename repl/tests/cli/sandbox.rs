@@ -117,14 +117,32 @@ fn the_sandbox_gives_no_orders_to_a_terminal() {
         for script in [script.replace('X', escapes), script.replace('X', orders)] {
             let (_, out, err) = sandboxed("orders", &[], &script);
             assert!(!out.is_empty() || !err.is_empty(), "{script:?}");
-            let text = format!("{out}{err}");
-            let order = text.chars().find(|&c| c.is_control() && c != '\n' && c != '\t');
-            assert_eq!(order, None, "{script:?}\n{text:?}");
+            gives_no_orders(&script, &format!("{out}{err}"));
         }
     }
     assert_eq!(sandboxed("orders", &[], r#""\x1b[1m\ta""#).1, "\\x1b[1m\ta\n");
     // Whoever trusts a script may let it paint.
     assert_eq!(run(&["-e", r#""\x1b[1ma""#]).1, "\x1b[1ma\n");
+    // But names come with files, and are parts of what is shown.
+    for script in [
+        r#"print(#{"X": FloatC([1])})"#,
+        r#"#{"X": FloatC([1, 2]), b: FloatC([3, 4])}"#,
+        r#"[#{"X": "X"}, #{"X": "X"}]"#,
+        r#"print(["X"])"#,
+        r#"let a = FloatC([1]); set_label(a, "X"); print(whos()); a"#,
+        r#"plot([1, 2], #{title: "X", xlabel: "X", labels: ["X"]})"#,
+        r#"help("X")"#,
+    ] {
+        let script = script.replace('X', r"\x1b]52;c;YQ==\x07\u009b2J\r\x7f");
+        let (code, out, err) = run(&["-e", &script]);
+        assert_eq!((code, err.as_str()), (0, ""), "{script}");
+        gives_no_orders(&script, &out);
+    }
+}
+
+fn gives_no_orders(script: &str, shown: &str) {
+    let order = shown.chars().find(|&c| c.is_control() && c != '\n' && c != '\t');
+    assert_eq!(order, None, "{script:?}\n{shown:?}");
 }
 
 /// Many lists, none too large.

@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::diagnose::python;
 use crate::interpreter::Interpreter;
 use crate::language::words::is_name;
+use crate::show::visible::in_line;
 use crate::show::wrap::{narrowed, wrap};
 use crate::value::cuda_module::{ModuleKernelRef, ModuleRef};
 use crate::value::text_kernel::KernelRef;
@@ -185,7 +186,8 @@ fn apropos(docs: &[FunctionDoc], query: &str, window: Option<usize>) -> Result<S
     let text = rows(names.chain(topics.map(topic_row)), window);
     if text.is_empty() {
         let topics = TOPICS.iter().flat_map(|topic| topic.names).copied();
-        let names = similar(query, docs.iter().map(|doc| doc.name.as_str()).chain(topics));
+        let query = in_line(query);
+        let names = similar(&query, docs.iter().map(|doc| doc.name.as_str()).chain(topics));
         return Err(if names.is_empty() {
             format!("nothing about \"{query}\"; help() gives an overview")
         } else {

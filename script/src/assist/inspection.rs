@@ -13,9 +13,9 @@ use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
 use crate::language::words::{first_word, last_word, n_lines};
 use crate::show::markup::escaped;
+use crate::show::visible::visible;
 use crate::value::text_kernel::KernelRef;
 use crate::value::{ArrayRef, describe, size_memory_state};
-use crate::world::control_characters::visible;
 
 /// What is known about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]

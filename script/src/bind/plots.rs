@@ -16,6 +16,7 @@ use crate::show::plot::{
     Chart, Colours, Grid, Layer, Marks, Picture, Raster, Side, all_points, grid, histogram, pixels,
     points, scattered,
 };
+use crate::show::visible::visible;
 use crate::value::{self, ArrayRef, Node, scalar, type_name};
 
 /// Pixels of an image.
@@ -321,7 +322,8 @@ impl Options {
 
     fn text(&self, key: &str) -> Result<String> {
         let text = self.map.get(key).map(|given| given.clone().into_string());
-        text.transpose().map(Option::unwrap_or_default).map_err(|_| self.unexpected(key, "text"))
+        let text = text.transpose().map_err(|_| self.unexpected(key, "text"))?;
+        Ok(visible(&text.unwrap_or_default()).into())
     }
 
     fn numbers(&self, key: &str) -> Result<Option<Vec<f64>>> {
@@ -357,9 +359,10 @@ impl Options {
     fn labels(&self, n: usize) -> Result<Vec<String>> {
         let key = if self.map.contains_key("label") { "label" } else { "labels" };
         let Some(given) = self.map.get(key) else { return Ok(vec![String::new(); n]) };
+        let label = |item: &Dynamic| visible(&item.to_string()).into_owned();
         let labels: Vec<String> = match given.read_lock::<rhai::Array>() {
-            Some(list) => list.iter().map(ToString::to_string).collect(),
-            None => vec![given.to_string()],
+            Some(list) => list.iter().map(label).collect(),
+            None => vec![label(given)],
         };
         if labels.len() == n {
             return Ok(labels);

@@ -12,6 +12,7 @@ use crate::show::plot::Picture;
 use crate::show::print_options::PrintOptions;
 use crate::show::program_text::Listing;
 use crate::show::table::Table;
+use crate::show::visible::{in_line, visible};
 use crate::show::writer::{Writer, written};
 use crate::value::cuda_module;
 use crate::value::generator::RngRef;
@@ -126,7 +127,7 @@ fn write_inner(
             map.iter(),
             &is_tall,
             |out, (key, item)| {
-                out.put(key)?;
+                out.put(&in_line(key))?;
                 out.put(": ")?;
                 write_inner(out, item, options, depth + 1)
             },
@@ -135,7 +136,8 @@ fn write_inner(
     if let Some(text) = value.read_lock::<rhai::ImmutableString>()
         && !options.quotes
     {
-        return out.put(&text);
+        // By itself it is written as it is; as a part of something it is shown.
+        return if depth == 0 { out.put(&text) } else { out.put(&visible(&text)) };
     }
     write_simple(out, value, options, depth)
 }

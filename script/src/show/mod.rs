@@ -12,6 +12,7 @@ pub(crate) mod plot;
 pub(crate) mod print_options;
 pub(crate) mod program_text;
 pub(crate) mod table;
+pub(crate) mod visible;
 pub(crate) mod whos;
 pub(crate) mod wrap;
 pub(crate) mod writer;

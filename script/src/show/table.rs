@@ -9,6 +9,7 @@ use rhai::{Dynamic, DynamicReadLock};
 use crate::fault::{IntoFault, Result};
 use crate::show::display;
 use crate::show::print_options::PrintOptions;
+use crate::show::visible::{in_line, visible};
 use crate::show::writer::Writer;
 use crate::value::{ArrayRef, dynamic};
 
@@ -64,7 +65,7 @@ impl Table {
             rows.push(columns.iter().filter_map(|key| map.get(key)).cloned().collect());
         }
         let rows = texts(out, rows, options)?;
-        let columns = columns.into_iter().map(Into::into).collect();
+        let columns = columns.iter().map(|name| in_line(name).into()).collect();
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 
@@ -93,7 +94,7 @@ impl Table {
             rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
         }
         let rows = texts(out, rows, options)?;
-        let columns = names.into_iter().map(Into::into).collect();
+        let columns = names.iter().map(|name| in_line(name).into()).collect();
         Ok(Some(Self { columns, rows, skipped: long.then_some((tail - head, head)) }))
     }
 
@@ -182,7 +183,7 @@ fn texts(
         let options = PrintOptions { own_digits, most: left, window: None, ..options.clone() };
         let text = display::text(&cell, &options)?;
         left -= text.len();
-        Ok(text)
+        Ok(visible(&text).into_owned())
     };
     rows.into_iter().map(|row| row.into_iter().map(&mut text).collect()).collect()
 }

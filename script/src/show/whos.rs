@@ -7,6 +7,7 @@ use porcini_core::memory::caching_allocator::Bytes;
 use rhai::{Dynamic, Scope};
 
 use crate::show::table::Table;
+use crate::show::visible::in_line;
 use crate::value::names::Named;
 use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, describe, size_memory_state, type_name};
@@ -33,7 +34,7 @@ pub(crate) fn recorded(whos: &Whos, names: Option<&[Option<&Named>]>) -> Table {
                 (true, false, false) => "[x]".into(),
                 (false, ..) => "[ ]".into(),
             },
-            row.label.as_deref().unwrap_or_default().into(),
+            in_line(row.label.as_deref().unwrap_or_default()).into(),
         ];
         let name = named.map_or_else(String::new, |named| {
             let names = [std::slice::from_ref(&named.name), &named.others[..]].concat();

@@ -12,8 +12,8 @@ use std::time::Duration;
 use porcini_core::log::LogSink;
 
 use crate::show::forms::{DisplayTarget, Shown};
+use crate::show::visible::visible;
 use crate::world::bounds::Watch;
-use crate::world::control_characters::visible;
 use crate::world::folders::Room;
 use crate::world::host::Host;
 use crate::world::jail::{Jail, refused};
