@@ -1,6 +1,8 @@
 //! What limits of memory hold for.
 
-use crate::{finished, folder, porcini};
+use std::process::Command;
+
+use crate::{finished, folder, porcini, run};
 
 /// Runs a script under a limit; exit code and standard error.
 fn run_within(limit: &str, script: &str) -> (i32, String) {
@@ -60,4 +62,17 @@ fn lists_have_a_limit_beside_arrays() {
     let script = "let l = []; loop { l.push(blob(10000000, 1)) }";
     let (code, err) = run_within("64M", script);
     assert!(code == 1 && err.contains("arrays of 64 MiB (PORCINI_MEMORY_LIMIT) leave"), "{err}");
+}
+
+/// Fewer calls nest where the stack is small, and the error says why.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_small_stack_is_named() {
+    let script = "fn f(n) { if n == 0 { 0 } else { 1 + f(n - 1) } } f(1000)";
+    assert_eq!(run(&["-e", script]).1, "1000\n");
+    let start = format!("ulimit -v 1000000; exec {} -e '{script}'", env!("CARGO_BIN_EXE_porcini"));
+    let output = Command::new("sh").args(["-c", &start]).output().unwrap();
+    let (code, _, err) = finished(&output);
+    assert!(code == 1 && err.contains("too many nested function calls"), "{err}");
+    assert!(err.contains("(ulimit -v, ulimit -d) leaves a stack for"), "{err}");
 }

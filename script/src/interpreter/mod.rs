@@ -33,6 +33,7 @@ use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted, Node};
 use crate::world::bounds::{Watch, resident};
 use crate::world::control_characters;
+use crate::world::engine_thread::{ENGINE_STACK, stack};
 use crate::world::host::Host;
 use crate::world::modules::Texts;
 
@@ -531,11 +532,21 @@ impl Interpreter {
             is_launched: &is_launched,
             deleted: &deleted,
         };
+        let is_stack_overflow =
+            matches!(error.unwrap_inner(), EvalAltResult::ErrorStackOverflow(_));
         let mut error = Error::new(error, &around);
         if error.kind == ErrorKind::Syntax {
             error.hints.extend(self.division_in_brackets(cell));
         }
+        error.hints.extend(self.few_calls().filter(|_| is_stack_overflow));
         error
+    }
+
+    /// How many calls may nest, where the system gives this process a small stack.
+    fn few_calls(&self) -> Option<String> {
+        let n = self.engine.max_call_levels();
+        let what = "the memory limit of this process (ulimit -v, ulimit -d) leaves a stack for";
+        (stack() < ENGINE_STACK).then(|| format!("{what} {n} nested calls"))
     }
 
     /// Lets those who word errors know which functions there are.

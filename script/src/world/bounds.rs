@@ -312,11 +312,11 @@ struct Room {
 
 impl Room {
     /// Nearly all that is left, before the system ends the process. A limit of arrays leaves as much again for lists and
-    /// texts, and in any case as much as a sandbox.
+    /// texts, and in any case as much as a sandbox, and what a GPU's driver takes.
     fn of(left: Capacity, limit: Option<u64>) -> Self {
         let whole = format!("95 % of what {} had left", left.whose);
         let left = Self { bytes: left.bytes / 20 * 19, whole };
-        let most = |limit: u64| limit.saturating_mul(2).saturating_add(LISTS);
+        let most = |limit: u64| limit.saturating_mul(2).saturating_add(LISTS + SLACK);
         match limit.map(|limit| (most(limit), Bytes(limit))) {
             Some((bytes, limit)) if bytes < left.bytes => {
                 let whole = format!(
@@ -385,7 +385,7 @@ mod tests {
         let room = Room::of(Capacity { bytes: 4 << 30, ..left }, Some(300 << 20));
         assert_eq!(
             (room.bytes, room.whole.contains("arrays of 300 MiB (PORCINI_MEM")),
-            (1112 << 20, true)
+            (1624 << 20, true)
         );
     }
 
