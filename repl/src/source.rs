@@ -4,12 +4,10 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use porcini_core::memory::caching_allocator::Bytes;
+use porcini_script::folders::LONGEST_SCRIPT;
 
 use crate::cli::{Source, Task};
 use crate::{signals, typed};
-
-/// Bytes of a script, at most.
-const LONGEST_SCRIPT: u64 = 64 << 20;
 
 /// Text and name of what is to be run.
 pub(crate) fn read(source: &Source) -> Result<(String, String), String> {

@@ -18,6 +18,8 @@ use tempfile::NamedTempFile;
 #[cfg(unix)]
 use crate::side_by_side::side_by_side;
 
+/// Bytes of a script, at most.
+pub const LONGEST_SCRIPT: u64 = 64 << 20;
 /// Bytes read before somebody looks for an interrupt.
 const PIECE: usize = 4 << 20;
 /// Files from this size on are read by several threads, so much at a time and a thread a share.
@@ -86,8 +88,7 @@ pub fn read_module(
             let outside = "outside the script's folder and PORCINI_PATH";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, outside));
         }
-        let text = std::fs::read_to_string(&path)?;
-        return Ok((path, text));
+        return read_script(&path).map(|text| (path, text));
     }
     let mut folders: Vec<String> = Vec::new();
     for folder in beside.iter().chain(roots) {
@@ -100,6 +101,17 @@ pub fn read_module(
     let (file, folders) = (file.display(), folders.join(", "));
     let message = format!("{file} is not in {folders} (PORCINI_PATH names more folders)");
     Err(io::Error::new(io::ErrorKind::NotFound, message))
+}
+
+/// The text of a module, as long as a script may be.
+fn read_script(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LONGEST_SCRIPT + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST_SCRIPT {
+        let most = Bytes(LONGEST_SCRIPT);
+        return Err(io::Error::other(format!("a module is at most {most} long")));
+    }
+    Ok(text)
 }
 
 /// The contents of a file. What takes longer than a second is reported, and an empty line when it has ended.
