@@ -67,6 +67,13 @@ struct Reciprocal {
     nonzero: Reg,
 }
 
+/// What is divided by: of a number that is part of the code its bits, which the literals of several places share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Divisor {
+    Known(u64),
+    Computed(Reg),
+}
+
 struct Rewriter<'k> {
     kernel: &'k Kernel,
     mode: LiteralMode,
@@ -74,7 +81,7 @@ struct Rewriter<'k> {
     values: Vec<Reg>,
     code: Rewrite,
     /// By dividend and divisor.
-    quotients: HashMap<(Reg, Reg), Reg>,
+    quotients: HashMap<(Reg, Divisor), Reg>,
     /// By divisor.
     reciprocals: HashMap<Reg, Reciprocal>,
 }
@@ -123,7 +130,9 @@ impl<'k> Rewriter<'k> {
     }
 
     fn quotient(&mut self, division: &Inst, a: Reg) -> Reg {
-        let key = (a, division.arg(1));
+        let divisor = division.arg(1);
+        let bits = known(self.kernel, self.mode, divisor);
+        let key = (a, bits.map_or(Divisor::Computed(divisor), Divisor::Known));
         if let Some(&known) = self.quotients.get(&key) {
             return known;
         }

@@ -27,6 +27,7 @@ pub mod rearrange;
 pub mod reduce;
 pub(crate) mod region;
 pub(crate) mod replay;
+mod runs;
 mod slide;
 mod special;
 pub mod statistics;

@@ -6,6 +6,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::Recorder;
+use super::runs::Lanes;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -58,12 +59,14 @@ impl Recorder<'_> {
         if let Some([rows, columns]) = matrices_turned(size, start, runs) {
             return self.turned(x, rows, columns);
         }
-        let index = self.strided_lanes(lane_number_type(n.max(size)), start, runs)?;
+        let lanes = Lanes::new(start, runs);
         // More lanes than there are would be computed more than once.
-        if n > size || !self.is_short(x) {
+        let is_again = n > size && !lanes.is_one();
+        if is_again || !self.is_short(x) {
+            let index = self.strided_lanes(lane_number_type(n.max(size)), start, runs)?;
             return self.pick(x, index, None);
         }
-        self.in_places(x, index, &mut Reread::new(n))
+        self.in_lanes(x, lanes, &mut Reread::new(n))
     }
 
     /// The lanes of `x` in places that it has. Of what is not evaluated yet and made of few operations, these are
@@ -76,7 +79,7 @@ impl Recorder<'_> {
             return self.pick(x, index, None);
         }
         let n = self.size(index);
-        self.in_places(x, index, &mut Reread::new(n))
+        self.in_places(x, &Places::at(index), &mut Reread::new(n))
     }
 
     /// Whether a value that is not evaluated is made of few operations.
@@ -120,9 +123,9 @@ impl Recorder<'_> {
     }
 
     /// The lanes of `x` in places that it has, through operations that are not evaluated yet.
-    fn in_places(&mut self, x: VarId, index: VarId, places: &mut Reread) -> Result<VarId> {
-        let mut known = places.known.iter();
-        if let Some(&(.., known)) = known.find(|&&(of, at, _)| (of, at) == (x, index)) {
+    fn in_places(&mut self, x: VarId, at: &Places, reread: &mut Reread) -> Result<VarId> {
+        let mut known = reread.known.iter();
+        if let Some(&(.., known)) = known.find(|&&(of, index, _)| (of, index) == (x, at.index)) {
             return Ok(known);
         }
         let variable = self.var(x);
@@ -135,28 +138,59 @@ impl Recorder<'_> {
             (Kind::Op(_), _) if is_outside => {
                 for operand in operands.iter_mut().flatten() {
                     if self.size(*operand) == size {
-                        *operand = self.in_places(*operand, index, places)?;
+                        *operand = self.in_places(*operand, at, reread)?;
                     }
                 }
-                self.add(Variable::new(kind, dtype, places.n, operands))
+                self.add(Variable::new(kind, dtype, reread.n, operands))
             }
-            (_, Some((start, runs))) => {
+            (_, Some(view)) => {
                 let source = operands[0].expect("internal error: a view of nothing");
-                let counter = lane_number_type(self.size(source).max(size).max(places.n));
-                let lane = self.cast(index, counter)?;
-                let index = self.strided_from(lane, places.n, start, &runs)?;
-                self.in_places(source, index, places)?
+                self.in_view(source, &view, at, reread)?
             }
-            _ if is_tracked => self.pick(x, index, None)?,
-            (Kind::Index, _) => self.cast(index, dtype)?,
-            (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, places.n),
-            _ => self.pick(x, index, None)?,
+            _ if is_tracked => self.pick(x, at.index, None)?,
+            (Kind::Index, _) => self.cast(at.index, dtype)?,
+            (Kind::Literal(bits) | Kind::Constant(bits), _) => self.literal(dtype, bits, reread.n),
+            _ => self.pick(x, at.index, None)?,
         };
         // What was recorded without derivatives is made of what has some.
         let is_of_tracked = !is_tracked && self.var(result).tracked;
         let result = if is_of_tracked { self.detached(result) } else { result };
-        places.known.push((x, index, result));
+        reread.known.push((x, at.index, result));
         Ok(result)
+    }
+
+    /// The lanes of a view in some places.
+    fn in_view(
+        &mut self,
+        source: VarId,
+        view: &Lanes,
+        at: &Places,
+        reread: &mut Reread,
+    ) -> Result<VarId> {
+        if let Some(lanes) = at.lanes.as_ref().and_then(|lanes| view.at(lanes)) {
+            return self.in_lanes(source, lanes, reread);
+        }
+        let counter = lane_number_type(self.size(source).max(view.size()).max(reread.n));
+        let lane = self.cast(at.index, counter)?;
+        let index = self.strided_from(lane, reread.n, view.start, &view.runs)?;
+        self.in_places(source, &Places::at(index), reread)
+    }
+
+    /// Lanes of `x` at even distances, as [`Recorder::in_places`]. One alone is computed before all lanes.
+    fn in_lanes(&mut self, x: VarId, lanes: Lanes, reread: &mut Reread) -> Result<VarId> {
+        let (size, n) = (self.size(x), reread.n);
+        if size == n && lanes.is_whole(size) {
+            return Ok(x);
+        }
+        let counter = lane_number_type(size.max(n));
+        if lanes.is_one() && n > 1 {
+            let index = self.literal(counter, lanes.start, 1);
+            let lanes = Some(Lanes::new(lanes.start, &[]));
+            let one = self.in_places(x, &Places { index, lanes }, &mut Reread::new(1))?;
+            return self.widen(one, n);
+        }
+        let index = self.strided_lanes(counter, lanes.start, &lanes.runs)?;
+        self.in_places(x, &Places { index, lanes: Some(lanes) }, reread)
     }
 
     /// The numbers start + i s₀ + j s₁ + .. themselves, which wrap.
@@ -240,6 +274,19 @@ fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2
     (is_turned && is_large).then_some([rows, columns])
 }
 
+/// Where lanes are read.
+struct Places {
+    index: VarId,
+    /// The same numbers, where they are known to be at even distances.
+    lanes: Option<Lanes>,
+}
+
+impl Places {
+    fn at(index: VarId) -> Self {
+        Self { index, lanes: None }
+    }
+}
+
 /// What is read in other places.
 struct Reread {
     /// How many there are.
@@ -269,10 +316,11 @@ fn is_view(variable: &Variable) -> bool {
     variable.composite().is_some_and(|composite| composite.name == VIEW)
 }
 
-/// Start and runs of a variable that is a view.
-fn view_of(variable: &Variable) -> Option<(u64, Vec<(u64, i64)>)> {
+/// The lanes of a variable that is a view.
+fn view_of(variable: &Variable) -> Option<Lanes> {
     let view = variable.composite().filter(|composite| composite.name == VIEW)?;
     let [start, n, runs @ ..] = &*view.words else { return None };
     let runs = runs.as_chunks::<2>().0.iter().take(exactly::<usize>(*n));
-    Some((*start, runs.map(|&[extent, step]| (extent, step.cast_signed())).collect()))
+    let runs = runs.map(|&[extent, step]| (extent, step.cast_signed())).collect();
+    Some(Lanes { start: *start, runs })
 }
