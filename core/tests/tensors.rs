@@ -1,6 +1,6 @@
 //! Tensors by what arrays make of the same entries.
 
-use porcini_core::ir::op::ReduceOp;
+use porcini_core::ir::op::{ReduceOp, ScatterOp};
 use porcini_core::tensor::{AxisIndex, Tensor};
 use porcini_core::value::{Slice, Value};
 use porcini_core::{Array, DType, Result, Session, catalogue};
@@ -272,6 +272,115 @@ fn a_slice_of_an_expression_is_one_kernel_of_its_own_lanes() -> Result<()> {
     let expected: Vec<f32> =
         (0..10_u16).map(|i| f32::from(3 * 30 + i) * 0.5 + f32::from(i * 20 + 3) + 1.0).collect();
     assert_eq!(got, expected);
+    Ok(())
+}
+
+/// Lines of so few lanes that many are combined at a time, in more than one group.
+#[test]
+fn products_of_short_rows_are_sums_of_rows() -> Result<()> {
+    let session = Session::new()?;
+    for depth in [1, 2, 5, 9, 16, 17, 23, 24, 25, 31, 32, 33, 40] {
+        let (n, rows) = (i64::try_from(depth).unwrap(), 150);
+        for dtype in [DType::F32, DType::F64, DType::I32, DType::U64] {
+            let x = mixed(&session, 150 * depth)?.cast(dtype)?;
+            let w = mixed(&session, 2 * depth)?.slice(n..)?.cast(dtype)?;
+            session.eval(&[&x, &w])?;
+            let matrix = Tensor::new(&x, &[150, depth])?;
+            let products = lanes(&matrix.matmul(&Tensor::from(&w))?);
+            let sums = lanes(&matrix.reduce(ReduceOp::Sum, Some(&[1]), false)?);
+            for i in 0..rows {
+                let row = x.slice(i * n..(i + 1) * n)?;
+                let product = row.try_mul(&w)?.reduce(ReduceOp::Sum)?;
+                let what = format!("{dtype} {depth} row {i}");
+                assert_eq!(bits(&products.slice(i..i + 1)?), bits(&product), "product, {what}");
+                let sum = row.reduce(ReduceOp::Sum)?;
+                assert_eq!(bits(&sums.slice(i..i + 1)?), bits(&sum), "sum, {what}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_number_stands_around_entries() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.arange(DType::F32, 0.into(), 24.into(), 1.into())?;
+    session.eval(&[&x])?;
+    let more = x.try_add(100)?;
+    let number = |lane: u64| f32::from(u16::try_from(lane).unwrap());
+    let widths: [[[u64; 2]; 3]; 5] = [
+        [[1, 2], [0, 0], [0, 0]],
+        [[0, 0], [2, 0], [0, 1]],
+        [[1, 1]; 3],
+        [[0, 0], [0, 0], [0, 3]],
+        [[0, 3], [1, 0], [0, 0]],
+    ];
+    for (of, first) in [(&x, 0.0), (&more, 100.0)] {
+        let tensor = Tensor::new(of, &[2, 3, 4])?;
+        for widths in widths {
+            let padded = tensor.pad(&widths, (-1).into())?;
+            let extents: Vec<u64> =
+                [2, 3, 4].iter().zip(widths).map(|(n, [a, b])| n + a + b).collect();
+            assert_eq!(padded.shape().extents(), extents);
+            let got = lanes(&padded).to_vec::<f32>()?;
+            let inner = |place: u64, axis: usize| {
+                place.checked_sub(widths[axis][0]).filter(|&i| i < [2, 3, 4][axis])
+            };
+            let want = (0..extents.iter().product::<u64>()).map(|lane| {
+                let (rest, k) = (lane / extents[2], lane % extents[2]);
+                let (i, j) = (rest / extents[1], rest % extents[1]);
+                match (inner(i, 0), inner(j, 1), inner(k, 2)) {
+                    (Some(i), Some(j), Some(k)) => first + number(12 * i + 4 * j + k),
+                    _ => -1.0,
+                }
+            });
+            assert_eq!(got, want.collect::<Vec<_>>(), "{widths:?}");
+            let slice = padded.slice(2, Slice::new(1, 4, 1))?;
+            let got = lanes(&slice.reduce(ReduceOp::Sum, None, false)?).to_vec::<f32>()?;
+            let width = usize::try_from(extents[2]).unwrap();
+            let part = |lane: &usize| (1..4).contains(&(lane % width));
+            let all = lanes(&padded).to_vec::<f32>()?;
+            let want: f32 = (0..all.len()).filter(part).map(|lane| all[lane]).sum();
+            assert_eq!(got, [want], "{widths:?}");
+        }
+    }
+    Ok(())
+}
+
+/// What is written as a whole begins in memory with anything; numbers of the same size have memory of their own.
+#[test]
+fn room_for_what_is_joined_is_no_number() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.arange(DType::F32, 1.into(), 4.into(), 1.into())?;
+    session.eval(&[&x])?;
+    for _ in 0..3 {
+        let zeros = session.zeros(DType::F32, 6)?;
+        let (first, second) = (session.concat(&[&x, &x])?, session.concat(&[&zeros, &x])?);
+        let mut written = zeros.clone();
+        written.scatter(ScatterOp::Set, 5, &session.array(&[1_u32])?, None)?;
+        session.eval(&[&first, &second, &written])?;
+        assert_eq!(first.to_vec::<f32>()?, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+        assert_eq!(second.to_vec::<f32>()?, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(written.to_vec::<f32>()?, [0.0, 5.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(zeros.to_vec::<f32>()?, [0.0; 6]);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_stack_of_few_large_tensors_is_that_of_small_ones() -> Result<()> {
+    let session = Session::new()?;
+    for n in [2, 3, 4, 5_u16] {
+        let x = session.arange(DType::F32, 0.into(), 40_000.into(), 1.into())?;
+        session.eval(&[&x])?;
+        let parts = (0..n).map(|i| Tensor::new(&x.try_add(f64::from(i) / 4.0)?, &[200, 200]));
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let stack = Tensor::stack(&parts, -1)?;
+        assert_eq!(stack.shape().extents(), [200, 200, u64::from(n)]);
+        let want = (0..40_000_u16)
+            .flat_map(|lane| (0..n).map(move |i| f32::from(lane) + f32::from(i) / 4.0));
+        assert!(lanes(&stack).to_vec::<f32>()?.into_iter().eq(want), "{n}");
+    }
     Ok(())
 }
 

@@ -155,6 +155,10 @@ impl Memory for HostMemory {
         Ok(())
     }
 
+    fn expect_writes(&self, _: u64, _: usize, _: u64) -> Result<()> {
+        Ok(())
+    }
+
     fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
         // SAFETY: buffers are distinct blocks; the target is not shared yet.
         let target = unsafe { bytes_at_mut(target, bytes) };

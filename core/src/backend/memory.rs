@@ -89,6 +89,14 @@ pub trait Memory: Send + Sync {
     /// # Errors
     /// A failure of the device.
     fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()>;
+    /// Takes note of `n` elements of `bytes` bytes that work writes, all of them, before any is read: nothing to do where
+    /// memory may be written without having been.
+    ///
+    /// # Errors
+    /// A failure of the device.
+    fn expect_writes(&self, address: u64, bytes: usize, n: u64) -> Result<()> {
+        self.fill(address, 0, bytes, n)
+    }
     /// Copies within the device.
     ///
     /// # Errors

@@ -209,21 +209,25 @@ impl Evaluator<'_> {
         numbers.into_iter().try_for_each(|id| self.fill(id))
     }
 
-    /// Puts a number into memory, in every lane.
+    /// Puts a number into memory, in every lane; of room for writes nothing, see [`Variable::is_room`].
     ///
     /// # Errors
     /// `OutOfMemory`.
     pub fn fill(&self, id: VarId) -> Result<()> {
-        let (bits, dtype, size) = {
+        let (bits, dtype, size, is_room) = {
             let table = lock(self.table);
             let variable = table.get(id);
             let Some(bits) = variable.kind.number() else { return Ok(()) };
-            (bits, variable.dtype, variable.size)
+            (bits, variable.dtype, variable.size, variable.is_room())
         };
         let buffer = self.alloc_lanes(dtype, size)?;
+        let (memory, bytes) = (self.backend.memory(), dtype.bytes());
         in_pieces(size, |start, n| {
-            let address = buffer.address() + start * dtype.bytes() as u64;
-            self.backend.memory().fill(address, bits, dtype.bytes(), n)
+            let address = buffer.address() + start * bytes as u64;
+            match is_room {
+                true => memory.expect_writes(address, bytes, n),
+                false => memory.fill(address, bits, bytes, n),
+            }
         })?;
         lock(self.table).become_data(id, Arc::new(buffer));
         Ok(())

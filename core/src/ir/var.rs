@@ -460,6 +460,12 @@ impl Variable {
         self.size.saturating_mul(self.dtype.bytes() as u64)
     }
 
+    /// Whether it is room for writes that reach all lanes before one is read, so that what it has matters to nobody: no
+    /// other constant has several lanes.
+    pub(crate) fn is_room(&self) -> bool {
+        matches!(self.kind, Kind::Constant(_)) && self.size > 1
+    }
+
     /// Whether derivatives begin or end here: what is made of it is not made of its operands instead.
     pub(crate) fn is_border(&self) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.is_border)

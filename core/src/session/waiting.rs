@@ -178,6 +178,13 @@ impl Session {
         home.as_ref().is_none_or(|home| Arc::ptr_eq(home, &device)).then_some(device)
     }
 
+    /// Whether the device works, on one part, in the memory of the host, as far as it was needed yet.
+    pub(crate) fn is_on_host(&self) -> bool {
+        let is_host =
+            |device: Arc<Device>| device.backend.parts() == 1 && device.backend.memory().is_host();
+        self.working_device().is_some_and(is_host)
+    }
+
     /// Puts errors back that [`Session::take_errors`] gave.
     pub fn put_errors(&self, errors: Vec<Error>) {
         lock(&self.0.reports).put(errors);

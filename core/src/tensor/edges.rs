@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::Op;
@@ -76,27 +77,41 @@ impl Tensor {
             let what = format!("got {} pairs of widths for {}", widths.len(), self.shape());
             return Err(Error::Argument { op, what });
         }
-        let pairs = widths.iter().zip(0..).filter(|(pair, _)| **pair != [0; 2]);
-        pairs
-            .into_iter()
-            .try_fold(self.clone(), |all, (&pair, axis)| all.with_edges(axis, pair, edges))
+        let is_changed = |&axis: &usize| widths[axis] != [0; 2];
+        let axes: Vec<usize> = (0..widths.len()).filter(is_changed).collect();
+        if axes.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut shape = self.shape().clone();
+        for &axis in &axes {
+            shape = shape.with_extent(op, axis, self.edged(axis, widths[axis])?)?;
+        }
+        let number = |axis: usize, place: &Array| {
+            let (n, before) = (self.shape().extents()[axis], widths[axis][0]);
+            let total = shape.extents()[axis];
+            let is_wide = u32::try_from(total.saturating_add(n.saturating_mul(2))).is_err();
+            let wide = if is_wide { place.cast(DType::U64)? } else { place.clone() };
+            edges.numbers(&wide, before, n)?.cast(place.dtype())
+        };
+        if shape.n_entries() > 0 && self.is_whole() {
+            return self.placed(shape.clone(), &axes, number);
+        }
+        axes.iter().try_fold(self.clone(), |all, &axis| {
+            all.picked(exactly(axis), shape.extents()[axis], |place| number(axis, place))
+        })
     }
 
-    fn with_edges(&self, axis: i64, [before, behind]: [u64; 2], edges: Edges) -> Result<Self> {
-        let (op, n) = ("pad", self.extent("pad", axis)?);
+    /// Entries along an axis with so many more before and behind.
+    fn edged(&self, axis: usize, [before, behind]: [u64; 2]) -> Result<u64> {
+        let (op, n) = ("pad", self.shape().extents()[axis]);
         if n == 0 {
             let what = format!("axis {axis} of {} has no entries that could go on", self.shape());
             return Err(Error::Argument { op, what });
         }
         let total = before.checked_add(behind).and_then(|around| around.checked_add(n));
-        let total = total.filter(|&total| i64::try_from(total).is_ok()).ok_or_else(|| {
+        total.filter(|&total| i64::try_from(total).is_ok()).ok_or_else(|| {
             let what = format!("got the widths {before} and {behind}, which are too many entries");
             Error::Argument { op, what }
-        })?;
-        let is_wide = u32::try_from(total.saturating_add(n.saturating_mul(2))).is_err();
-        self.picked(axis, total, |place| {
-            let wide = if is_wide { place.cast(DType::U64)? } else { place.clone() };
-            edges.numbers(&wide, before, n)?.cast(place.dtype())
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Tensors put together, and their entries in other places along axes.
 
 use std::borrow::{Borrow, Cow};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -15,12 +16,17 @@ use crate::interrupt;
 use crate::ir::op::Op;
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::Reader;
+use crate::trace::padding::Around;
 
 /// What is wrong with the entries of a tensor that is made.
 const TOO_MANY: &str = "more entries than 2^63";
 
 /// Entries of a row from which on rows are written one by one; shorter ones column by column, and turned.
 const LONG_ROW: u64 = 32;
+
+/// Tensors that are stacked along a last axis by a launch of their own, and entries from which on that is worth it.
+const PAIRS: RangeInclusive<usize> = 2..=4;
+const LARGE: u64 = 1 << 16;
 
 /// Bytes that a tensor takes on the host, in a list and with a view of its own.
 const PART: u64 = 512;
@@ -123,7 +129,27 @@ impl Tensor {
         let Some(first) = tensors.first() else { return Self::joined(op, &tensors, axis) };
         let axis = first.place_between(op, axis)?;
         let views = tensors.iter().map(|tensor| View::clone(&tensor.view).expanded(op, 0));
-        Self::behind_each_other(op, &tensors, &views.collect::<Result<OfFew<_>>>()?, axis)
+        let views = views.collect::<Result<OfFew<_>>>()?;
+        let stack = Self::behind_each_other(op, &tensors, &views, axis)?;
+        let is_pairs = axis + 1 == stack.shape().rank() && PAIRS.contains(&tensors.len());
+        let session = stack.parts[0].session();
+        let is_large = stack.shape().n_entries() >= LARGE;
+        if is_pairs && is_large && session.is_on_host() && !session.is_recording() {
+            return stack.turned(tensors.len() as u64);
+        }
+        Ok(stack)
+    }
+
+    /// The last axis of so few entries, which lie far from each other, inside the others: a launch of its own, which reads
+    /// memory as it lies. GPUs read it as they need it.
+    fn turned(&self, n: u64) -> Result<Self> {
+        let columns = self.shape().n_entries() / n;
+        let part = |part: &Array| {
+            let ids = part.session().ids("stack", &[part])?;
+            part.session().record(|recorder| recorder.turned(ids[0], n, columns))
+        };
+        let parts = self.parts.iter().map(part).collect::<Result<Parts>>()?;
+        Self::of(parts, self.shape().clone())
     }
 
     /// An axis in another place, the others in their order.
@@ -263,6 +289,10 @@ impl Tensor {
         };
         let shape = Shape::new(op, pairs.map(sum).collect::<Result<Vec<_>>>()?)?;
         let n = shape.n_entries();
+        // Of what writes the gradient reads; of what reads it would add.
+        if self.shape().n_entries() > 0 && !self.parts.iter().any(Array::is_followed) {
+            return self.read_within(widths, number, shape);
+        }
         let session = self.parts()[0].session();
         let mut padding = vec![session.full(self.dtype(), number, n)?];
         if self.is_complex() {
@@ -274,6 +304,26 @@ impl Tensor {
             AxisIndex::Slice(Slice::new(start, stop, 1))
         };
         Self::of(padding, shape)?.with_at(&pairs.map(place).collect::<Vec<_>>(), self)
+    }
+
+    /// The same of some entries, read by the lanes of the result.
+    fn read_within(&self, widths: &[[u64; 2]], number: Scalar, shape: Shape) -> Result<Self> {
+        let mut axes: Vec<Around> = Vec::new();
+        for (&extent, &[before, behind]) in self.shape().extents().iter().zip(widths) {
+            match axes.last_mut() {
+                // Nothing is between the entries of an axis that has nothing around it.
+                Some(outer) if before + behind == 0 => outer.iter_mut().for_each(|n| *n *= extent),
+                _ => axes.push([before, extent, behind]),
+            }
+        }
+        let session = self.parts[0].session();
+        let entries = self.entries()?;
+        let numbers = [session.full(self.dtype(), number, 1)?, session.zeros(self.dtype(), 1)?];
+        let parts = entries.iter().zip(&numbers).map(|(part, number)| {
+            let ids = session.ids("pad", &[part, number])?;
+            session.record(|recorder| recorder.padded(ids[0], ids[1], &axes))
+        });
+        Self::of(parts.collect::<Result<Parts>>()?, shape)
     }
 
     /// The parts of an axis, n of one length.
@@ -377,34 +427,70 @@ impl Tensor {
         n: u64,
         number: impl Fn(&Array) -> Result<Array>,
     ) -> Result<Self> {
-        let (own, place) = (self.shape().extents(), self.shape().axis("take", axis)?);
-        let (extent, inner) = (own[place], own[place + 1..].iter().product::<u64>());
+        let place = self.shape().axis("take", axis)?;
         let shape = self.shape().with_extent("take", place, n)?;
-        let (total, entries) = (shape.n_entries(), self.shape().n_entries());
-        let session = self.parts()[0].session();
-        let counter = lane_number_type(n.saturating_mul(2).max(total).max(entries));
-        if total == 0 || !self.view.is_whole(self.parts()[0].size()) {
+        if shape.n_entries() == 0 || !self.is_whole() {
+            let session = self.parts()[0].session();
+            let counter = self.counter(&shape);
             return self.take(&Self::counting(session, counter, n)?.each(number)?, axis);
         }
-        let lane = session.arange(counter, 0.into(), Scalar::UInt(total), 1.into())?;
-        let quotient = |a: &Array, b: u64| a.apply(Op::IDiv, &[Scalar::UInt(b).into()]);
-        let times = |a: &Array, b: u64| a.try_mul(Scalar::UInt(b));
-        // Number of an entry without the axes behind this one; without those before, it is that along the axis.
-        let whole = if inner == 1 { lane.clone() } else { quotient(&lane, inner)? };
-        let mut index = if total == n * inner {
-            number(&whole)?
-        } else {
-            let before = quotient(&whole, n)?;
-            let along = number(&whole.try_sub(&times(&before, n)?)?)?;
-            times(&before, extent)?.try_add(&along)?
-        };
-        if inner > 1 {
-            let behind = lane.try_sub(&times(&whole, inner)?)?;
-            index = times(&index, inner)?.try_add(&behind)?;
+        self.placed(shape, &[place], |_, along| number(along))
+    }
+
+    /// Whether all lanes are entries, in their order.
+    pub(super) fn is_whole(&self) -> bool {
+        self.view.is_whole(self.parts()[0].size())
+    }
+
+    /// A type for the numbers of entries here and in another shape, and for twice those along an axis.
+    fn counter(&self, shape: &Shape) -> DType {
+        let longest = shape.extents().iter().max().map_or(0, |&extent| extent.saturating_mul(2));
+        lane_number_type(longest.max(shape.n_entries()).max(self.shape().n_entries()))
+    }
+
+    /// The entries, all lanes in their order, in a shape that has some: along some axes those whose numbers a function makes
+    /// of the axis and the number there. Other axes are equal.
+    pub(super) fn placed(
+        &self,
+        shape: Shape,
+        axes: &[usize],
+        number: impl Fn(usize, &Array) -> Result<Array>,
+    ) -> Result<Self> {
+        // Neighbours that are equal are one axis.
+        let mut runs: Vec<(u64, u64, Option<usize>)> = Vec::new();
+        for (axis, (&own, &new)) in self.shape().extents().iter().zip(shape.extents()).enumerate() {
+            match (axes.contains(&axis), runs.last_mut()) {
+                (true, _) => runs.push((own, new, Some(axis))),
+                (false, Some((outer, outer_new, None))) => {
+                    (*outer, *outer_new) = (*outer * own, *outer_new * new);
+                }
+                (false, _) => runs.push((own, new, None)),
+            }
         }
-        let pick = |part: &Array| match total > entries {
+        runs.retain(|&(own, _, axis)| own > 1 || axis.is_some());
+        let (total, counter) = (shape.n_entries(), self.counter(&shape));
+        let session = self.parts()[0].session();
+        let mut left = session.arange(counter, 0.into(), Scalar::UInt(total), 1.into())?;
+        let times = |a: &Array, b: u64| a.try_mul(Scalar::UInt(b));
+        let mut numbers = Vec::with_capacity(runs.len());
+        for (i, &(own, new, axis)) in runs.iter().enumerate().rev() {
+            let mut along = left.clone();
+            if i > 0 {
+                left = left.apply(Op::IDiv, &[Scalar::UInt(new).into()])?;
+                along = along.try_sub(&times(&left, new)?)?;
+            }
+            let along = axis.map_or(Ok(along.clone()), |axis| number(axis, &along))?;
+            numbers.push((own, along));
+        }
+        let index =
+            numbers.into_iter().rev().try_fold(None, |outer: Option<Array>, (own, along)| {
+                let Some(outer) = outer else { return Ok(Some(along)) };
+                times(&outer, own)?.try_add(&along).map(Some)
+            })?;
+        let index = index.unwrap_or(left);
+        let pick = |part: &Array| match total > self.shape().n_entries() {
             // Those of an expression would be computed more than once.
-            true => part.gather(&index, None),
+            true => session.record(|recorder| recorder.pick(part.id(), index.id(), None)),
             false => part.places(&index),
         };
         Self::of(self.parts().iter().map(pick).collect::<Result<Parts>>()?, shape)

@@ -20,6 +20,7 @@ mod math;
 pub mod memory;
 pub mod nested;
 pub mod numbers;
+pub(crate) mod padding;
 pub(crate) mod power;
 pub mod primitive;
 pub(crate) mod range;
@@ -138,6 +139,17 @@ impl<'t> Recorder<'t> {
     /// A number that belongs to our own code (S3): never a parameter.
     pub fn constant(&mut self, dtype: DType, bits: u64) -> VarId {
         self.add(number_variable(Kind::Constant(bits), dtype, 1))
+    }
+
+    /// Lanes for writes that reach all of them before one is read, for each chain of writes its own; see
+    /// [`Variable::is_room`].
+    pub(super) fn room(&mut self, dtype: DType, size: u64) -> VarId {
+        if size <= 1 {
+            return self.literal(dtype, 0, size);
+        }
+        let room = self.add(number_variable(Kind::Constant(0), dtype, size));
+        self.table.forget_number(room);
+        room
     }
 
     /// A script number meeting an array of type `dtype`: the array's type, or the float it becomes.

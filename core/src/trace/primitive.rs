@@ -394,7 +394,7 @@ impl Recorder<'_> {
     }
 
     /// A gather whose indices are known to be in bounds, or whose lanes out of bounds should be 0.
-    pub(super) fn pick(
+    pub(crate) fn pick(
         &mut self,
         source: VarId,
         index: VarId,

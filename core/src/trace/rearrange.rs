@@ -141,7 +141,7 @@ impl Recorder<'_> {
             what: "the parts have more than 2^64 lanes together".into(),
         })?;
         let counter = lane_number_type(total);
-        let mut result = self.literal(dtype, 0, total);
+        let mut result = self.room(dtype, total);
         let mut start = 0;
         let mut placed: SmallVec<[(VarId, u64); 4]> = SmallVec::new();
         for &part in parts.iter().filter(|&&part| self.size(part) > 0) {
@@ -183,10 +183,10 @@ impl Recorder<'_> {
         }
         let n = parts.len() as u64;
         let total = size.checked_mul(n).ok_or_else(|| refuse("more than 2^64 lanes"))?;
-        let mut result = self.literal(dtype, 0, total);
         if size == 0 {
-            return Ok(result);
+            return Ok(self.literal(dtype, 0, total));
         }
+        let mut result = self.room(dtype, total);
         let counter = lane_number_type(total);
         let (lane, step) = (self.lane_index(counter, size), self.literal(counter, n, 1));
         let row = self.same(Op::Mul, &[lane, step])?;

@@ -83,7 +83,7 @@ impl Recorder<'_> {
         if self.var(sum).scope != 0 {
             return Ok(sum);
         }
-        let room = self.literal(self.dtype(sum), 0, self.size(sum));
+        let room = self.room(self.dtype(sum), self.size(sum));
         self.put("convolve", ScatterOp::Set, room, [sum, lane], None)
     }
 }

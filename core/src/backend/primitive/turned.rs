@@ -1,6 +1,8 @@
 //! Matrices turned: `turned_vectors.rs` where they are large and there are vectors for it, otherwise tile by tile; each is copied to a near
 //! place by rows, and from there by columns.
 
+use std::array::from_fn;
+
 use super::MemoryArray;
 use super::lanes::Lanes;
 use super::pieces::{WORTH_A_THREAD, Workers};
@@ -20,6 +22,8 @@ const STEP: usize = SIDE + 4;
 const STRIP: usize = 8;
 /// Lanes that are worth a task.
 const TASK: usize = 1 << 18;
+/// Lanes of a task that puts rows side by side.
+const BESIDE: usize = 1 << 15;
 
 /// Matrices one behind the other, of lanes of any type.
 ///
@@ -62,6 +66,12 @@ fn words<T: Copy + 'static>(
     result: Lanes<T>,
 ) -> Result<()> {
     let [rows, columns] = [rows, columns].map(exactly::<usize>);
+    match rows {
+        2 => return beside::<T, 2>(workers, columns, x, result),
+        3 => return beside::<T, 3>(workers, columns, x, result),
+        4 => return beside::<T, 4>(workers, columns, x, result),
+        _ => {}
+    }
     let [down, across] = [rows, columns].map(|n| n.div_ceil(SIDE));
     let strip = STRIP.min(down);
     let each = down.next_multiple_of(strip) * across;
@@ -91,5 +101,29 @@ fn words<T: Copy + 'static>(
             let tiles = task * at_once..n_tiles.min((task + 1) * at_once);
             tiles.take_while(|_| goes_on()).for_each(|tile| turn(tile, near));
         });
+    })
+}
+
+/// Matrices of so few rows that a column is less than a vector: lanes of all of them side by side.
+fn beside<T: Copy + 'static, const ROWS: usize>(
+    workers: &Workers<'_>,
+    columns: usize,
+    x: Lanes<T>,
+    result: Lanes<T>,
+) -> Result<()> {
+    let across = columns.div_ceil(BESIDE);
+    let n_tasks = x.len() / (ROWS * columns) * across;
+    workers.tasks(n_tasks, x.len() >= WORTH_A_THREAD, move |task, _| {
+        let first = task / across * ROWS * columns;
+        let column = task % across * BESIDE;
+        let end = columns.min(column + BESIDE);
+        let rows: [&[T]; ROWS] =
+            from_fn(|i| x.slice(first + i * columns + column, first + i * columns + end));
+        let to = result.slice_mut(first + column * ROWS, first + end * ROWS);
+        let (to, _) = to.as_chunks_mut::<ROWS>();
+        let rows = rows.map(|row| &row[..to.len()]);
+        for (j, to) in to.iter_mut().enumerate() {
+            *to = from_fn(|i| rows[i][j]);
+        }
     })
 }

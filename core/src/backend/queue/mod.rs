@@ -394,6 +394,11 @@ impl Memory for QueuedMemory {
         self.inner().fill(address, pattern, bytes, n)
     }
 
+    fn expect_writes(&self, address: u64, bytes: usize, n: u64) -> Result<()> {
+        self.line.wait_to_write(address)?;
+        self.inner().expect_writes(address, bytes, n)
+    }
+
     fn copy(&self, target: u64, source: u64, bytes: usize) -> Result<()> {
         self.line.wait_to_read(source)?;
         self.line.wait_to_write(target)?;
