@@ -95,6 +95,8 @@ fn products_are_sums_in_one_order() -> Result<()> {
         // Of so many terms that chunks are made side by side.
         cases.extend([(1, 2, 16384, 3), (1, 1, 16385, 2), (3, 9, 20000, 5), (1, 8, 17000, 33)]);
         cases.extend([(1, 13, 16390, 17), (2, 3, 16384, 2), (1, 10, 24576, 10)]);
+        // Of few rows with a large right matrix, more terms than a chunk, columns that are no whole vectors.
+        cases.extend([(1, 1, 300, 1100), (2, 3, 4100, 130), (1, 4, 37, 900), (1, 2, 8195, 65)]);
         for m in [1, 5, 6, 7, 12, 13] {
             for n in [1, 15, 16, 17, 32, 33] {
                 cases.push((3, m, 9, n));

@@ -35,6 +35,7 @@ const UNSAFE: [(&str, &str); 49] = [
     ("core/src/backend/primitive/along.rs", "instruction sets"),
     ("core/src/backend/primitive/lanes.rs", "lanes by pointer, from several threads"),
     ("core/src/backend/primitive/place.rs", "instruction sets"),
+    ("core/src/backend/primitive/product/thin.rs", "instruction sets"),
     ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/turned_vectors.rs", "instruction sets, lanes by pointer"),

@@ -127,18 +127,20 @@ impl Tensor {
         Self::of(products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
     }
 
-    /// The product of floats where the matrices lie in memory, row by row or column by column: each is read once, where it
+    /// The product of lanes of 32 or 64 bits where the matrices lie in memory, row by row or column by column: each is read once, where it
     /// lies. `None` of others, and of few products for each of many sums, which are computed with what is around.
     fn by_lying_vector(&self, other: &Self) -> Result<Option<Self>> {
         let is_left = other.shape().rank() == 1;
         let (matrix, vector) = if is_left { (self, other) } else { (other, self) };
         let [lanes] = &matrix.parts[..] else { return Ok(None) };
         let rank = matrix.shape().rank();
-        let is_float = matches!(lanes.dtype(), DType::F32 | DType::F64);
+        // Narrow ones are added in wider types.
+        let dtype = lanes.dtype();
+        let is_wide = dtype.widened() == dtype && dtype != DType::Mask;
         let is_vector = vector.shape().rank() == 1;
         let is_worth = vector.shape().n_entries() > FEW || matrix.shape().n_entries() <= SMALL;
         let is_inside = lanes.is_recorded() || vector.parts[0].is_recorded();
-        if !is_vector || !is_worth || rank < 2 || !is_float || lanes.size() == 0 || is_inside {
+        if !is_vector || !is_worth || rank < 2 || !is_wide || lanes.size() == 0 || is_inside {
             return Ok(None);
         }
         let Some(is_turned) = matrix.view.is_turned(lanes.size()) else { return Ok(None) };

@@ -30,6 +30,10 @@ const TASKS_A_THREAD: usize = 4;
 const AT_ONCE: usize = 4;
 /// Lanes that are worth a task.
 const TASK: usize = 1 << 16;
+/// Lines that are combined side by side, lanes of one place as a vector, if each has at most so many lanes: longer ones fill
+/// vectors by themselves.
+const SIDE_BY_SIDE: usize = 64;
+const SHORT: usize = 24;
 
 /// Lanes `[outer, extent, inner]`, combined along the middle, and perhaps times factors before.
 ///
@@ -237,6 +241,9 @@ unsafe fn combine_avx512<T: Lane, const OP: u8, const BY: bool>(nothing: T, bloc
 #[inline(always)]
 fn combine<T: Lane, const OP: u8, const BY: bool>(nothing: T, blocks: Blocks<'_, T>) {
     let Blocks { lanes, rows, stride, width, factors, accumulators, results } = blocks;
+    if stride == 1 && rows <= SHORT {
+        return combine_short_lines::<T, OP, BY>(lanes, factors, rows, results);
+    }
     if stride == 1 {
         return combine_lines::<T, OP, BY>(nothing, lanes, factors, rows, results);
     }
@@ -319,6 +326,7 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
     let times = |lane: T, factor: T| T::apply(Op::Mul, lane, factor, factor);
     // Without factors there are no rows of them.
     let (factor_rows, factors_left) = factors.as_chunks::<ACCUMULATORS>();
+    let factors_left = filled(factors_left, nothing);
     let mut lanes = lanes;
     for result in results {
         let (block, others) = lanes.split_at(length.min(lanes.len()));
@@ -358,11 +366,11 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
             }
         }
         if !rest.is_empty() {
-            let mut row = [nothing; ACCUMULATORS];
-            row[..rest.len()].copy_from_slice(rest);
+            let mut row = filled(rest, nothing);
             if BY {
-                for (lane, &factor) in row.iter_mut().zip(&factors_left[..rest.len()]) {
-                    *lane = times(*lane, factor);
+                for i in 0..ACCUMULATORS {
+                    let product = times(row[i], factors_left[i]);
+                    row[i] = if i < rest.len() { product } else { nothing };
                 }
             }
             for i in 0..ACCUMULATORS {
@@ -376,6 +384,51 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
         }
         *result = sums[0];
         lanes = others;
+    }
+}
+
+/// At most a row of lanes, and nothing behind them: each place by itself, which vectors have masks for.
+#[inline(always)]
+fn filled<T: Lane>(lanes: &[T], nothing: T) -> [T; ACCUMULATORS] {
+    let mut row = [nothing; ACCUMULATORS];
+    for i in 0..ACCUMULATORS {
+        if i < lanes.len() {
+            row[i] = lanes[i];
+        }
+    }
+    row
+}
+
+/// The same of so few lanes that each accumulator takes one: those of many lines side by side.
+#[inline(always)]
+fn combine_short_lines<T: Lane, const OP: u8, const BY: bool>(
+    lanes: &[T],
+    factors: &[T],
+    length: usize,
+    results: &mut [T],
+) {
+    let mut columns = [[T::default(); SIDE_BY_SIDE]; SHORT];
+    let lines = lanes.chunks(length * SIDE_BY_SIDE);
+    for (lines, results) in lines.zip(results.chunks_mut(SIDE_BY_SIDE)) {
+        for (i, line) in lines.chunks(length).enumerate() {
+            columns.iter_mut().zip(line).for_each(|(column, &lane)| column[i] = lane);
+        }
+        if BY {
+            for (column, &factor) in columns.iter_mut().zip(factors) {
+                column.iter_mut().for_each(|lane| *lane = T::apply(Op::Mul, *lane, factor, factor));
+            }
+        }
+        let mut used = length;
+        for half in [16, 8, 4, 2, 1] {
+            if used > half {
+                let (sums, others) = columns.split_at_mut(half);
+                for (sums, others) in sums.iter_mut().zip(&others[..used - half]) {
+                    add::<T, OP>(sums, others);
+                }
+                used = half;
+            }
+        }
+        results.copy_from_slice(&columns[0][..results.len()]);
     }
 }
 

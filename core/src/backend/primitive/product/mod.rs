@@ -1,7 +1,8 @@
 //! Products of matrices in the order of S26.
 //!
 //! Where a right matrix is small, results are made of the matrices as they lie ([`small`]). Otherwise both factors are copied
-//! into panels and multiplied tile by tile ([`tiles`]), of few entries and many terms chunk by chunk ([`deep`]). A complex product is one of twice as many terms. How it is cut never
+//! into panels and multiplied tile by tile ([`tiles`]), of few entries and many terms chunk by chunk ([`deep`]); a right matrix
+//! that meets few rows is read where it lies ([`thin`]). A complex product is one of twice as many terms. How it is cut never
 //! shows: every entry adds its terms in one order.
 
 mod deep;
@@ -9,6 +10,7 @@ mod kernels;
 mod matrices;
 mod pack;
 mod small;
+mod thin;
 mod tiles;
 #[cfg(target_arch = "x86_64")]
 mod vectors;
@@ -45,7 +47,11 @@ pub(super) fn multiply(
             if first.are_small() {
                 return small::multiply(workers, Parts { first, second });
             }
-            let multiply = if first.are_deep(workers.pool.threads()) { deep::multiply } else { tiles::multiply };
+            let multiply = match first.are_deep(workers.pool.threads()) {
+                true => deep::multiply,
+                false if first.are_thin() => thin::multiply,
+                false => tiles::multiply,
+            };
             multiply(workers, first)?;
             second.map_or(Ok(()), |second| multiply(workers, second))
         },
