@@ -34,8 +34,7 @@ impl Recorder<'_> {
             if i > 0 {
                 let width = self.literal(counter, before + extent + behind, 1);
                 left = self.same(Op::IDiv, &[place, width])?;
-                let whole = self.same(Op::Mul, &[left, width])?;
-                place = self.same(Op::Sub, &[place, whole])?;
+                place = self.same(Op::Rem, &[place, width])?;
             }
             if before > 0 {
                 let before = self.literal(counter, before, 1);
