@@ -286,7 +286,7 @@ fn products_of_short_rows_are_sums_of_rows() -> Result<()> {
             let w = mixed(&session, 2 * depth)?.slice(n..)?.cast(dtype)?;
             session.eval(&[&x, &w])?;
             let matrix = Tensor::new(&x, &[150, depth])?;
-            let products = lanes(&matrix.matmul(&Tensor::from(&w))?);
+            let products = lanes(&matrix.matmul(&Tensor::new(&w, &[depth])?)?);
             let sums = lanes(&matrix.reduce(ReduceOp::Sum, Some(&[1]), false)?);
             for i in 0..rows {
                 let row = x.slice(i * n..(i + 1) * n)?;
@@ -297,6 +297,27 @@ fn products_of_short_rows_are_sums_of_rows() -> Result<()> {
                 assert_eq!(bits(&sums.slice(i..i + 1)?), bits(&sum), "sum, {what}");
             }
         }
+    }
+    Ok(())
+}
+
+/// Many lines of few lanes in memory are combined as they lie, as those that are not there yet.
+#[test]
+fn lines_in_memory_are_combined_as_others() -> Result<()> {
+    let session = Session::new()?;
+    for extent in [2, 3, 4, 7, 16] {
+        let x = mixed(&session, 20_000 * extent)?;
+        let w = mixed(&session, extent)?.try_add(1.5)?;
+        let rows = |x: &Array| Tensor::new(x, &[20_000, extent]);
+        let factors = Tensor::new(&w, &[extent])?;
+        let made = |rows: &Tensor| -> Result<Vec<Vec<u8>>> {
+            let sum = rows.reduce(ReduceOp::Sum, Some(&[1]), false)?;
+            let most = rows.reduce(ReduceOp::Max, Some(&[-1]), true)?;
+            Ok([sum, most, rows.matmul(&factors)?].iter().map(|made| bits(&lanes(made))).collect())
+        };
+        let before = made(&rows(&x)?)?;
+        session.eval(&[&x])?;
+        assert_eq!(made(&rows(&x)?)?, before, "{extent}");
     }
     Ok(())
 }

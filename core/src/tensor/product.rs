@@ -138,7 +138,9 @@ impl Tensor {
         let dtype = lanes.dtype();
         let is_wide = dtype.widened() == dtype && dtype != DType::Mask;
         let is_vector = vector.shape().rank() == 1;
-        let is_worth = vector.shape().n_entries() > FEW || matrix.shape().n_entries() <= SMALL;
+        let is_worth = vector.shape().n_entries() > FEW
+            || matrix.shape().n_entries() <= SMALL
+            || is_left && rank > 1 && matrix.has_lines_in_memory(rank - 1);
         let is_inside = lanes.is_recorded() || vector.parts[0].is_recorded();
         if !is_vector || !is_worth || rank < 2 || !is_wide || lanes.size() == 0 || is_inside {
             return Ok(None);
