@@ -33,7 +33,7 @@ const TASK: usize = 1 << 16;
 /// Lines that are combined side by side, lanes of one place as a vector, if each has at most so many lanes: longer ones fill
 /// vectors by themselves.
 const SIDE_BY_SIDE: usize = 64;
-const SHORT: usize = 24;
+const SHORT: usize = 20;
 
 /// Lanes `[outer, extent, inner]`, combined along the middle, and perhaps times factors before.
 ///
@@ -326,7 +326,8 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
     let times = |lane: T, factor: T| T::apply(Op::Mul, lane, factor, factor);
     // Without factors there are no rows of them.
     let (factor_rows, factors_left) = factors.as_chunks::<ACCUMULATORS>();
-    let factors_left = filled(factors_left, nothing);
+    // What is behind lanes stays nothing times one.
+    let factors_left = filled(factors_left, T::identity(ReduceOp::Prod));
     let mut lanes = lanes;
     for result in results {
         let (block, others) = lanes.split_at(length.min(lanes.len()));
@@ -369,8 +370,7 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
             let mut row = filled(rest, nothing);
             if BY {
                 for i in 0..ACCUMULATORS {
-                    let product = times(row[i], factors_left[i]);
-                    row[i] = if i < rest.len() { product } else { nothing };
+                    row[i] = times(row[i], factors_left[i]);
                 }
             }
             for i in 0..ACCUMULATORS {
@@ -387,13 +387,13 @@ fn combine_lines<T: Lane, const OP: u8, const BY: bool>(
     }
 }
 
-/// At most a row of lanes, and nothing behind them: each place by itself, which vectors have masks for.
+/// At most a row of lanes, and something behind them: each place by itself, which vectors have masks for.
 #[inline(always)]
-fn filled<T: Lane>(lanes: &[T], nothing: T) -> [T; ACCUMULATORS] {
-    let mut row = [nothing; ACCUMULATORS];
-    for i in 0..ACCUMULATORS {
+fn filled<T: Lane>(lanes: &[T], behind: T) -> [T; ACCUMULATORS] {
+    let mut row = [behind; ACCUMULATORS];
+    for (i, place) in row.iter_mut().enumerate() {
         if i < lanes.len() {
-            row[i] = lanes[i];
+            *place = lanes[i];
         }
     }
     row
