@@ -28,7 +28,7 @@ table! {
     /// stands on the other side is not read. With transposed true of a.T @ X = b, and with unit_diagonal true the diagonal
     /// counts as 1, whatever stands there. Gradients are those of the triangle alone.
     ///
-    /// >> let l = TensorXdC([[2, 0], [1, 4]]); solve_triangular(l, Float64C([2, 9]), true)
+    /// >> l = TensorXdC([[2, 0], [1, 4]]); solve_triangular(l, Float64C([2, 9]), true)
     /// [1, 2]
     /// >> solve_triangular(l, Float64C([4, 8]), true, true)
     /// [1, 2]

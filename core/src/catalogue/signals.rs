@@ -44,9 +44,9 @@ table! {
     /// "constant" without their mean.
     ///
     /// >> detrend(FloatC([1, 2, 3.5, 4]))
-    /// [-0.05,  -0.1,  0.35,  -0.2]
+    /// [-0.05, -0.1, 0.35, -0.2]
     /// >> detrend(FloatC([1, 2, 6]), all, "constant")
-    /// [-2, -1,  3]
+    /// [-2, -1, 3]
     detrend(x: Tensor; axis: Integer, type: Word(TRENDS)) = |c| detrended(c);
     /// Real entries along an axis (the last unless given) as a signal without negative frequencies: complex entries whose
     /// imaginary parts are the Hilbert transform. abs of it is the envelope, arg the phase. By fft: evaluates.
