@@ -39,9 +39,20 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// Answers until the post is gone.
     pub(crate) fn run(mut self) {
-        while let Ok(request) = self.requests.recv() {
+        while let Some(request) = self.next() {
             self.answer(&request);
         }
+    }
+
+    /// The next request. While nobody asks anything, memory goes back that arrays no longer use.
+    fn next(&self) -> Option<Request> {
+        while let Some(time) = self.interpreter.session().give_back_unused() {
+            match self.requests.recv_timeout(time) {
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                received => return received.ok(),
+            }
+        }
+        self.requests.recv().ok()
     }
 
     fn answer(&mut self, request: &Request) {

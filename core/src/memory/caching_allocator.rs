@@ -2,15 +2,24 @@
 //!
 //! Freed blocks are kept by size and handed out again. Sizes are rounded up to steps of an eighth of
 //! their power of two (at most 12.5 % more than asked for), at least 64 bytes. Before the device is
-//! asked, the limit is checked; if the device refuses, the cache is emptied and it is asked again.
+//! asked, the limit is checked; if the device refuses, the cache is emptied and it is asked again. Large blocks
+//! that nobody wanted for a while go back to the device.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::backend::{Backend, Capacity, Counted, Counts};
 use crate::error::Error;
 use crate::memory::buffer::{Buffer, Release};
+
+/// Blocks from this size on are given back, and have the limit checked, one by one.
+const LARGE: usize = 1 << 20;
+
+/// How long a large block is kept for whoever wants one of its size. Getting another costs page faults, which are more
+/// than most kernels that fill it, but little beside so long a time.
+pub(crate) const KEPT: Duration = Duration::from_secs(10);
 
 /// Bytes in use, kept and allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -131,7 +140,12 @@ struct State {
     unchecked: u64,
     /// The limit, once the device was asked what it had left.
     measured: Option<Limit>,
+    /// Kept blocks by their size; the last one freed is the first one used.
     free: BTreeMap<usize, Vec<u64>>,
+    /// When each of the large ones was freed.
+    freed: BTreeMap<usize, Vec<Instant>>,
+    /// When the first of them is due to be given back, or before.
+    due: Option<Instant>,
 }
 
 impl Allocator {
@@ -151,7 +165,11 @@ impl Allocator {
         };
         let n = usize::try_from(bytes).map_err(|_| fail())?;
         let capacity = round_up(n).ok_or_else(fail)?;
-        let address = match self.reuse(capacity) {
+        let kept = self.reuse(capacity);
+        if capacity >= LARGE {
+            self.give_back_due();
+        }
+        let address = match kept {
             Some(address) => address,
             None => self.fresh(capacity).ok_or_else(fail)?,
         };
@@ -180,6 +198,8 @@ impl Allocator {
         let mut state = self.lock();
         let free = std::mem::take(&mut state.free);
         let bytes = std::mem::take(&mut state.cached);
+        state.freed.clear();
+        state.due = None;
         drop(state);
         let mut blocks = 0;
         for (capacity, addresses) in free {
@@ -189,6 +209,27 @@ impl Allocator {
             }
         }
         (blocks, bytes)
+    }
+
+    /// Gives large blocks back to the device that were kept for so long; the time after which others are due.
+    pub fn give_back_unused(&self, kept: Duration) -> Option<Duration> {
+        let now = Instant::now();
+        let (unused, due) = {
+            let mut state = self.lock();
+            (state.take_unused(now, kept), state.due)
+        };
+        for (capacity, address) in unused {
+            self.backend.memory().free_raw(address, capacity);
+        }
+        Some(due?.saturating_duration_since(now))
+    }
+
+    /// Looks for blocks to be given back when there may be some.
+    fn give_back_due(&self) {
+        let due = self.lock().due;
+        if due.is_some_and(|due| due <= Instant::now()) {
+            self.give_back_unused(KEPT);
+        }
     }
 
     /// Bytes in use, kept and allowed.
@@ -223,6 +264,9 @@ impl Allocator {
     fn reuse(&self, capacity: usize) -> Option<u64> {
         let mut state = self.lock();
         let address = state.free.get_mut(&capacity)?.pop()?;
+        if capacity >= LARGE {
+            state.freed.get_mut(&capacity).and_then(Vec::pop);
+        }
         state.cached -= capacity as u64;
         state.count(capacity as u64);
         Some(address)
@@ -230,8 +274,7 @@ impl Allocator {
 
     fn fresh(&self, capacity: usize) -> Option<u64> {
         // Asking the system how much is left costs 20 us; a few small blocks cannot break the limit by much.
-        const SMALL: usize = 1 << 20;
-        if self.limit.is_some() || capacity >= SMALL || self.is_due(capacity) {
+        if self.limit.is_some() || capacity >= LARGE || self.is_due(capacity) {
             let wanted = capacity as u64;
             let info = self.info();
             if info.exceeded_by(wanted) {
@@ -273,21 +316,53 @@ impl State {
         self.used += bytes;
         self.peak = self.peak.max(self.used);
     }
+
+    /// Keeps a block for later, where there is room for a note of it.
+    fn keep(&mut self, address: u64, capacity: usize) -> bool {
+        let free = self.free.entry(capacity).or_default();
+        if free.try_reserve(1).is_err() {
+            return false;
+        }
+        if capacity >= LARGE {
+            let freed = self.freed.entry(capacity).or_default();
+            if freed.try_reserve(1).is_err() {
+                return false;
+            }
+            let now = Instant::now();
+            freed.push(now);
+            self.due.get_or_insert(now + KEPT);
+        }
+        free.push(address);
+        self.cached += capacity as u64;
+        true
+    }
+
+    /// Takes out large blocks that were kept for so long; with each its size.
+    fn take_unused(&mut self, now: Instant, kept: Duration) -> Vec<(usize, u64)> {
+        let mut unused = Vec::new();
+        for (&capacity, freed) in &mut self.freed {
+            let n = freed.partition_point(|&freed| now.saturating_duration_since(freed) >= kept);
+            freed.drain(..n);
+            let blocks = self.free.get_mut(&capacity).into_iter();
+            unused.extend(blocks.flat_map(|free| free.drain(..n)).map(|block| (capacity, block)));
+        }
+        self.freed.retain(|_, freed| !freed.is_empty());
+        self.cached -= unused.iter().map(|&(capacity, _)| capacity as u64).sum::<u64>();
+        self.due =
+            self.freed.values().filter_map(|freed| freed.first()).min().map(|&first| first + kept);
+        unused
+    }
 }
 
 impl Release for Allocator {
     fn release(&self, address: u64, capacity: usize) {
         let mut state = self.lock();
         state.used -= capacity as u64;
-        let free = state.free.entry(capacity).or_default();
-        // Where there is no room to keep it for later, the system needs it now.
-        if free.try_reserve(1).is_err() {
+        if !state.keep(address, capacity) {
             drop(state);
+            // Where there is no room to keep it for later, the system needs it now.
             self.backend.memory().free_raw(address, capacity);
-            return;
         }
-        free.push(address);
-        state.cached += capacity as u64;
     }
 }
 
@@ -396,6 +471,26 @@ mod tests {
         assert!(memory.hold(400 << 10).is_err() && memory.alloc(400 << 10).is_err());
         drop(held);
         assert!(memory.alloc(400 << 10).is_ok());
+    }
+
+    #[test]
+    fn large_blocks_that_nobody_wants_are_given_back() {
+        let whole = 1_u64 << 30;
+        let device = Arc::new(Generous(whole.into()));
+        let memory = Allocator::new(device.clone(), None);
+        let sizes = [1 << 10, 8 << 20, 8 << 20, 32 << 20];
+        let blocks = sizes.map(|bytes| memory.alloc(bytes).unwrap());
+        assert_eq!(memory.give_back_unused(Duration::ZERO), None);
+        drop(blocks);
+        // Not before their time, and what is used meanwhile is no longer kept.
+        assert!(memory.give_back_unused(KEPT).is_some_and(|due| due <= KEPT));
+        assert_eq!(memory.info().cached, sizes.iter().sum());
+        let again = memory.alloc(8 << 20).unwrap();
+        assert_eq!(memory.give_back_unused(Duration::ZERO), None);
+        assert_eq!((memory.info().used, memory.info().cached), (8 << 20, 1 << 10));
+        assert_eq!(device.0.load(Ordering::Relaxed), whole - (8 << 20) - (1 << 10));
+        drop(again);
+        assert_eq!(memory.info().cached, (8 << 20) + (1 << 10));
     }
 
     /// Blocks that are made while another still has most of the memory.

@@ -1,10 +1,11 @@
 //! What a session has in memory besides arrays, and gives back.
 
 use std::sync::TryLockError;
+use std::time::Duration;
 
 use super::Session;
 use crate::ir::table::Table;
-use crate::memory::caching_allocator::{Bytes, MemoryInfo};
+use crate::memory::caching_allocator::{Bytes, KEPT, MemoryInfo};
 
 impl Session {
     /// Gives freed memory back to the device, also that of compiled kernels, which are compiled again when they are wanted; the
@@ -21,6 +22,16 @@ impl Session {
         let freed = Bytes(bytes);
         self.0.common.log.line(1, || format!("malloc_trim(): freed {blocks} blocks ({freed})"));
         (blocks, bytes)
+    }
+
+    /// Gives large blocks of memory back to the device that no array used for ten seconds; the time after which others are
+    /// due, if some are kept. Making large arrays does that too; a program that waits asks for it.
+    pub fn give_back_unused(&self) -> Option<Duration> {
+        let devices = self.family().into_iter().filter_map(|session| {
+            session.with_table(Table::sweep);
+            session.0.runtime.opened()
+        });
+        devices.filter_map(|device| device.memory.give_back_unused(KEPT)).min()
     }
 
     /// Lets compiled kernels and plans go, unless an evaluation works with them.

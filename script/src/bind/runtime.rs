@@ -289,7 +289,8 @@ fn memory(registry: &mut Registry<'_>) {
         "malloc_trim",
         "()",
         "Gives memory that arrays no longer use back to the system and says how much; also that of lists and texts.\n\
-         Compiled kernels go too: what is wanted again is compiled again.\n\n\
+         Compiled kernels go too: what is wanted again is compiled again. Large arrays go back by themselves when\n\
+         no array of their size was made for ten seconds.\n\n\
          >> malloc_trim() >= 0\ntrue",
     );
     registry.doc(
