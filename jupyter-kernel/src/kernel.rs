@@ -267,7 +267,10 @@ impl Kernel {
     fn inspect(&self, request: &Request) -> Value {
         let code = request.text("code");
         let cursor = byte_of(code, &request.content["cursor_pos"]);
-        let found = self.interpreter.inspect(&Cell::typed(code), cursor);
+        let cell = Cell::typed(code);
+        let wants_source = request.content["detail_level"].as_u64() == Some(1);
+        let source = wants_source.then(|| self.interpreter.inspect_source(&cell, cursor)).flatten();
+        let found = source.or_else(|| self.interpreter.inspect(&cell, cursor));
         let data = found.as_ref().map_or_else(|| json!({}), documentation);
         json!({"status": "ok", "found": found.is_some(), "data": data, "metadata": {}})
     }

@@ -18,9 +18,10 @@ mod side_by_side;
 mod value;
 mod world;
 
+pub use assist::candidate::{Candidate, CandidateKind};
 pub use assist::commands::{COMMANDS, Command, Takes};
 pub use assist::completeness::Completeness;
-pub use assist::completion::{Candidate, CandidateKind, Completion};
+pub use assist::completion::Completion;
 pub use assist::inspection::Inspection;
 pub use assist::topics::{TOPICS, Topic};
 pub use bind::doc::{Example, FunctionDoc};

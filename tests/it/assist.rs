@@ -50,6 +50,41 @@ fn names_of_the_session_and_the_language() {
 }
 
 #[test]
+fn names_that_the_cell_declares_itself() {
+    with("quality = 1; fn twice(x) { 2 * x }", |interpreter| {
+        let of = |text: &str| names(interpreter, text);
+        assert_eq!(of("let quantity = 3; quant"), ["quantile", "quantity"]);
+        assert_eq!(of("zebra = 3\nzeb"), ["zebra"]);
+        assert_eq!(of("[zebra, zebu] = [1, 2]\nzeb"), ["zebra", "zebu"]);
+        assert_eq!(of("for zebra in 0..3 { zeb"), ["zebra"]);
+        assert_eq!(of("for (zebra, zebu) in [1] { zeb"), ["zebra", "zebu"]);
+        assert_eq!(of("try { f() } catch (zebra) { zeb"), ["zebra"]);
+        assert_eq!(of("f = |zebra, n| zeb"), ["zebra"]);
+        assert_eq!(of("fn stripes(zebra) { zeb"), ["zebra"]);
+        assert_eq!(of("fn stripes(n) { zebra = n; zeb"), ["zebra"]);
+        assert_eq!(of("fn stripes(n) {\n  n\n}\nstrip"), ["stripes"]);
+        assert_eq!(of("if a { zebra = 1 }\nzeb"), ["zebra"]);
+        // What is behind, another one's, or gone with its block is not known.
+        for text in [
+            "zeb",
+            "for zebra in 0..3 { zebra }\nzeb",
+            "fn stripes(zebra) { let zebu = 1; }\nzeb",
+            "{ let zebra = 1; }\nzeb",
+            "m.zebra = 1\nzeb",
+            "// zebra = 1\nzeb",
+        ] {
+            assert!(of(text).is_empty(), "{text}: {:?}", of(text));
+        }
+        let found = interpreter.complete(&Cell::typed("zeb; zebra = 1"), 3);
+        assert!(found.candidates.is_empty(), "{found:?}");
+        let code = "tw(1); fn twain(x, y) { x }";
+        let found = interpreter.complete(&Cell::typed(code), 2);
+        let of_cell = found.candidates.iter().find(|found| found.name == "twain");
+        assert_eq!(of_cell.map(|found| found.detail.as_str()), Some("(x, y)"));
+    });
+}
+
+#[test]
 fn members_follow_the_value() {
     let code = "v = Vector3fC(1, 2, 3); m = #{radius: 2.0, parts: #{n: 1}}; l = [1]; t = \"a\"; \
                 z = Complex2fC(1, 2); rng = PCG32C(); q = Matrix3fC::identity()";
@@ -169,6 +204,8 @@ fn names_are_inspected() {
         let twice = "defined at <in:1>:3\n\n// Twice.\nfn twice(x) {\n  2 * x\n}";
         assert_eq!(interpreter.source("twice").as_deref(), Some(twice));
         assert_eq!(interpreter.source("sin"), None);
+        let source = |text| interpreter.inspect_source(&Cell::typed(text), 3).map(|it| it.text);
+        assert_eq!((source("twice(a)").as_deref(), source("sin(a)")), (Some(twice), None));
         assert!(text("sin(nosuch, ", 12).unwrap().starts_with("sin(x)"));
         assert!(
             text("FloatC::linspace(", 12).unwrap().contains("linspace(first, last, n, endpoint)")
@@ -177,6 +214,26 @@ fn names_are_inspected() {
         assert!(names(interpreter, "import \"op").contains(&"optim".into()));
         let html = interpreter.inspect(&Cell::typed("lt(1, 2)"), 1).unwrap().html;
         assert!(html.contains("<code>lt(a, b)</code>") && html.contains("&gt;&gt; "), "{html}");
+    });
+}
+
+#[test]
+fn members_keys_and_commands_are_told() {
+    let code = "v = Vector3fC(1, 2, 3); m = #{alpha: v, \"a b\": 2}";
+    with(code, |interpreter| {
+        let text = |text: &str, at: usize| {
+            let found = interpreter.inspect(&Cell::typed(text), at);
+            found.map_or_else(String::new, |found| found.text)
+        };
+        assert!(text("v.x", 3).starts_with("v.x: FloatC"), "{}", text("v.x", 3));
+        assert!(text("m.alpha", 4).starts_with("m.alpha: Vector3fC"), "{}", text("m.alpha", 4));
+        assert!(text("m.alpha.y + 1", 9).starts_with("m.alpha.y: FloatC"));
+        assert!(text("m[\"alpha\"]", 5).starts_with("m[\"alpha\"]: Vector3fC"));
+        assert!(text("m[\"a b\"]", 8).starts_with("m[\"a b\"]: "), "{}", text("m[\"a b\"]", 8));
+        // In the arguments of a call the function is asked about.
+        assert!(text("sin(v.x", 7).starts_with("sin(x)"));
+        assert!(text("%time v", 3).starts_with("%time"), "{}", text("%time v", 3));
+        assert_eq!(text("m.nosuch", 5), "");
     });
 }
 
@@ -192,6 +249,18 @@ fn texts_are_complete_or_not() {
             ("1 +", goes_on(0)),
             ("/* a", goes_on(0)),
             ("`a\nb", goes_on(0)),
+            ("while true", goes_on(0)),
+            ("if a {} else", goes_on(0)),
+            ("if a {} else if b", goes_on(0)),
+            ("a = 1\nfor i in 0..3", goes_on(0)),
+            ("for i", goes_on(0)),
+            ("fn f(x)", goes_on(0)),
+            ("fn f", goes_on(0)),
+            ("loop // for ever", goes_on(0)),
+            ("do { a }", goes_on(0)),
+            ("try { a }", goes_on(0)),
+            ("while a b", Completeness::Invalid),
+            ("else", Completeness::Invalid),
             ("\"a", Completeness::Invalid),
             ("1 2", Completeness::Invalid),
             (")", Completeness::Invalid),

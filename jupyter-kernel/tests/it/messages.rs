@@ -375,11 +375,16 @@ fn editors_are_answered() {
     assert_eq!(reply["found"], true);
     assert!(reply["data"]["text/plain"].as_str().unwrap().starts_with("gather("), "{reply}");
     assert_eq!(inspect("no_such_name", 3)["found"], false);
+    client.run("fn twice(x) { 2 * x }");
+    let more = json!({"code": "twice", "cursor_pos": 5, "detail_level": 1});
+    let source = client.ask("inspect_request", &more).reply["data"]["text/plain"].to_string();
+    assert!(source.contains("fn twice(x) { 2 * x }"), "{source}");
     let is_complete = |code: &str| {
         client.ask("is_complete_request", &json!({"code": code})).reply["status"].clone()
     };
     assert_eq!(is_complete("1 + 1"), "complete");
     assert_eq!(is_complete("fn f() {"), "incomplete");
+    assert_eq!(is_complete("while true"), "incomplete");
     assert_eq!(is_complete("1 1"), "invalid");
     let answer = client.run("?gather");
     let page = &answer.reply["payload"][0];

@@ -9,6 +9,10 @@ use crate::language::cell::{Cell, Piece};
 /// Blanks that a bracket indents by.
 const INDENT: usize = 4;
 
+/// How a statement can go on whose head is all that was typed: of `while x`, `fn f`, `for i`, `try {}` and the like.
+const ENDS: [&str; 7] =
+    ["{}", "{}\nwhile true", "while true", "{}\ncatch {}", "catch {}", "in 0..1 {}", "() {}"];
+
 /// Whether a text can be run as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
@@ -49,11 +53,28 @@ impl Interpreter {
                 Completeness::Incomplete { indent: 0 }
             }
             None => Completeness::Complete,
-            Some((piece, error)) if ends_early(&error, cell, piece) => {
+            Some((piece, error))
+                if ends_early(&error, cell, piece) || self.is_head(&error, cell) =>
+            {
                 Completeness::Incomplete { indent: 0 }
             }
             Some(_) => Completeness::Invalid,
         }
+    }
+
+    /// Whether the mistake is that the rest of a statement is missing.
+    fn is_head(&self, error: &ParseError, cell: &Cell) -> bool {
+        let goes_on = |end| {
+            let text = format!("{}\n{end}", cell.text());
+            self.first_mistake(&Cell::typed(&text)).is_none()
+        };
+        let is_possible = match error.err_type() {
+            ParseErrorType::MissingToken(..)
+            | ParseErrorType::FnMissingParams(_)
+            | ParseErrorType::FnMissingBody(_) => is_in_last_line(error, cell),
+            _ => false,
+        };
+        is_possible && ENDS.into_iter().any(goes_on)
     }
 
     /// The first mistake of syntax, and the piece that it is in.
@@ -68,17 +89,22 @@ fn ends_blank(text: &str) -> bool {
     text.rsplit_once('\n').is_some_and(|(_, last)| last.trim().is_empty())
 }
 
+/// Whether the parser stopped in the last line that is not blank, or behind it.
+fn is_in_last_line(error: &ParseError, cell: &Cell) -> bool {
+    let n_lines = || cell.text().trim_end().lines().count();
+    error.position().line().is_none_or(|line| line >= n_lines())
+}
+
 /// Whether the parser wanted more text than there is.
 fn ends_early(error: &ParseError, cell: &Cell, piece: &Piece) -> bool {
-    let n_lines = || cell.text().trim_end().lines().count();
-    let at_end = || error.position().line().is_none_or(|line| line >= n_lines());
     match error.err_type() {
         ParseErrorType::UnexpectedEOF => true,
         ParseErrorType::MissingToken(..)
         | ParseErrorType::VariableExpected
         | ParseErrorType::PropertyExpected
         | ParseErrorType::FnMissingParams(_) => {
-            at_end() && cell.last_of(piece).is_some_and(|last| last.wants_operand(cell.text()))
+            is_in_last_line(error, cell)
+                && cell.last_of(piece).is_some_and(|last| last.wants_operand(cell.text()))
         }
         _ => false,
     }

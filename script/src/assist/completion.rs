@@ -1,7 +1,7 @@
 //! What could stand at the cursor: names with what they are, for editors and notebooks.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use porcini_core::DType;
 use porcini_core::catalogue::MAKERS;
@@ -10,8 +10,10 @@ use porcini_core::text_kernel::{self, Word};
 use porcini_core::trace::functions;
 use rhai::{Dynamic, Identifier, Map};
 
+use crate::assist::candidate::{Candidate, CandidateKind, candidate};
 use crate::assist::commands::{COMMANDS, Command, Takes};
 use crate::assist::help::first_sentence;
+use crate::assist::in_cell;
 use crate::assist::options::{self, options_of};
 use crate::assist::topics::{TOPICS, Topic};
 use crate::bind::doc::FunctionDoc;
@@ -30,44 +32,6 @@ use crate::world::modules;
 
 /// The word in front of the text that names a module.
 const IMPORT: &str = "import";
-
-/// What a name is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CandidateKind {
-    /// A variable of the session.
-    Variable,
-    /// A component, a key of a map.
-    Member,
-    /// A function.
-    Function,
-    /// An array type.
-    Type,
-    /// A constant of the language.
-    Constant,
-    /// A word of the language.
-    Keyword,
-    /// A switch, in `set_flag("..")`.
-    Flag,
-    /// A file or a folder, in a text.
-    File,
-    /// A command of the prompt.
-    Command,
-    /// A page of help that is about no single name.
-    Topic,
-}
-
-/// A name that could stand at the cursor.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Candidate {
-    /// What is put in place of the typed part.
-    pub name: String,
-    /// What it is.
-    pub kind: CandidateKind,
-    /// Parameters of a function, type of a variable.
-    pub detail: String,
-    /// The first sentence of its help.
-    pub doc: String,
-}
 
 /// Names that could stand at the cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -210,12 +174,12 @@ impl<'t> Cursor<'t> {
 }
 
 /// Where the contents of the text or comment start that a byte stands in, and its quote.
-fn open_text(cell: &Cell, byte: usize) -> Option<(usize, char)> {
+pub(super) fn open_text(cell: &Cell, byte: usize) -> Option<(usize, char)> {
     cell.lexeme_at(byte)?.contents_at(cell.text(), byte)
 }
 
 /// A path of names at the end of a text: `a.b`; empty behind a bracket.
-fn path(text: &str) -> &str {
+pub(super) fn path(text: &str) -> &str {
     let path = &text[text.trim_end_matches(|c| is_name(c) || c == '.').len()..];
     if path.starts_with('.') { "" } else { path }
 }
@@ -260,7 +224,7 @@ impl Interpreter {
                 let option = |name: &String| candidate(name, CandidateKind::Member, "option");
                 options.iter().map(option).collect()
             }
-            Cursor::Name { .. } => self.names(),
+            Cursor::Name { typed } => self.names(cell, before.len() - typed.len()),
             Cursor::Nowhere => Vec::new(),
         };
         keep_fitting(&mut candidates, typed);
@@ -291,8 +255,10 @@ impl Interpreter {
         n
     }
 
-    fn names(&self) -> Vec<Candidate> {
+    fn names(&self, cell: &Cell, at: usize) -> Vec<Candidate> {
         let mut names = self.own_names();
+        let known: HashSet<String> = names.iter().map(|known| known.name.clone()).collect();
+        names.extend(in_cell::names(cell, at).into_iter().filter(|new| !known.contains(&new.name)));
         names.extend(self.documented());
         names.extend(KEYWORDS.iter().map(|&word| candidate(word, CandidateKind::Keyword, "")));
         names
@@ -450,7 +416,7 @@ impl Interpreter {
     }
 
     /// The value that a path of names leads to.
-    fn value_at(&self, path: &str) -> Option<Dynamic> {
+    pub(super) fn value_at(&self, path: &str) -> Option<Dynamic> {
         let mut names = path.split('.');
         let mut value = self.scope.get(names.next()?)?.clone();
         for name in names {
@@ -559,10 +525,6 @@ fn functions_of(text: &str) -> Vec<Candidate> {
         Some(candidate(name.trim(), CandidateKind::Function, &format!("({parameters})")))
     };
     text.lines().filter_map(head).collect()
-}
-
-fn candidate(name: &str, kind: CandidateKind, detail: &str) -> Candidate {
-    Candidate { name: typed(name).into(), kind, detail: detail.into(), doc: String::new() }
 }
 
 /// A documented name as one that can be typed; `None` for operators and static functions.

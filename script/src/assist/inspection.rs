@@ -3,15 +3,17 @@
 use std::fmt::Write as _;
 
 use porcini_core::Array;
-use rhai::{Dynamic, Token};
+use rhai::{Dynamic, Map, Token};
 
+use crate::assist::commands::{COMMANDS, Command};
+use crate::assist::completion::{open_text, path};
 use crate::assist::help;
 use crate::bind::doc::FunctionDoc;
 use crate::interpreter::Interpreter;
 use crate::language::cell::Cell;
 use crate::language::lexer::Lexeme;
 use crate::language::tokens::registered;
-use crate::language::words::{first_word, last_word, n_lines};
+use crate::language::words::{first_word, is_name, last_word, n_lines};
 use crate::show::markup::escaped;
 use crate::show::visible::visible;
 use crate::value::text_kernel::KernelRef;
@@ -27,19 +29,52 @@ pub struct Inspection {
 }
 
 impl Interpreter {
-    /// What the name around byte `cursor` is; in the arguments of a call, in place of a variable or of nothing, the
-    /// function called. Evaluates nothing.
+    /// What the name around byte `cursor` is, a member, a key or a command; in the arguments of a call, in place of a
+    /// variable or of nothing, the function called. Evaluates nothing.
     pub fn inspect(&self, cell: &Cell, cursor: usize) -> Option<Inspection> {
         let text = cell.text();
         let cursor = text.get(..cursor).unwrap_or(text).len();
         let name = name_around(text, cursor);
-        if self.scope.get(name).is_some()
+        if let Some(command) = command_around(text, cursor) {
+            return Some(self.plain(command.help()));
+        }
+        let member = self.inspect_member(text, cursor).or_else(|| self.inspect_key(cell, cursor));
+        if (member.is_some() || self.scope.get(name).is_some())
             && let Some(function) = called(cell, cursor)
             && let Some(inspection) = self.inspect_name(function)
         {
             return Some(inspection);
         }
-        self.inspect_name(name).or_else(|| self.inspect_name(called(cell, cursor)?))
+        let found = member.map(|member| self.plain(member)).or_else(|| self.inspect_name(name));
+        found.or_else(|| self.inspect_name(called(cell, cursor)?))
+    }
+
+    /// The source of the function of the session whose name is around byte `cursor`.
+    pub fn inspect_source(&self, cell: &Cell, cursor: usize) -> Option<Inspection> {
+        let text = cell.text();
+        let name = name_around(text, text.get(..cursor).unwrap_or(text).len());
+        let source = if self.scope.contains(name) { None } else { self.source(name) };
+        Some(self.plain(source?))
+    }
+
+    /// The component, or the value of a map, that a path of names around a byte leads to.
+    fn inspect_member(&self, text: &str, at: usize) -> Option<String> {
+        let name = first_word(&text[at..]);
+        let path = path(&text[..at + name.len()]);
+        let value = self.value_at(path).filter(|_| path.contains('.'))?;
+        Some(format!("{path}: {}", details(&value)))
+    }
+
+    /// The value of `map["key"]` whose key is around a byte, or that ends there.
+    fn inspect_key(&self, cell: &Cell, at: usize) -> Option<String> {
+        let text = cell.text();
+        let at = text[..at].strip_suffix("\"]").map_or(at, str::len);
+        let (start, quote) = open_text(cell, at)?;
+        let owner = text[..start - 1].trim_end().strip_suffix('[').filter(|_| quote == '"')?;
+        let (key, _) = text[start..].split_once('"')?;
+        let (owner, map) = (path(owner), self.value_at(path(owner))?);
+        let value = map.read_lock::<Map>()?.get(key)?.clone();
+        Some(format!("{owner}[\"{key}\"]: {}", details(&value)))
     }
 
     /// What a name is: a variable, a function of the session with the comment above it, or a name that has help.
@@ -152,6 +187,15 @@ fn name_around(text: &str, at: usize) -> &str {
     first_word(&text[start..])
 }
 
+/// The command whose name byte `at` stands in or behind, with its signs.
+fn command_around(text: &str, at: usize) -> Option<&'static Command> {
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].trim_start();
+    let name = first_word(line.strip_prefix('%')?.trim_start_matches('%'));
+    let is_near = text[start..at].trim().trim_start_matches('%').chars().all(is_name);
+    COMMANDS.iter().find(|known| is_near && known.name == name)
+}
+
 /// The function in whose arguments a byte stands.
 fn called(cell: &Cell, byte: usize) -> Option<&str> {
     let n = cell.lexemes().partition_point(|lexeme| lexeme.end <= byte);
@@ -240,6 +284,15 @@ mod tests {
     fn backticks_mark_code() {
         assert_eq!(prose("`a < b` or `c`"), "<code>a &lt; b</code> or <code>c</code>");
         assert_eq!(prose("one ` alone"), "one ` alone");
+    }
+
+    #[test]
+    fn commands_are_found_by_their_names() {
+        let found = |text: &str, at| command_around(text, at).map(|command| command.name);
+        assert_eq!(found("a\n%time f(x)", 5), Some("time"));
+        assert_eq!(found("%%timeit\nf(x)", 8), Some("timeit"));
+        assert_eq!(found("%time f(x)", 7), None);
+        assert_eq!(found("7 %time", 5), None);
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Command {
 }
 
 impl Command {
-    fn help(&self) -> String {
+    pub(super) fn help(&self) -> String {
         format!("%{} {}\n\n{}", self.name, self.parameters, self.doc)
     }
 }
