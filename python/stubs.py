@@ -282,7 +282,7 @@ def stubs():
     parts += aliases
     own = {name for name, made in vars(pc).items() if callable(made) and not inspect.isclass(made) and not name.startswith("_")}
     names = {name for name in own if not inspect.ismodule(getattr(pc, name))} | set(pc._porcini._function_names())
-    for name in sorted(names - {"load_ipython_extension"}):
+    for name in sorted(names - {"load_ipython_extension", "unload_ipython_extension"}):
         parts.append(function(name, getattr(pc, name)))
     return "\n\n".join(parts) + "\n"
 

@@ -70,3 +70,10 @@ def load_ipython_extension(shell):
     from ._ipython import load
 
     load(shell)
+
+
+def unload_ipython_extension(shell):
+    """%unload_ext porcini"""
+    from ._ipython import unload
+
+    unload(shell)

@@ -20,7 +20,7 @@ def run(path, *args, **given):
 
     text = Path(path).read_text()
     found, _ = _porcini.Scripts([str(arg) for arg in args]).run(text, str(path), given)
-    return {name: value for name, value in found.items() if value is not given.get(name, found)}
+    return {**given, **found}
 
 
 def run_text(text, namespace=None, wanted=None):
@@ -31,12 +31,21 @@ def run_text(text, namespace=None, wanted=None):
     >>> found["y"], value
     ([2, 3], [20, 30])
     """
+    return run_shown(text, namespace or {}, wanted, None)
+
+
+def run_shown(text, namespace, wanted, display):
+    """As run_text; pictures are shown by display."""
+    words = _porcini._words(text)
+    given = {name: namespace[name] for name in words if name in namespace}
+    found, value = shared().run(text, "<cell>", given, display)
+    keep = words if wanted is None else set(wanted)
+    return {name: value for name, value in found.items() if name in keep}, value
+
+
+def shared():
+    """The interpreter of all texts."""
     global _scripts
     if _scripts is None:
         _scripts = _porcini.Scripts()
-    namespace = namespace or {}
-    words = _porcini._words(text)
-    given = {name: namespace[name] for name in words if name in namespace}
-    found, value = _scripts.run(text, "<cell>", given)
-    keep = words if wanted is None else set(wanted)
-    return {name: value for name, value in found.items() if name in keep}, value
+    return _scripts

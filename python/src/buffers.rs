@@ -13,7 +13,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 
-use crate::errors::OrRaise;
+use crate::errors::{OrRaise, got};
 use crate::given::{Given, number};
 use crate::interrupt::blocking;
 use crate::memory::{Owner, Taking, copied_on_host, entries, is_jax, of_pairs, on_host, shaped};
@@ -120,7 +120,7 @@ fn of_number(object: &Object<'_>) -> PyResult<Given> {
     if let Ok(z) = item.cast::<PyComplex>() {
         return Ok(Given::Complex(z.real(), z.imag()));
     }
-    let none = || PyTypeError::new_err("expected a number");
+    let none = || PyTypeError::new_err(format!("got {}, expected a number", got(object)));
     number(&item)?.map(Given::Number).ok_or_else(none)
 }
 

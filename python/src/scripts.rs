@@ -1,90 +1,23 @@
 //! Scripts in Rhai, run from Python: they share the session, and so arrays, with it.
 
 use std::collections::HashSet;
-use std::io;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, PoisonError};
 
-use porcini_core::log::LogSink;
 use porcini_core::{Session, interrupt};
-use porcini_script::{Exchanged, Host, Interpreter, Options, folders, start_engine_thread};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use porcini_script::{Cell, Error, Exchanged, Interpreter, Options, start_engine_thread};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::PyDict;
 
-use crate::convert::{Given, is_sequence, number, python_number};
+use crate::errors::got;
+use crate::exchanged::{Made, Picture, exchanged, is_same};
 use crate::home;
 use crate::interrupt::blocking;
-use crate::object::{self, PyValue};
-use crate::recursion::Level;
+use crate::script_host::{self, Outlet, PythonHost, follow};
 
 type Object<'py> = Bound<'py, PyAny>;
-
-/// The world of a Python process as scripts see it.
-struct PythonHost {
-    start: Instant,
-    arguments: Vec<String>,
-}
-
-fn write(stream: &str, text: &str) {
-    Python::attach(|py| {
-        let stream = py.import("sys").and_then(|sys| sys.getattr(stream));
-        let written =
-            stream.and_then(|stream| stream.call_method1("write", (format!("{text}\n"),)));
-        if let Err(error) = written {
-            error.write_unraisable(py, None);
-        }
-    });
-}
-
-impl Host for PythonHost {
-    fn print(&self, text: &str) {
-        write("stdout", text);
-    }
-
-    fn log_sink(&self) -> LogSink {
-        Arc::new(|text| write("stderr", text))
-    }
-
-    fn read_file(&self, path: &str, room: folders::Room<'_>) -> io::Result<Vec<u8>> {
-        folders::read(path, room, |_| {})
-    }
-
-    fn write_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
-        folders::replace(path, contents)
-    }
-
-    fn append_file(&self, path: &str, contents: &[u8]) -> io::Result<()> {
-        folders::append(path, contents)
-    }
-
-    fn list_folder(&self, path: &str) -> io::Result<Vec<String>> {
-        folders::list(path)
-    }
-
-    fn folder(&self) -> io::Result<String> {
-        folders::working()
-    }
-
-    fn read_module(&self, importer: Option<&str>, name: &str) -> io::Result<(PathBuf, String)> {
-        folders::read_module(&folders::search_path(PathBuf::from(".")), importer, name)
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        std::env::var(name).ok()
-    }
-
-    fn clock(&self) -> Duration {
-        self.start.elapsed()
-    }
-
-    fn arguments(&self) -> Vec<String> {
-        self.arguments.clone()
-    }
-}
 
 /// What is done where the interpreter lives.
 type Job = Box<dyn FnOnce(&mut Interpreter) + Send>;
@@ -93,10 +26,22 @@ type Job = Box<dyn FnOnce(&mut Interpreter) + Send>;
 #[pyclass(module = "porcini", frozen)]
 struct Scripts {
     jobs: Mutex<Sender<Job>>,
+    outlet: Outlet,
+}
+
+/// The variables that a text has from the start.
+#[derive(Default)]
+struct Variables {
+    given: Vec<(String, Exchanged)>,
+    /// Those that scripts cannot have, and why.
+    refused: Vec<(String, String)>,
 }
 
 /// What a text made: its variables, and its value.
-type Made = (Vec<(String, Exchanged)>, Option<Exchanged>);
+type Results = (Vec<(String, Made)>, Option<Made>);
+
+/// A name that could stand at the cursor, and what it is.
+type Candidate = (String, String);
 
 #[pymethods]
 impl Scripts {
@@ -106,8 +51,10 @@ impl Scripts {
         let session: Session = home::session(py)?.clone();
         let (jobs, taken) = channel::<Job>();
         let (started, starts) = channel();
+        let outlet = Outlet::default();
+        let of_host = outlet.clone();
         let thread = start_engine_thread(move || {
-            let host = Rc::new(PythonHost { start: Instant::now(), arguments });
+            let host = Rc::new(PythonHost::new(arguments, of_host));
             let options = Options { session: Some(session), ..Options::default() };
             match Interpreter::new(host, &options) {
                 Ok(mut interpreter) => {
@@ -120,130 +67,175 @@ impl Scripts {
         thread.map_err(|error| PyRuntimeError::new_err(format!("scripts: {error}")))?;
         let started = py.detach(move || starts.recv());
         match started {
-            Ok(Ok(())) => Ok(Self { jobs: Mutex::new(jobs) }),
+            Ok(Ok(())) => Ok(Self { jobs: Mutex::new(jobs), outlet }),
             Ok(Err(error)) => Err(PyRuntimeError::new_err(error)),
             Err(_) => Err(PyRuntimeError::new_err("scripts: the interpreter did not start")),
         }
     }
 
-    /// Runs a text; its variables and the value of its last expression. `given` are variables that it has from the start;
-    /// `name` is what errors call it.
+    /// Runs a text; its variables, but for those that are as they were given, and the value of its last expression. `given`
+    /// are variables that it has from the start; `name` is what errors call it; `display` shows pictures.
+    #[pyo3(signature = (text, name, given, display=None))]
     fn run<'py>(
         &self,
         py: Python<'py>,
         text: String,
         name: String,
         given: &Bound<'py, PyDict>,
+        display: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, Object<'py>)> {
-        let mut variables = Vec::new();
-        for (key, object) in given.iter() {
-            if let Some(value) = exchanged(&object)? {
-                variables.push((key.to_string(), value));
-            }
-        }
-        let (reply, replies) = channel::<Result<Made, String>>();
+        let variables = Variables::of(given)?;
+        let (output, events) = script_host::events();
+        let (reply, replies) = channel();
+        let (outlet, shows) = (self.outlet.clone(), display.is_some());
+        let jobs = self.sender();
         let job: Job = Box::new(move |interpreter| {
-            for (name, value) in variables {
-                interpreter.set(&name, value);
-            }
-            let made = match interpreter.execute(&text, &name) {
-                Ok(outcome) => {
-                    let last = outcome.text.and_then(|_| interpreter.last());
-                    Ok((interpreter.values(), last))
-                }
-                Err(error) => Err(error.report("error", None, false)),
-            };
-            drop(reply.send(made));
+            let run = outlet.open(output, shows);
+            drop(reply.send(results(interpreter, &text, &name, variables)));
+            drop(run);
         });
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let made = blocking(py, move || {
-            let sent = jobs.send(job).map_err(|_| ());
-            Ok(sent.and_then(|()| replies.recv().map_err(|_| ())))
-        });
-        let (variables, last) = match made? {
-            Ok(Ok(made)) => made,
-            Ok(Err(report)) => {
-                // Who stopped it knows.
-                if report.contains("interrupted") && interrupt::is_requested() {
-                    return Err(PyKeyboardInterrupt::new_err(()));
-                }
-                return Err(PyRuntimeError::new_err(report));
-            }
-            Err(()) => return Err(PyRuntimeError::new_err("scripts: the interpreter has ended")),
-        };
-        let found = PyDict::new(py);
-        for (name, value) in variables {
-            found.set_item(name, object(py, value)?)?;
+        let (made, stopped) = blocking(py, move || {
+            let sent = jobs.send(job).is_ok();
+            let stopped = follow(&events, display.as_ref());
+            Ok((replies.recv().ok().filter(|_| sent), stopped))
+        })?;
+        if let Some(stopped) = stopped {
+            interrupt::clear();
+            return Err(stopped);
         }
-        let last = last.map_or_else(|| Ok(py.None().into_bound(py)), |last| object(py, last))?;
+        let (variables, last) = made.ok_or_else(ended)?.map_err(failure)?;
+        let found = PyDict::new(py);
+        for (name, made) in variables {
+            found.set_item(name, made.object(py)?)?;
+        }
+        let last = last.map_or_else(|| Ok(py.None().into_bound(py)), |last| last.object(py))?;
         Ok((found, last))
     }
+
+    /// Names that could stand before a character of a text: where they begin, and each with what it is.
+    fn complete(
+        &self,
+        py: Python<'_>,
+        text: String,
+        cursor: usize,
+    ) -> PyResult<(usize, Vec<Candidate>)> {
+        let (reply, replies) = channel();
+        let job: Job = Box::new(move |interpreter| {
+            let byte = text.char_indices().nth(cursor).map_or(text.len(), |(byte, _)| byte);
+            let found = interpreter.complete(&Cell::typed(&text), byte);
+            let start = text[..found.start].chars().count();
+            let candidates = found.candidates.into_iter();
+            let candidates =
+                candidates.map(|found| (found.name, format!("{:?}", found.kind).to_lowercase()));
+            drop(reply.send((start, candidates.collect())));
+        });
+        let jobs = self.sender();
+        let found = blocking(py, move || {
+            drop(jobs.send(job));
+            Ok(replies.recv().ok())
+        });
+        found?.ok_or_else(ended)
+    }
 }
 
-/// What a Python object is to scripts; None of what they do not know.
-fn exchanged(object: &Object<'_>) -> PyResult<Option<Exchanged>> {
-    if let Ok(value) = object.cast::<PyValue>() {
-        return Ok(Some(Exchanged::Value(value.get().value().clone())));
+impl Scripts {
+    fn sender(&self) -> Sender<Job> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    if object.is_none() {
-        return Ok(Some(Exchanged::Nothing));
-    }
-    if let Ok(text) = object.cast::<PyString>() {
-        return Ok(Some(Exchanged::Text(text.to_string())));
-    }
-    if let Ok(Some(number)) = number(object) {
-        return Ok(Some(Exchanged::Number(number)));
-    }
-    let _level = Level::enter(object.py())?;
-    if is_sequence(object) {
-        let items = object.try_iter()?.map(|item| exchanged(&item?));
-        return Ok(items.collect::<PyResult<Option<Vec<_>>>>()?.map(Exchanged::List));
-    }
-    if let Ok(dict) = object.cast::<PyDict>() {
-        let entry = |(key, item): (Object<'_>, Object<'_>)| {
-            Ok(exchanged(&item)?.map(|item| (key.to_string(), item)))
-        };
-        return Ok(dict
-            .iter()
-            .map(entry)
-            .collect::<PyResult<Option<Vec<_>>>>()?
-            .map(Exchanged::Map));
-    }
-    if object.hasattr("__array_interface__")? {
-        let session = home::session(object.py())?;
-        if let Some(crate::given::Given::Value(value)) = Given::of(session, object)? {
-            return Ok(Some(Exchanged::Value(value)));
-        }
-    }
-    Ok(None)
 }
 
-fn object(py: Python<'_>, value: Exchanged) -> PyResult<Object<'_>> {
-    Ok(match value {
-        Exchanged::Nothing => py.None().into_bound(py),
-        Exchanged::Number(number) => python_number(py, number),
-        Exchanged::Text(text) => PyString::new(py, &text).into_any(),
-        Exchanged::Value(value) => object::of(py, value)?,
-        Exchanged::List(items) => {
-            let items = items.into_iter().map(|item| object(py, item));
-            PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
-        }
-        Exchanged::Map(entries) => {
-            let dict = PyDict::new(py);
-            for (key, item) in entries {
-                dict.set_item(key, object(py, item)?)?;
+fn ended() -> PyErr {
+    PyRuntimeError::new_err("scripts: the interpreter has ended")
+}
+
+fn failure(report: String) -> PyErr {
+    // Who stopped it knows.
+    if report.contains("interrupted") && interrupt::is_requested() {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    PyRuntimeError::new_err(report)
+}
+
+impl Variables {
+    fn of(objects: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut variables = Self::default();
+        for (name, object) in objects.iter() {
+            let name = name.to_string();
+            match exchanged(&object) {
+                Ok(Some(value)) => variables.given.push((name, value)),
+                // The interpreter still has what it is a picture of.
+                Ok(None) if object.is_instance_of::<Picture>() => {}
+                Ok(None) => {
+                    let why =
+                        format!("`{name}` is a Python {}, which scripts have not", got(&object));
+                    variables.refused.push((name, why));
+                }
+                Err(error) if error.is_instance_of::<PyException>(object.py()) => {
+                    let why = format!("`{name}`: {}", error.value(object.py()));
+                    variables.refused.push((name, why));
+                }
+                Err(error) => return Err(error),
             }
-            dict.into_any()
         }
-    })
+        Ok(variables)
+    }
+
+    /// The report of an error, which may be that a variable was refused.
+    fn report(&self, mut error: Error) -> String {
+        let is_it = |name: &str| {
+            ["is not defined", "is no variable"]
+                .iter()
+                .any(|what| error.message.starts_with(&format!("`{name}` {what}")))
+        };
+        if let Some((_, why)) = self.refused.iter().find(|(name, _)| is_it(name)) {
+            error.message.clone_from(why);
+            let known = "scripts are given arrays, numbers, texts, lists and dicts of them";
+            error.hints = vec![known.into()];
+        }
+        error.report("error", None, false)
+    }
+}
+
+/// Runs a text with variables; what it made, or the report of its error.
+fn results(
+    interpreter: &mut Interpreter,
+    text: &str,
+    name: &str,
+    variables: Variables,
+) -> Result<Results, String> {
+    for (name, value) in &variables.given {
+        interpreter.set(name, value.clone());
+    }
+    // What was given under that name before is no longer what the name means.
+    variables.refused.iter().for_each(|(name, _)| interpreter.forget(name));
+    let outcome = interpreter.execute(text, name).map_err(|error| variables.report(*error))?;
+    let is_new = |(name, value): &(String, Exchanged)| {
+        let before = variables.given.iter().find(|(given, _)| given == name);
+        before.is_none_or(|(_, before)| !is_same(before, value))
+    };
+    let values = interpreter.values().into_iter().filter(is_new);
+    let mut made: Vec<_> = values.map(|(name, value)| (name, Made::Value(value))).collect();
+    let pictures = interpreter.pictures(&words(text));
+    made.extend(pictures.into_iter().map(|(name, shown)| (name, Made::Picture(shown))));
+    let last = outcome.text.and_then(|text| {
+        let picture =
+            || Made::Picture(porcini_script::Shown { text, forms: outcome.forms.clone() });
+        let value = interpreter.last().map(Made::Value);
+        value.or_else(|| (!outcome.forms.is_empty()).then(picture))
+    });
+    Ok((made, last))
 }
 
 /// The words of a text that may be names of variables.
-#[pyfunction]
-fn _words(text: &str) -> HashSet<&str> {
+fn words(text: &str) -> HashSet<&str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
         .collect()
+}
+
+#[pyfunction]
+fn _words(text: &str) -> HashSet<&str> {
+    words(text)
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

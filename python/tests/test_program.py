@@ -13,6 +13,7 @@ import time
 import pytest
 
 import porcini as pc
+from porcini._scripts import run_shown, shared
 
 np = pytest.importorskip("numpy")
 
@@ -444,6 +445,54 @@ class TestScripts:
         pc.run_text("fn twice(x) { x * 2 }")
         found, value = pc.run_text("print(1 + 1); z = twice(w); z", {"w": pc.Float([3])})
         assert found["z"].tolist() == [6] and value.tolist() == [6] and capsys.readouterr().out == "2\n"
+
+
+    def test_numbers_of_numpy_go_in(self):
+        for number, doubled in [(np.int64(3), 6), (np.arange(3).sum(), 6), (np.float32(2), 4), (np.array(3.0), 6)]:
+            assert pc.run_text("number * 2", {"number": number})[1] == doubled
+        assert pc.run_text("!number", {"number": np.bool_(True)})[1] is False
+        found, value = pc.run_text("w = number.imag; number.real", {"number": 1 + 2j})
+        assert found["w"].tolist() == [2] and value.tolist() == [1]
+
+    def test_what_scripts_have_not_is_told(self):
+        for thing, why in [({1}, "is a Python set"), (2**70, r"integers go from"), (np.datetime64("2020-01-01"), "datetime")]:
+            with pytest.raises(RuntimeError, match=f"`thing`.*{why}"):
+                pc.run_text("thing + 1", {"thing": thing})
+        pc.run_text("thing", {"thing": 1})
+        with pytest.raises(RuntimeError, match="is a Python set"):
+            pc.run_text("thing", {"thing": {1}})
+        # What is only a word of the text does not matter.
+        assert pc.run_text('"thing".len()', {"thing": {1}})[1] == 5
+
+    def test_what_is_not_changed_stays_what_it_was(self):
+        given = {"a": np.ones(2, "f4"), "t": np.ones((2, 2), "f4"), "words": ("a", "b"), "n": 1}
+        found, _ = pc.run_text("y = a + words.len(); t; n += 1;", given)
+        assert set(found) == {"y", "n"} and found["n"] == 2 and found["y"].tolist() == [3, 3]
+        assert pc.run_text("t = t.T; 1", {"t": pc.TensorXf([[1, 2], [3, 4]])})[0]["t"].tolist() == [[1, 3], [2, 4]]
+
+    def test_many_lines_come_in_order(self, capsys):
+        pc.run_text("for i in 0..3000 { print(i) }")
+        assert capsys.readouterr().out == "".join(f"{i}\n" for i in range(3000))
+
+    def test_pictures_are_shown(self, capsys):
+        shown = []
+
+        class Display:
+            def show(self, data, name, is_instead):
+                # What was printed before is there already.
+                shown.append((data, capsys.readouterr().out))
+
+        found, value = run_shown("p = plot(FloatC([1, 2])); print(1); display(p); print(2); p", {}, None, Display())
+        assert [before for _, before in shown] == ["1\n"] and capsys.readouterr().out == "2\n"
+        for picture in (shown[0][0], found["p"]._repr_mimebundle_(), value._repr_mimebundle_()):
+            assert picture["text/plain"] and len(picture) > 1
+        again = run_shown("p", found, None, Display())[1]
+        assert again._repr_mimebundle_()["text/plain"] == value._repr_mimebundle_()["text/plain"]
+        assert pc.run_text("plot(FloatC([1, 2]))")[1] is None
+
+    def test_names_are_completed(self):
+        start, names = shared().complete("zebra = 1\nFloatC::lins", 22)
+        assert start == 18 and names == [("linspace", "function")]
 
 
 def test_interrupts_end_work():

@@ -30,6 +30,7 @@ def test_the_kernel_of_notebooks():
 
 def test_magics():
     interactive = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
+    completer = pytest.importorskip("IPython.core.completer")
     interactive.run_line_magic("load_ext", "porcini")
     interactive.run_cell("import porcini as pc\nx = pc.Float([1, 2])")
     interactive.run_cell("%%porcini\nfn twice(v) { v * 2 }\ny = twice(x);")
@@ -40,3 +41,12 @@ def test_magics():
     # What is no name is told, and nothing runs.
     interactive.run_cell("%%porcini -o other\nother = 1;")
     assert "other" not in names
+    interactive.run_cell("%porcini w = x * 3; w")
+    assert names["w"].tolist() == [3, 6]
+    with completer.provisionalcompleter():
+        text = "%%porcini\na = FloatC::lins"
+        found = [found.text for found in interactive.Completer.completions(text, len(text))]
+    assert "linspace" in found
+    interactive.run_line_magic("unload_ext", "porcini")
+    assert interactive.find_magic("porcini", "cell") is None
+    interactive.run_line_magic("load_ext", "porcini")

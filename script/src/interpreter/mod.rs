@@ -1,5 +1,6 @@
 //! The interpreter that both front ends drive: text in, values and diagnostics out.
 
+mod exchange;
 mod setup;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -28,7 +29,6 @@ use crate::language::tokens::Variables;
 use crate::options::Options;
 use crate::show::outcome::Outcome;
 use crate::value::cuda_module::ModuleKernelRef;
-use crate::value::exchanged::Exchanged;
 use crate::value::outputs::LAST;
 use crate::value::{ArrayRef, Deleted, Node};
 use crate::world::bounds::{Watch, resident};
@@ -90,24 +90,6 @@ impl Interpreter {
     /// Gives scripts an array of [the session](Self::session) as a variable.
     pub fn set_array(&mut self, name: &str, array: Array) {
         self.scope.set_or_push(name, Dynamic::from(ArrayRef::leaf(array)));
-    }
-
-    /// Gives scripts a variable; its arrays are of [the session](Self::session).
-    pub fn set(&mut self, name: &str, value: Exchanged) {
-        self.scope.set_or_push(name, value.into_dynamic());
-    }
-
-    /// The variables of scripts and their values, but for those of what exists in scripts alone.
-    pub fn values(&self) -> Vec<(String, Exchanged)> {
-        let variables = self.scope.iter_raw().filter(|(name, ..)| *name != LAST);
-        let known =
-            variables.map(|(name, _, value)| Some((name.to_string(), Exchanged::of(value)?)));
-        known.flatten().collect()
-    }
-
-    /// The value of the last expression, `_`.
-    pub fn last(&self) -> Option<Exchanged> {
-        self.scope.get(LAST).and_then(Exchanged::of)
     }
 
     /// The one-dimensional arrays in a variable, in order: of vectors those of all components, of lists
