@@ -167,6 +167,8 @@ impl Interpreter {
             if start.elapsed() > SHORT {
                 interpreter.give_back();
             }
+            // Who makes no large arrays any more still has those of earlier cells.
+            interpreter.context.session.give_back_unused();
             interpreter.watch.judge(result)
         })
     }
