@@ -15,9 +15,7 @@ use faer::linalg::solvers::{DenseSolveCore, Eigen, EvdError, Solve};
 use faer::traits::ComplexField;
 use faer::{Mat, MatRef, Par, Side, c64};
 
-use factors::{
-    cofactors, condition, in_order, lu, of_pivots, pivots, qr, svd, triangle_solved,
-};
+use factors::{cofactors, condition, in_order, lu, of_pivots, pivots, qr, svd, triangle_solved};
 
 /// A function of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

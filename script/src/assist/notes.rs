@@ -74,11 +74,8 @@ impl Interpreter {
         let text = cell.text();
         let code = cell.lexemes().iter().filter(|lexeme| !lexeme.is_comment());
         let (mut notes, mut number, mut counted) = (Vec::new(), 1, 0);
-        // Looked up by name, variables would take the square of their number.
-        let closures = self.scope.iter_raw().filter(|(_, _, value)| value.is::<rhai::FnPtr>());
-        let closures: HashSet<&str> = closures.map(|(name, ..)| name).collect();
         let mut before: Option<&Lexeme> = None;
-        // A text may assign as many names as there are.
+        // A text may assign as many names as there are: looked up by name, variables would take the square of that.
         let closures = LazyCell::new(|| {
             let variables = self.scope.iter_raw().filter(|(.., value)| value.is::<rhai::FnPtr>());
             variables.map(|(name, ..)| name).collect::<HashSet<_>>()
