@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::time::Instant;
 
 use porcini_core::Session;
 use porcini_core::interrupt::{self, Cause};
@@ -20,6 +21,8 @@ use crate::value::held;
 /// be stack.
 const SOON: usize = 2_000;
 const LATE: usize = 500_000;
+/// What a script does between two looks, in looks: then they cost little beside it.
+const REST: u32 = 32;
 /// Operations after which somebody looks how much waits to be evaluated.
 const RELIEF: usize = 1 << 14;
 
@@ -28,6 +31,10 @@ const RELIEF: usize = 1 << 14;
 pub(crate) struct Nesting {
     operations: Cell<usize>,
     due: Cell<usize>,
+    /// After so many operations, or so much time, the last look has cost little enough. A script that copies deep values
+    /// takes long for few operations, the longer the deeper.
+    late: Cell<usize>,
+    rested: Cell<Option<Instant>>,
 }
 
 impl Nesting {
@@ -75,13 +82,19 @@ impl Nesting {
             let fits = context.scope().get(name).is_none_or(|value| held(value) as u64 <= room);
             return if fits { Ok(()) } else { Err(out_of_memory()) };
         }
+        let n = self.operations.get();
+        self.due.set(n + SOON);
+        let start = Instant::now();
+        if n < self.late.get() && self.rested.get().is_some_and(|rested| start < rested) {
+            return Ok(());
+        }
         let mut walk = Walk::default();
         let mut names = HashSet::new();
         // The newest come first; what they hide cannot grow.
         let mut variables = context.scope().iter_raw().filter(|(name, ..)| names.insert(*name));
         let is_too_deep = variables.any(|(_, _, value)| walk.height(value, 0).is_none());
-        // What takes long to look at is looked at less often: it costs little beside the operations.
-        self.due.set(self.operations.get() + (32 * walk.seen).clamp(SOON, LATE));
+        self.late.set(n + (REST as usize * walk.seen).clamp(SOON, LATE));
+        self.rested.set(Some(Instant::now() + REST * start.elapsed()));
         if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
     }
 }
