@@ -1,15 +1,29 @@
 //! `run --sandbox`: each bound with something that tries to break it; the kernel goes on.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::json;
 
-use super::client::{Client, Kernel};
+use super::client::{Client, Kernel, cell};
 
 fn fails(client: &Client, code: &str, why: &str) {
     let answer = client.run(code);
     let said = answer.reply["evalue"].as_str().unwrap_or_else(|| panic!("{code}: {answer:?}"));
     assert!(said.contains(why), "{code}: {said}");
+}
+
+/// Who is asked may take longer than a cell.
+#[test]
+fn answers_take_no_time() {
+    let (_kernel, client) = Kernel::start_with("ipc", &["--sandbox", "--max-seconds=1"]);
+    let code = "n = input(\"n? \"); sleep(0.2); n + \"!\"";
+    let id = client.send(&client.shell, "execute_request", &cell(code));
+    assert_eq!(Client::receive(&client.stdin).unwrap().kind, "input_request");
+    std::thread::sleep(Duration::from_millis(1500));
+    client.send(&client.stdin, "input_reply", &json!({"status": "ok", "value": "a"}));
+    assert_eq!(client.answer(&id).result(), "a!");
+    fails(&client, "sleep(100)", "1 s of time (--max-seconds)");
 }
 
 /// How long a machine takes to give the memory is its own affair: no other bound holds.

@@ -118,6 +118,9 @@ pub(crate) struct Turn {
 struct State {
     runs: bool,
     why: Option<String>,
+    /// How long somebody was asked, and since when somebody is.
+    asked: Duration,
+    asks_since: Option<Instant>,
 }
 
 impl Turn {
@@ -143,6 +146,23 @@ impl Turn {
             self.stop(&format!("{} of output (--max-output)", Bytes(most)));
         }
         fits
+    }
+
+    /// Asks somebody, whose time is none that a script takes.
+    pub(crate) fn while_asking<R>(&self, ask: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        self.lock().asks_since = Some(start);
+        let answer = ask();
+        let mut state = self.lock();
+        state.asks_since = None;
+        state.asked += start.elapsed();
+        answer
+    }
+
+    /// How long somebody was asked so far.
+    fn asked(&self) -> Duration {
+        let state = self.lock();
+        state.asked + state.asks_since.map_or(Duration::ZERO, |start| start.elapsed())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -198,7 +218,7 @@ impl Watch {
         self.depth.set(self.depth.get() + 1);
         let timer = (self.depth.get() == 1).then(|| {
             self.turn.printed.store(0, Ordering::Relaxed);
-            *self.turn.lock() = State { runs: true, why: None };
+            *self.turn.lock() = State { runs: true, ..State::default() };
             process_heap::watch();
             self.start_timer()
         });
@@ -275,7 +295,8 @@ fn guard_bounds(turn: &Turn, ended: &mpsc::Receiver<()>, seconds: u64, memory: u
     // Whatever is too large can be deleted, which takes time: nothing must come on top of it meanwhile.
     let most = memory.saturating_add(LISTS).max(resident().unwrap_or(0).saturating_add(A_LITTLE));
     loop {
-        let left = Duration::from_secs(seconds).saturating_sub(start.elapsed());
+        let taken = start.elapsed().saturating_sub(turn.asked());
+        let left = Duration::from_secs(seconds).saturating_sub(taken);
         if ended.recv_timeout(left.min(LOOK_AFTER)) != Err(RecvTimeoutError::Timeout) {
             return;
         }
@@ -422,6 +443,19 @@ mod tests {
         drop(timer);
         assert_eq!(outlived(&watch.turn, &ended, moment), None);
         drop(running);
+    }
+
+    #[test]
+    fn answers_take_no_time() {
+        let watch = Watch::new(Some(Bounds { seconds: 1, ..Bounds::default() }), nowhere());
+        let _running = watch.begin();
+        let moment = Duration::from_millis(50);
+        assert_eq!(watch.turn.asked(), Duration::ZERO);
+        let so_far = watch.turn.while_asking(|| {
+            std::thread::sleep(moment);
+            watch.turn.asked()
+        });
+        assert!(so_far >= moment && watch.turn.asked() >= so_far);
     }
 
     #[cfg(target_os = "linux")]

@@ -119,7 +119,9 @@ impl Host for Sandbox {
 
     fn input(&self, prompt: &str, secret: bool) -> io::Result<String> {
         let prompt = self.admitted(prompt).ok_or(io::ErrorKind::Interrupted)?;
-        self.host.input(&prompt, secret)
+        let ask = || self.host.input(&prompt, secret);
+        // Where nobody sits, a question without an answer must have an end.
+        if self.host.is_watched() { self.watch.turn.while_asking(ask) } else { ask() }
     }
 
     fn log_sink(&self) -> LogSink {
