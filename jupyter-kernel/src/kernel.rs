@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
 use porcini_script::{
@@ -19,9 +18,6 @@ use crate::socket::post::{Channel, Outbox};
 use crate::traceback;
 use crate::warn::warn;
 use crate::wire::{Request, Wire};
-
-/// How long a failed cell looks for cells that were sent before it failed: those are not run.
-const GRACE: Duration = Duration::from_millis(50);
 
 /// What the interpreter's thread needs.
 pub(crate) struct Kernel {
@@ -96,13 +92,16 @@ impl Kernel {
     // ---- cells ----
 
     fn execute(&mut self, request: &Request) {
-        let code = request.text("code");
         let silent = request.flag("silent", false);
         let stores = request.flag("store_history", true) && !silent;
         self.publisher.begin(&request.header, silent);
         self.notebook.questions.begin(request);
         if stores && !code.trim().is_empty() {
             self.count += 1;
+        let Some(code) = request.content["code"].as_str() else {
+            let message = "execute_request: `code` is missing or no text";
+            return self.fail(request, &Error::plain(ErrorKind::Runtime, message));
+        };
             self.history.push(self.count, code);
         }
         let input = json!({"code": code, "execution_count": self.count});
@@ -207,15 +206,15 @@ impl Kernel {
         content["execution_count"] = self.count.into();
         content["user_expressions"] = json!({});
         content["payload"] = json!([]);
-        let stops = request.flag("stop_on_error", true);
-        // The client knows of the error only after the reply: what comes until then was sent before.
-        let queued = if stops { self.queued() } else { Vec::new() };
         self.reply(request, &content);
         self.publisher.end();
         for later in queued {
             if later.kind() == "execute_request" && later.identities == request.identities {
                 self.publisher.begin(&later.header, true);
                 // Without a number: a front end would write it beside a cell that did not run.
+        // What is sent by a client that has seen the error is no longer among them.
+        let stops = request.flag("stop_on_error", true);
+        let queued = if stops { self.queued() } else { Vec::new() };
                 self.reply(&later, &json!({"status": "aborted"}));
                 self.publisher.end();
             } else {
@@ -224,11 +223,10 @@ impl Kernel {
         }
     }
 
-    /// Requests that arrive during the time of [`GRACE`].
+    /// Requests that have arrived by now.
     fn queued(&self) -> Vec<Request> {
-        let end = Instant::now() + GRACE;
-        let left = || end.saturating_duration_since(Instant::now());
-        std::iter::from_fn(|| self.requests.recv_timeout(left()).ok()).collect()
+        self.outbox.hand_on();
+        self.requests.try_iter().collect()
     }
 
     // ---- what editors ask ----

@@ -37,6 +37,8 @@ enum Order {
     Send(Channel, Frames),
     /// Output waits that should be seen by then.
     FlushAt(Instant),
+    /// Hands on what has arrived on shell, and says so.
+    HandOn(mpsc::Sender<()>),
     /// Ends the post once all before it is sent.
     Quit,
 }
@@ -84,6 +86,14 @@ impl Outbox {
         self.order(Order::FlushAt(time));
     }
 
+    /// Waits until every request that has arrived on shell by now is with the interpreter.
+    pub(crate) fn hand_on(&self) {
+        let (done, is_done) = mpsc::channel();
+        self.order(Order::HandOn(done));
+        // Without the post nothing arrives.
+        is_done.recv().unwrap_or(());
+    }
+
     /// Ends the process, after everything that was ordered before.
     pub(crate) fn quit(&self) {
         self.order(Order::Quit);
@@ -100,11 +110,11 @@ impl Outbox {
 
 impl Deliveries {
     /// Everything that waits. The bell may ring again from the moment this begins.
-    fn take(&mut self) -> impl Iterator<Item = Order> + '_ {
+    fn take(&mut self) -> Vec<Order> {
         let mut byte = [0];
         drop(self.heard.read(&mut byte));
         self.bell.rings.store(false, Ordering::Release);
-        self.orders.try_iter()
+        self.orders.try_iter().collect()
     }
 }
 
@@ -148,6 +158,11 @@ impl Post {
                         question = Some((frames, Instant::now() + MOST_TRIES));
                     }
                     Order::FlushAt(time) => flush_at = Some(flush_at.map_or(time, |t| t.min(time))),
+                    Order::HandOn(done) => {
+                        self.receive(&self.shell, "shell", &self.requests);
+                        // Who asked may have ended.
+                        done.send(()).unwrap_or(());
+                    }
                     Order::Quit => return,
                 }
             }

@@ -26,8 +26,9 @@ fn an_interrupt_keeps_all_variables() {
     for by_signal in [false, true] {
         for work in ["loop {}", "while_loop([x], |x| x > 0, |x| [x + 1])", "sleep(100)"] {
             let id = client.start(&format!("print(1); sleep(0.1); y = 3; {work}"));
-            std::thread::sleep(Duration::from_millis(200));
             let queued = client.send(&client.shell, "execute_request", &cell("x = 0"));
+            // By then it has arrived, and the work goes on.
+            std::thread::sleep(Duration::from_millis(200));
             interrupt(by_signal);
             let answer = client.answer(&id);
             assert_eq!(answer.reply["ename"], "Interrupted", "{work}");

@@ -85,7 +85,8 @@ fn an_error_is_shown_once_and_names_its_cell() {
 fn cells_sent_before_an_error_are_not_run() {
     let (_kernel, client) = Kernel::start();
     let send = |code: &str| client.send(&client.shell, "execute_request", &cell(code));
-    let ids = [send("x = 1"), send("throw \"no\""), send("x = 2"), send("x = 3")];
+    // It fails once the others are there: nothing waits for what comes later.
+    let ids = [send("x = 1"), send("sleep(0.5); throw \"no\""), send("x = 2"), send("x = 3")];
     let status = ids.map(|id| client.answer(&id).reply["status"].clone());
     assert_eq!(json!(status), json!(["ok", "error", "aborted", "aborted"]));
     let shown = client.run("x");
@@ -95,6 +96,32 @@ fn cells_sent_before_an_error_are_not_run() {
     let ids = [client.send(&client.shell, "execute_request", &going_on), send("x = 4")];
     let status = ids.map(|id| client.answer(&id).reply["status"].clone());
     assert_eq!(json!(status), json!(["error", "ok"]));
+}
+
+#[test]
+fn a_cell_without_a_text_is_an_error() {
+    let (_kernel, client) = Kernel::start();
+    for content in [json!({}), json!({"code": 5}), json!({"code": null, "silent": true})] {
+        let answer = client.ask("execute_request", &content);
+        assert_eq!(answer.reply["status"], "error", "{content}");
+        let why = "execute_request: `code` is missing or no text";
+        assert_eq!(answer.reply["evalue"], why, "{content}");
+    }
+    assert_eq!(client.run("").reply["status"], "ok");
+    assert_eq!(client.run("1 + 1").reply["execution_count"], 1);
+}
+
+/// Whoever has seen an error may go on, even before its reply has come.
+#[test]
+fn cells_sent_after_an_error_are_run() {
+    let (_kernel, client) = Kernel::start();
+    for _ in 0..20 {
+        let failed = client.send(&client.shell, "execute_request", &cell("nothing"));
+        while client.shown_next().expect("no error is shown").kind != "error" {}
+        let next = client.send(&client.shell, "execute_request", &cell("6 * 7"));
+        let status = [&failed, &next].map(|id| client.reply(id)["status"].clone());
+        assert_eq!(json!(status), json!(["error", "ok"]));
+    }
 }
 
 #[test]

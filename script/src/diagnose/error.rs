@@ -104,7 +104,7 @@ impl Error {
     }
 
     /// An error without a place.
-    pub(crate) fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), location: None, hints: vec![], calls: vec![] }
     }
 
