@@ -2,10 +2,12 @@
 //! `[session, number, input]`.
 
 use std::collections::{HashSet, VecDeque};
-use std::fs::{File, OpenOptions, create_dir_all};
+use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use glob::Pattern;
 use porcini_script::folders;
@@ -18,6 +20,9 @@ const MOST_READ: u64 = 512 << 10;
 const MOST_KEPT: u64 = 4 << 20;
 /// Bytes of a cell that the file takes.
 const MOST_INPUT: usize = 64 << 10;
+/// How long somebody waits for the file, and how often he tries.
+const PATIENCE: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(2);
 
 struct Cell {
     session: u64,
@@ -30,8 +35,10 @@ struct Cell {
 #[derive(Default)]
 pub(crate) struct History {
     cells: VecDeque<Cell>,
-    /// The session that is running, one more than the last in the file.
+    /// The session that is running, one more than the last in the file; of kernels that run side by side each takes its
+    /// number with its first cell.
     session: u64,
+    is_taken: bool,
     file: Option<PathBuf>,
 }
 
@@ -42,7 +49,7 @@ pub(crate) fn file() -> Option<PathBuf> {
     Some(folder.join("notebook_history"))
 }
 
-/// The last lines of a file, which becomes shorter if it is long. A pipe or a device has none.
+/// The last lines of a file. A pipe or a device has none.
 fn last_lines(path: &Path) -> io::Result<String> {
     let n = path.metadata().map(|about| if about.is_file() { about.len() } else { 0 })?;
     let mut bytes = Vec::new();
@@ -52,11 +59,30 @@ fn last_lines(path: &Path) -> io::Result<String> {
         file.take(MOST_READ).read_to_end(&mut bytes)?;
     }
     // A line whose beginning was left out is none.
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    if n > MOST_KEPT {
-        folders::replace(path, text.as_bytes())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Leaves a long file only its last lines.
+fn shorten(path: &Path, last: &str) -> io::Result<()> {
+    let is_long = path.metadata()?.len() > MOST_KEPT;
+    if is_long { folders::replace(path, last.as_bytes()) } else { Ok(()) }
+}
+
+/// Session, number and input of the cells in the lines of a file; what is none is left out.
+fn cells(text: &str) -> impl Iterator<Item = (u64, usize, String)> + '_ {
+    text.lines().filter_map(|line| serde_json::from_str(line).ok())
+}
+
+/// The file for a line more, locked if that takes no more than a moment: others write to it, too.
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+    let end = Instant::now() + PATIENCE;
+    while let Err(TryLockError::WouldBlock) = file.try_lock()
+        && Instant::now() < end
+    {
+        sleep(LOOK);
     }
-    Ok(text)
+    Ok(file)
 }
 
 impl History {
@@ -64,28 +90,41 @@ impl History {
     pub(crate) fn in_file(file: Option<PathBuf>) -> Self {
         let mut history = Self { file: None, ..Self::default() };
         let text = file.as_deref().and_then(|file| last_lines(file).ok()).unwrap_or_default();
-        for line in text.lines() {
-            let Ok((session, number, input)) = serde_json::from_str::<(u64, usize, String)>(line)
-            else {
-                continue;
-            };
+        if let Some(path) = &file {
+            // It is shortened by another kernel, then.
+            drop(shorten(path, &text));
+        }
+        let mut last = 0;
+        for (session, number, input) in cells(&text) {
+            last = session.max(last);
             history.session = session;
             history.add(number, &input);
         }
-        history.session += 1;
+        history.session = last.saturating_add(1);
         history.file = file;
         history
     }
 
     /// Remembers a cell.
     pub(crate) fn push(&mut self, number: usize, input: &str) {
-        self.add(number, input);
-        if let Some(path) = self.file.as_ref().filter(|_| input.len() <= MOST_INPUT) {
-            let line = format!("{}\n", json!([self.session, number, input]));
-            let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        if let Some(path) = self.file.clone() {
             // A history that cannot be kept is no reason to stop.
-            drop(file.and_then(|mut file| file.write_all(line.as_bytes())));
+            drop(self.keep(&path, number, input));
         }
+        self.add(number, input);
+    }
+
+    fn keep(&mut self, path: &Path, number: usize, input: &str) -> io::Result<()> {
+        let mut file = open(path)?;
+        if !std::mem::replace(&mut self.is_taken, true) {
+            let text = last_lines(path).unwrap_or_default();
+            let last = cells(&text).map(|(session, ..)| session).max();
+            self.session = self.session.max(last.unwrap_or(0).saturating_add(1));
+        }
+        if input.len() > MOST_INPUT {
+            return Ok(());
+        }
+        file.write_all(format!("{}\n", json!([self.session, number, input])).as_bytes())
     }
 
     fn add(&mut self, number: usize, input: &str) {
@@ -108,6 +147,7 @@ impl History {
         let cells = match asked["hist_access_type"].as_str() {
             Some("range") => self.range(asked),
             Some("search") => self.search(asked),
+            Some(other) if other != "tail" => Vec::new(),
             _ => last(self.cells.iter().collect(), asked),
         };
         let with_output = asked["output"].as_bool().unwrap_or(false);
@@ -186,6 +226,25 @@ mod tests {
         let unique = json!({"hist_access_type": "search", "pattern": "1*", "unique": true});
         assert_eq!(numbers(&unique), [2, 3]);
         assert_eq!(numbers(&json!({})), [1, 2, 3, 4]);
+        assert_eq!(numbers(&json!({"hist_access_type": "other"})), [0; 0]);
+    }
+
+    #[test]
+    fn kernels_side_by_side_have_their_own_sessions() {
+        let path = std::env::temp_dir().join(format!("porcini-sessions-{}", std::process::id()));
+        drop(std::fs::remove_file(&path));
+        let mut kernels: Vec<_> = (0..3).map(|_| History::in_file(Some(path.clone()))).collect();
+        for number in 1..=2 {
+            kernels.iter_mut().for_each(|history| history.push(number, "a"));
+        }
+        assert!(kernels.iter().map(|history| history.session).eq([1, 2, 3]));
+        let own = json!({"hist_access_type": "range", "session": 0});
+        for (session, history) in (1..).zip(&kernels) {
+            let want = json!([[session, 1, "a"], [session, 2, "a"]]);
+            assert_eq!(history.reply(&own)["history"], want);
+        }
+        assert_eq!(History::in_file(Some(path.clone())).session, 4);
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
