@@ -9,13 +9,18 @@ use porcini_core::device::MOST_RANKS;
 use porcini_core::device::{LEADER, serve_rank};
 #[cfg(unix)]
 use porcini_script::rank;
-use porcini_script::{Bounds, MOST_THREADS, Options, SandboxArguments, environment_variable};
+use porcini_script::{
+    Bounds, MOST_THREADS, Options, SandboxArguments, environment_variable, parse_bytes,
+};
 
 use crate::doctor;
+#[cfg(unix)]
+use crate::ending::interrupt_on_signal;
 use crate::install::{
     self, Destination, InstallError, NAME, RUST_NAME, SANDBOX_NAME, Spec, Starts,
 };
-use crate::serve::{StartError, interrupt_on_signal, serve};
+use crate::serve::{StartError, serve};
+use crate::trial::reason;
 use crate::warn::warn;
 
 const VERSION: &str = if cfg!(feature = "evcxr") {
@@ -34,6 +39,7 @@ Examples:
   porcini-jupyter install                            for this user
   porcini-jupyter install --sys-prefix               into the Python environment that is active
   porcini-jupyter install --name porcini-2 -- --threads 2    a kernel with other settings
+  porcini-jupyter install --memory-limit 2G          one whose arrays take no more
   porcini-jupyter install --sandbox=data             one for notebooks that are not trusted
   porcini-jupyter doctor                             what is installed, and whether it starts
 
@@ -55,6 +61,9 @@ enum Command {
         settings: Settings,
         #[command(flatten)]
         bounds: SandboxArguments,
+        /// Not heeded: what `jupyter run FILE` and its like hand on
+        #[arg(hide = true)]
+        handed_on: Vec<String>,
     },
     /// Tell Jupyter about this kernel
     Install {
@@ -78,6 +87,9 @@ enum Command {
         /// Has these ranks started by a launcher, as `run --launcher`
         #[arg(long, value_name = "COMMAND", requires = "ranks")]
         launcher: Option<String>,
+        /// Memory for arrays of a kernel, as PORCINI_MEMORY_LIMIT; --sandbox has -- --max-memory
+        #[arg(long, value_name = "SIZE", conflicts_with_all = ["rust", "sandbox"], value_parser = is_size)]
+        memory_limit: Option<String>,
         /// Settings of the kernel, as `run` takes them
         #[arg(last = true, value_name = "SETTINGS", conflicts_with = "rust")]
         settings: Vec<String>,
@@ -113,7 +125,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    fn options(&self, sandbox: Option<Bounds>) -> Options {
+    /// Options, and what is wrong with the environment.
+    fn options(&self, sandbox: Option<Bounds>) -> (Options, Vec<String>) {
         let mut options = Options {
             device: self.device,
             threads: self.threads.map(usize::from),
@@ -121,11 +134,30 @@ impl Settings {
             sandbox,
             ..Options::default()
         };
-        for warning in options.read_environment(environment_variable) {
-            warn(&format!("warning: {warning}"));
-        }
-        options
+        let wrong = options.read_environment(environment_variable);
+        wrong.iter().for_each(|why| warn(&format!("warning: {why}")));
+        (options, wrong)
     }
+}
+
+/// A size in bytes, as it was written.
+fn is_size(text: &str) -> Result<String, String> {
+    parse_bytes(text).map(|_| text.into()).ok_or_else(|| "expected bytes, or 512M, 1.5G".into())
+}
+
+/// Settings that `run` takes; else what it says of them.
+fn check_settings(settings: &[String]) -> Result<(), InstallError> {
+    let command = ["porcini-jupyter", "run", "CONNECTION_FILE"].map(String::from);
+    let parsed = Arguments::try_parse_from(command.iter().chain(settings));
+    let said = match parsed.map(|arguments| arguments.command) {
+        Ok(Command::Run { handed_on, .. }) => match handed_on.first() {
+            None => return Ok(()),
+            Some(word) => format!("unexpected argument '{word}'"),
+        },
+        Ok(_) => return Ok(()),
+        Err(error) => error.to_string(),
+    };
+    Err(InstallError::Settings(reason(&said).into()))
 }
 
 /// Where a kernelspec goes.
@@ -171,10 +203,10 @@ pub(crate) enum CommandError {
 /// Does what the command line asks for; what it has to say.
 pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
     match arguments.command {
-        Command::Run { connection_file, settings, bounds } => {
-            let options = settings.options(bounds.bounds());
+        Command::Run { connection_file, settings, bounds, handed_on: _ } => {
+            let (options, wrong) = settings.options(bounds.bounds());
             options.sandbox.iter().filter_map(Bounds::bind_process).for_each(|why| warn(&why));
-            serve(&connection_file, options)?;
+            serve(&connection_file, options, wrong)?;
             Ok(String::new())
         }
         Command::Install {
@@ -185,6 +217,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
             sandbox,
             ranks,
             launcher,
+            memory_limit,
             mut settings,
         } => {
             let (mut name, mut shown) = match &sandbox {
@@ -210,10 +243,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
                 let launcher = launcher.map(|words| ["--launcher".into(), words]);
                 settings.splice(0..0, own.chain(launcher.into_iter().flatten()));
             }
+            check_settings(&settings)?;
             let spec = Spec {
                 name: place.name.clone().unwrap_or(name),
                 display_name: display_name.unwrap_or(shown),
-                starts: if rust { Starts::Rust { core } } else { Starts::Us { settings } },
+                starts: match rust {
+                    true => Starts::Rust { core },
+                    false => Starts::Us { settings, memory_limit },
+                },
             };
             let folder = install::install(&place.destination(), &spec)?;
             let package = if rust { String::new() } else { doctor::package() };
@@ -227,7 +264,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<String, CommandError> {
         #[cfg(unix)]
         Command::Rank { threads } => {
             // Ctrl-C is for the leader, which passes it on.
-            interrupt_on_signal()?;
+            interrupt_on_signal().map_err(StartError::from)?;
             let leader = std::env::var(LEADER).ok();
             let own = rank(threads, |name| std::env::var(name).ok());
             serve_rank(leader.as_deref(), &own).map_err(CommandError::Rank)?;

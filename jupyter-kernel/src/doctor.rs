@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::install::{CONTROL_FILE, EVCXR, argument, home, is_ours, search_path};
+use crate::install::{CONTROL_FILE, EVCXR, argument, home, is_ours, search_path, spec};
+use crate::trial;
 
 /// A module of the package porcini-notebooks.
 const MODULE: &str = "porcini_pygments";
@@ -85,5 +86,12 @@ fn starts(file: &Path) -> Result<String, String> {
     if is_rust && !name.contains("evcxr") {
         return Err(format!("{name} runs no Rust: run porcini-jupyter install --rust again"));
     }
-    Ok(format!("starts {name}"))
+    if is_evcxr || is_rust {
+        return Ok(format!("starts {name}"));
+    }
+    match trial::start(&spec(file).unwrap_or_default()) {
+        Ok(warned) if warned.is_empty() => Ok(format!("starts {name}")),
+        Ok(warned) => Ok(format!("starts {name}\n{warned}")),
+        Err(why) => Err(format!("does not start: {why}")),
+    }
 }

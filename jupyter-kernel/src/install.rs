@@ -51,8 +51,8 @@ pub(crate) struct Spec {
 /// What a kernelspec starts.
 #[derive(Clone, Debug)]
 pub(crate) enum Starts {
-    /// This program, with arguments of `run`.
-    Us { settings: Vec<String> },
+    /// This program, with arguments of `run`, and so much memory for arrays.
+    Us { settings: Vec<String>, memory_limit: Option<String> },
     /// evcxr with `porcini-core` loaded, from this folder.
     Rust { core: Option<PathBuf> },
 }
@@ -74,6 +74,8 @@ pub(crate) enum InstallError {
     Foreign { folder: PathBuf },
     #[error("--sandbox={}: {cause}", folder.display())]
     Sandbox { folder: PathBuf, cause: io::Error },
+    #[error("settings of the kernel (behind --): {0}")]
+    Settings(String),
     #[error("{}: {cause}", path.display())]
     Write { path: PathBuf, cause: io::Error },
     #[error("cannot tell where this program is: {0}")]
@@ -106,10 +108,14 @@ pub(crate) fn install(place: &Destination, spec: &Spec) -> Result<PathBuf, Insta
         made.map_err(|cause| InstallError::Write { path: folder.clone(), cause })
     };
     let kernel = match &spec.starts {
-        Starts::Us { settings } => {
+        Starts::Us { settings, memory_limit } => {
             let program = program().map_err(InstallError::Program)?;
             make_folder()?;
-            kernel(&program, spec, settings)
+            let mut kernel = kernel(&program, spec, settings);
+            if let Some(limit) = memory_limit {
+                kernel["env"] = json!({"PORCINI_MEMORY_LIMIT": limit});
+            }
+            kernel
         }
         Starts::Rust { core } => {
             let evcxr = evcxr()?;
@@ -266,10 +272,14 @@ pub(crate) fn is_ours(file: &Path) -> bool {
     stem.is_some_and(|stem| stem == "porcini-jupyter" || (stem == EVCXR && has_start()))
 }
 
+/// What a kernelspec says.
+pub(crate) fn spec(file: &Path) -> Option<Value> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+}
+
 /// What a kernelspec starts: its program, then the arguments.
 pub(crate) fn argument(file: &Path, i: usize) -> Option<String> {
-    let spec: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
-    spec["argv"][i].as_str().map(String::from)
+    spec(file)?["argv"][i].as_str().map(String::from)
 }
 
 fn folder(place: &Destination, name: &str) -> Result<PathBuf, InstallError> {

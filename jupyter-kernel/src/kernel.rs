@@ -30,6 +30,8 @@ pub(crate) struct Kernel {
     pub(crate) history: History,
     /// Number of the last cell.
     pub(crate) count: usize,
+    /// What is wrong with the environment, until a cell has told it.
+    pub(crate) wrong: Vec<String>,
 }
 
 impl Kernel {
@@ -96,12 +98,12 @@ impl Kernel {
         let stores = request.flag("store_history", true) && !silent;
         self.publisher.begin(&request.header, silent);
         self.notebook.questions.begin(request);
-        if stores && !code.trim().is_empty() {
-            self.count += 1;
         let Some(code) = request.content["code"].as_str() else {
             let message = "execute_request: `code` is missing or no text";
             return self.fail(request, &Error::plain(ErrorKind::Runtime, message));
         };
+        if stores && !code.trim().is_empty() {
+            self.count += 1;
             self.history.push(self.count, code);
         }
         let input = json!({"code": code, "execution_count": self.count});
@@ -135,6 +137,9 @@ impl Kernel {
             let search = || json!({"text/plain": self.interpreter.help(name)});
             let data = found.as_ref().map_or_else(search, documentation);
             return Ok(vec![json!({"source": "page", "data": data, "start": 0})]);
+        }
+        if stores && !self.wrong.is_empty() {
+            return Err(self.tell_wrong().into());
         }
         interrupt::clear();
         // A cell that is not stored leaves no value behind.
@@ -174,6 +179,14 @@ impl Kernel {
         Ok(next.collect())
     }
 
+    /// What stands in place of a cell's value once: whoever mistypes a limit believes that it holds.
+    fn tell_wrong(&mut self) -> Error {
+        let wrong = std::mem::take(&mut self.wrong).join("; ");
+        let mut error = Error::plain(ErrorKind::Runtime, wrong);
+        error.hints.push("run the cell again to go on without".into());
+        error
+    }
+
     /// Values of further expressions, each for itself.
     fn user_expressions(&mut self, asked: &Value) -> Value {
         let Some(asked) = asked.as_object() else { return json!({}) };
@@ -199,6 +212,9 @@ impl Kernel {
 
     /// Shows an error, then answers it and all cells that the same client sent before.
     fn fail(&mut self, request: &Request, error: &Error) {
+        // What is sent by a client that has seen the error is no longer among them.
+        let stops = request.flag("stop_on_error", true);
+        let queued = if stops { self.queued() } else { Vec::new() };
         let mut content = failure(error);
         // The reply has a status, the output none: notebooks with one are not valid.
         self.publisher.publish("error", &content);
@@ -212,9 +228,6 @@ impl Kernel {
             if later.kind() == "execute_request" && later.identities == request.identities {
                 self.publisher.begin(&later.header, true);
                 // Without a number: a front end would write it beside a cell that did not run.
-        // What is sent by a client that has seen the error is no longer among them.
-        let stops = request.flag("stop_on_error", true);
-        let queued = if stops { self.queued() } else { Vec::new() };
                 self.reply(&later, &json!({"status": "aborted"}));
                 self.publisher.end();
             } else {

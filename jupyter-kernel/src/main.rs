@@ -4,6 +4,7 @@ mod bundle;
 mod cli;
 mod connection_file;
 mod doctor;
+mod ending;
 mod frames;
 mod graph;
 mod history;
@@ -19,6 +20,8 @@ mod rust_kernel;
 mod serve;
 mod socket;
 mod traceback;
+mod trial;
+mod usage;
 mod warn;
 mod wire;
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions, remove_file};
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, mem, process};
 
 /// Bytes that a page shows: more makes browsers slow.
@@ -14,6 +14,9 @@ const MOST_END: usize = 16 << 10;
 /// Bytes that a file keeps, and files of the last cells that printed so much.
 const MOST_KEPT: usize = 64 << 20;
 const MOST_FILES: usize = 10;
+
+/// What may be done with lines.
+const DONE: [&str; 2] = ["printed", "logged"];
 
 /// What a cell has printed so far, or what it has logged.
 pub(crate) struct Printed {
@@ -155,6 +158,24 @@ fn fitting(text: &str, most: usize, is_first: bool) -> usize {
     text[..end].rfind('\n').map_or(part, |line| line + 1)
 }
 
+/// Removes what processes that were killed have left.
+pub(crate) fn sweep(folder: &Path) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let begins = |done: &&str| name.starts_with(&format!("porcini-{done}-"));
+        let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
+        if DONE.iter().any(begins) && name.ends_with(".txt") && is_file() {
+            let path = entry.path();
+            // Whoever lives has it locked; what belongs to others cannot be opened.
+            if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+                drop(remove_file(path));
+            }
+        }
+    }
+}
+
 /// A file of this process, which goes with it.
 struct Kept {
     number: usize,
@@ -172,15 +193,19 @@ impl Kept {
         // That of a process of the same number, which was killed.
         drop(remove_file(&path));
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
+        // Tells others that it is not left over (`sweep`).
+        drop(file.try_lock());
         Some(Self { number, path, file: BufWriter::new(file), n: 0, is_full: false })
     }
 
     fn add(&mut self, text: &str) {
-        self.n += text.len();
-        self.is_full |= self.n > MOST_KEPT;
-        if !self.is_full {
-            self.is_full = self.file.write_all(text.as_bytes()).is_err();
+        if self.is_full {
+            return;
         }
+        let room = MOST_KEPT - self.n;
+        let fits = if text.len() <= room { text.len() } else { fitting(text, room, true) };
+        self.n += fits;
+        self.is_full = self.file.write_all(&text.as_bytes()[..fits]).is_err() || fits < text.len();
     }
 
     /// Where what was printed is.
@@ -246,6 +271,33 @@ mod tests {
         printed.take(&"x".repeat(3 * MOST));
         let rest = printed.rest().unwrap();
         assert!(rest.told.contains(" 1 more lines") && rest.end.is_empty());
+    }
+
+    #[test]
+    fn a_long_line_is_kept_in_part() {
+        let mut printed = Printed::new("tested long", true);
+        printed.take("a\n");
+        printed.take(&"x".repeat(MOST_KEPT));
+        printed.take("b\n");
+        let file = printed.file().unwrap();
+        assert!(file.place().starts_with("the first lines are in "));
+        assert_eq!(file.path.metadata().unwrap().len(), MOST_KEPT as u64);
+    }
+
+    #[test]
+    fn what_the_killed_have_left_is_removed() {
+        let folder = env::temp_dir().join(format!("porcini-sweep-{}", process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let names = ["porcini-printed-1-1.txt", "porcini-logged-2-1.txt", "porcini-notes.txt"];
+        let paths = names.map(|name| folder.join(name));
+        let files = paths.each_ref().map(|path| File::create(path).unwrap());
+        files[1].lock().unwrap();
+        sweep(&folder);
+        assert_eq!(paths.each_ref().map(|path| path.exists()), [false, true, true]);
+        drop(files);
+        sweep(&folder);
+        assert_eq!(paths.each_ref().map(|path| path.exists()), [false, false, true]);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

@@ -4,21 +4,22 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::{Arc, mpsc};
 
-use porcini_script::{Error, Interpreter, Options};
-use signal_hook::consts::{SIGINT, SIGXFSZ};
+use porcini_script::{Interpreter, Options};
+use signal_hook::consts::SIGXFSZ;
 use signal_hook::flag;
-use signal_hook::iterator::Signals;
 
 use crate::connection_file::{ConnectionError, ConnectionFile};
+use crate::ending::{end_when_asked, interrupt_on_signal};
 use crate::history::{self, History};
 use crate::host::{Notebook, Questions};
 use crate::kernel::Kernel;
-use crate::parent;
+use crate::printed;
 use crate::publisher::Publisher;
 use crate::socket::control::{Control, serve_control};
 use crate::socket::heartbeat::echo;
 use crate::socket::post::{Outbox, Post};
 use crate::socket::{SocketError, Sockets, end, spawn};
+use crate::usage::Usage;
 use crate::warn::warn;
 use crate::wire::Wire;
 
@@ -33,10 +34,13 @@ pub(crate) enum StartError {
     Socket(#[from] SocketError),
     #[error("the system refuses what wakes a thread: {0}")]
     Outbox(#[from] std::io::Error),
+    #[error("{0}")]
+    Interpreter(String),
 }
 
-/// Serves one kernel until a client shuts it down or its parent dies.
-pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
+/// Serves one kernel until a client shuts it down, its parent dies or a signal asks for it; `wrong` is what the first cell
+/// tells of the environment.
+pub(crate) fn serve(path: &Path, options: Options, wrong: Vec<String>) -> Result<(), StartError> {
     let file = read(path)?;
 
     let Sockets { context, shell, stdin, iopub, control, heartbeat } = Sockets::bind(&file)?;
@@ -51,10 +55,18 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     // Writing more than a file may hold (`ulimit -f`) fails as on a full disk.
     flag::register(SIGXFSZ, Arc::default())?;
     interrupt_on_signal()?;
-    spawn("parent", parent::watch)?;
+    end_when_asked(&outbox)?;
+    if keeps {
+        // Without a thread for it nothing is lost.
+        drop(spawn("sweep", || printed::sweep(&std::env::temp_dir())));
+    }
     spawn("heartbeat", move || echo(&heartbeat))?;
-    let answering =
-        Control { wire: wire.clone(), publisher: publisher.clone(), outbox: outbox.clone() };
+    let answering = Control {
+        wire: wire.clone(),
+        publisher: publisher.clone(),
+        outbox: outbox.clone(),
+        usage: Usage::default(),
+    };
     spawn("control", move || serve_control(&control, &answering))?;
     let (post_wire, post_publisher) = (wire.clone(), publisher.clone());
     let post = Post {
@@ -70,7 +82,9 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     let post = spawn("post", move || post.run())?;
 
     porcini_core::device::prepare();
+    let (failure, failed) = mpsc::channel();
     let kernel = porcini_script::start_engine_thread(move || {
+        let ends = Ends { outbox: outbox.clone(), failure };
         let questions = Questions::new(wire.clone(), outbox.clone(), answered);
         let notebook = Rc::new(Notebook::new(publisher.clone(), questions));
         match Interpreter::new(notebook.clone(), &options) {
@@ -83,9 +97,10 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
                 publisher,
                 history: History::in_file(if keeps { history::file() } else { None }),
                 count: 0,
+                wrong,
             }
             .run(),
-            Err(error) => refuse(&error, &outbox),
+            Err(error) => ends.tell([vec![error.message], error.hints].concat().join("; ")),
         }
     });
     drop(kernel.map_err(SocketError::Thread)?);
@@ -96,7 +111,29 @@ pub(crate) fn serve(path: &Path, options: Options) -> Result<(), StartError> {
     }
     last.quit();
     end(context);
-    Ok(())
+    failed.try_recv().map_or(Ok(()), |why| Err(StartError::Interpreter(why)))
+}
+
+/// The end of the interpreter's thread, which is that of the kernel: without it nobody would answer.
+struct Ends {
+    outbox: Outbox,
+    failure: mpsc::Sender<String>,
+}
+
+impl Ends {
+    fn tell(&self, why: String) {
+        // Before the end of the post, somebody listens.
+        drop(self.failure.send(why));
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.tell("internal error: the thread that runs cells failed".into());
+        }
+        self.outbox.quit();
+    }
 }
 
 /// The connection file. What is not safe about it is told: Jupyter may have been asked for it.
@@ -108,16 +145,4 @@ fn read(path: &Path) -> Result<ConnectionFile, StartError> {
         .map_err(|cause| StartError::Connection { path: name(), cause })?;
     file.warnings(path, &about).iter().for_each(|why| warn(&format!("warning: {why}")));
     Ok(file)
-}
-
-fn refuse(error: &Error, outbox: &Outbox) {
-    warn(&error.to_string());
-    outbox.quit();
-}
-
-/// Ctrl-C in the terminal that Jupyter runs in reaches its kernels too: it stops a cell, not the kernel.
-pub(crate) fn interrupt_on_signal() -> Result<(), StartError> {
-    let mut signals = Signals::new([SIGINT])?;
-    spawn("signals", move || signals.forever().for_each(|_| Interpreter::interrupt()))?;
-    Ok(())
 }

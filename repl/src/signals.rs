@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use porcini_core::interrupt;
+pub(crate) use porcini_script::programs::is_ignored;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::{SIGHUP, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
@@ -133,12 +134,4 @@ fn leave(before: &Termios) {
 /// The exit code of a process that a signal ends.
 fn code_of(signal: i32) -> u8 {
     u8::try_from(signal).map_or(u8::MAX, |signal| BY_SIGNAL.saturating_add(signal))
-}
-
-/// Whether whoever started this process had it ignore a signal.
-pub(crate) fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }

@@ -128,12 +128,12 @@ const SHELL: Layers = &[
 
 /// The layers of the notebook kernel.
 const KERNEL: Layers = &[
-    &["warn", "wire", "connection_file", "graph", "printed", "kernel_info"],
+    &["warn", "wire", "connection_file", "graph", "printed", "kernel_info", "usage"],
     &["bundle"],
     &["frames"],
     &["socket", "publisher"],
-    &["history", "host", "traceback", "parent"],
-    &["kernel", "install"],
+    &["history", "host", "traceback", "parent", "trial"],
+    &["kernel", "install", "ending"],
     &["serve"],
     &["doctor", "rust_kernel"],
     &["cli"],

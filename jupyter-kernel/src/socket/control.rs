@@ -10,6 +10,7 @@ use super::message::{receive, send};
 use super::post::Outbox;
 use crate::kernel_info::kernel_info;
 use crate::publisher::Publisher;
+use crate::usage::Usage;
 use crate::warn::warn;
 use crate::wire::{Request, Wire};
 
@@ -18,6 +19,7 @@ pub(crate) struct Control {
     pub(crate) wire: Arc<Wire>,
     pub(crate) publisher: Arc<Publisher>,
     pub(crate) outbox: Outbox,
+    pub(crate) usage: Usage,
 }
 
 /// Answers until the context ends.
@@ -39,6 +41,7 @@ impl Control {
         };
         match request.kind() {
             "kernel_info_request" => reply("kernel_info_reply", &kernel_info()),
+            "usage_request" => reply("usage_reply", &self.usage.reply()),
             "interrupt_request" => {
                 Interpreter::interrupt();
                 reply("interrupt_reply", &json!({"status": "ok"}));

@@ -15,7 +15,7 @@ use std::thread::{Builder, JoinHandle};
 use zmq::{Context, Socket, SocketType};
 
 use crate::connection_file::ConnectionFile;
-use crate::wire::MOST_BYTES;
+use crate::wire::{Frames, MOST_BYTES};
 
 /// How long the end of the process waits for clients to take what was sent, in ms.
 const LINGER: i32 = 1000;
@@ -77,6 +77,15 @@ fn listen(context: &Context, kind: SocketType, address: &str) -> zmq::Result<Soc
         socket.set_xpub_verbose(true)?;
     }
     socket.bind(address)?;
+    Ok(socket)
+}
+
+/// Sends a message as a client does, to a kernel that may not listen yet; it is on its way while this is kept.
+pub(crate) fn leave_message(address: &str, frames: Frames) -> zmq::Result<Socket> {
+    let socket = Context::new().socket(SocketType::DEALER)?;
+    socket.set_linger(0)?;
+    socket.connect(address)?;
+    socket.send_multipart(frames, 0)?;
     Ok(socket)
 }
 

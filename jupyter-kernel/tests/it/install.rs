@@ -246,3 +246,36 @@ fn a_sandbox_is_installed() {
     assert_eq!(code, Some(1));
     assert!(said.contains("--sandbox=/no/such/folder: No such file"), "{said}");
 }
+
+#[test]
+fn settings_are_read_before_they_are_installed() {
+    let home = folder("install-settings");
+    let kernels = home.join(".local/share/jupyter/kernels");
+    for (arguments, code, why) in [
+        (&["install", "--", "--max-memory", "300M"][..], 1, "--sandbox"),
+        (&["install", "--", "--max-mem", "300M"], 1, "unexpected argument '--max-mem'"),
+        (&["install", "--", "notes.rhai"], 1, "unexpected argument 'notes.rhai'"),
+        (&["install", "--", "--threads", "many"], 1, "invalid value 'many'"),
+        (&["install", "--memory-limit", "2GX"], 2, "expected bytes, or 512M, 1.5G"),
+        (&["install", "--memory-limit", "2G", "--sandbox"], 2, "cannot be used with"),
+    ] {
+        let (got, said) = run(&home, arguments, &[]);
+        assert!(got == Some(code) && said.contains(why), "{arguments:?}: {got:?} {said}");
+        assert!(!kernels.exists(), "{arguments:?}");
+    }
+    let (code, said) = run(&home, &["install", "--memory-limit", "1.5G"], &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let file = kernels.join("porcini/kernel.json");
+    let written = spec(&kernels.join("porcini"));
+    assert_eq!(written["env"], serde_json::json!({"PORCINI_MEMORY_LIMIT": "1.5G"}));
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert!(code == Some(0) && !said.contains("warning: "), "{said}");
+    // Others may write what they like into it.
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("1.5G", "1.5X")).unwrap();
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert!(code == Some(0) && said.contains("PORCINI_MEMORY_LIMIT=1.5X is no size"), "{said}");
+    std::fs::write(&file, text.replace("\"run\",", "\"run\", \"--max-memory=1G\",")).unwrap();
+    let (code, said) = run(&home, &["doctor"], &[]);
+    assert!(code == Some(1) && said.contains("porcini: does not start: "), "{said}");
+}

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -119,6 +120,62 @@ fn a_kernel_does_not_outlive_its_parent() {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// However the kernel ends; what one that was killed has left goes when another starts.
+#[test]
+fn what_was_printed_goes_with_the_kernel() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::KILL] {
+        let (mut kernel, client) = Kernel::start();
+        let told = client.run("for i in 0..300000 { print(i) }").stream("stderr");
+        let (_, path) = told.split_once("all lines are in ").unwrap();
+        let path = Path::new(path.split(" until the kernel ends").next().unwrap());
+        assert!(path.exists());
+        // Another kernel takes nothing from one that lives.
+        drop(Kernel::start());
+        assert!(path.exists());
+        // Whatever it does.
+        client.start("print(1); loop {}");
+        let pid = Pid::from_raw(kernel.process.id().cast_signed()).unwrap();
+        kill_process(pid, signal).unwrap();
+        let code = kernel.wait();
+        if signal != Signal::KILL {
+            assert_eq!((code, path.exists()), (Some(0), false), "{signal:?}");
+            continue;
+        }
+        let _next = Kernel::start();
+        let end = Instant::now() + Duration::from_secs(60);
+        while path.exists() {
+            assert!(Instant::now() < end, "what was printed is left");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Of what is wrong with the environment the first cell tells, and a person decides.
+#[test]
+fn a_mistyped_limit_is_told_once() {
+    let file = connection_file("ipc");
+    let process = command(&file).env("PORCINI_MEMORY_LIMIT", "2GX").spawn().unwrap();
+    let kernel = Kernel { process, file };
+    let client = kernel.client();
+    let answer = client.run("1 + 1");
+    let why = "PORCINI_MEMORY_LIMIT=2GX is no size (bytes, 512M, 1.5G); ignored";
+    assert_eq!((&answer.reply["status"], &answer.reply["evalue"]), (&"error".into(), &why.into()));
+    let traceback = answer.reply["traceback"].to_string();
+    assert!(traceback.contains("run the cell again to go on without"), "{traceback}");
+    assert_eq!(client.run("1 + 1").result(), "2");
+}
+
+/// As `jupyter run FILE` starts it, which reads the file itself.
+#[test]
+fn what_jupyter_hands_on_is_not_heeded() {
+    let (_kernel, client) = Kernel::start_with("ipc", &["--threads", "1", "notes.rhai"]);
+    assert_eq!(client.run("1 + 1").result(), "2");
+    let file = connection_file("ipc");
+    let status = command(&file).arg("--thread=1").status().unwrap();
+    assert_eq!(status.code(), Some(2));
+    std::fs::remove_file(file).unwrap();
 }
 
 /// However the kernel ends.

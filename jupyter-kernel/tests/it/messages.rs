@@ -431,7 +431,7 @@ fn a_file_becomes_the_next_cell() {
 
 #[test]
 fn every_request_has_its_busy_and_idle() {
-    let (_kernel, client) = Kernel::start();
+    let (kernel, client) = Kernel::start();
     for kind in ["kernel_info_request", "comm_info_request", "history_request"] {
         let answer = client.ask(kind, &json!({}));
         assert_eq!(kinds(&answer.shown), ["status", "status"]);
@@ -445,6 +445,9 @@ fn every_request_has_its_busy_and_idle() {
     assert_eq!(kinds(&client.shown(&id)), ["status", "status"]);
     let info = Client::receive(&client.control).unwrap().content;
     assert_eq!(info["language_info"]["file_extension"], ".rhai");
+    let usage = client.command("usage_request", &json!({}));
+    assert_eq!(usage["pid"], kernel.process.id());
+    assert!(usage["kernel_memory"].is_u64() && usage["kernel_cpu"].is_number(), "{usage}");
 }
 
 #[test]

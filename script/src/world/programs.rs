@@ -37,6 +37,14 @@ impl Background {
     }
 }
 
+/// Whether whoever started this process had it ignore a signal.
+pub fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 /// Runs a program that has no terminal: what it writes goes to `print`, line by line as it comes. Ctrl-C ends it, and what
 /// it has started; the end of this process does, too, but for what leaves its group of processes, as `setsid` does.
 ///
