@@ -264,6 +264,7 @@ fn contiguous(array: &Array) -> porcini_core::Result<Contents> {
 fn interleaved(real: &Array, imag: &Array) -> porcini_core::Result<Contents> {
     let [re, im] = [real, imag].map(|part| part.read_bytes(0..part.size()));
     let (re, im, width) = (re?, im?, real.dtype().bytes());
+    real.session().check_host_memory((re.len() + im.len()) as u64)?;
     let pairs = re.chunks_exact(width).zip(im.chunks_exact(width));
     let bytes: Vec<u8> = pairs.flat_map(|(re, im)| re.iter().chain(im)).copied().collect();
     Ok((bytes.as_ptr().cast(), Box::new(bytes)))

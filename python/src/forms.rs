@@ -2,7 +2,7 @@
 
 use porcini_core::tensor::Tensor;
 use porcini_core::value::{Form, power};
-use porcini_core::{Scalar, Value};
+use porcini_core::{DType, Scalar, Value};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -13,7 +13,7 @@ use crate::convert::{Given, is_sequence, number, python_number};
 use crate::errors::OrRaise;
 use crate::functions::{Overloads, by_name, find};
 use crate::home;
-use crate::object::{self, PyValue, common_dtype};
+use crate::object::{self, PyValue, common_dtype, dtype_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 type Named<'n, 'py> = Option<&'n Bound<'py, PyDict>>;
@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 34] = [
+pub(crate) const FIRST: [(&str, First); 36] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -43,7 +43,9 @@ pub(crate) const FIRST: [(&str, First); 34] = [
     ("argsort_desc", in_one_row),
     ("take", in_one_row),
     ("repeat", in_one_row),
-    ("compress", in_one_row),
+    ("compress", with_mask_first),
+    ("softmax", along_axes),
+    ("log_softmax", along_axes),
     ("ravel", of_entries),
     ("flatten", of_entries),
     ("psum", of_entries),
@@ -244,6 +246,28 @@ fn in_one_row<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     overloads.called(py, &args, rest.as_ref().filter(|rest| !rest.is_empty())).map(Some)
 }
 
+/// `compress(mask, x, 0)` has the mask in front, as NumPy has it: of two masks the one with fewer axes.
+fn with_mask_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let is_mask = |x: &Object<'_>| dtype_of(x) == Some(DType::Mask);
+    match call.args {
+        [mask, x, ..] if is_mask(mask) && is_mask(x) && n_axes(mask) < n_axes(x) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => in_one_row(call),
+    }
+}
+
+/// Along all axes, or several, as `porcini/_forms.py` has it; to the tables an axis that is left out is the last one.
+fn along_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let by_word = call.named.map(|named| named.get_item("axis")).transpose()?.flatten();
+    match by_word.as_ref().or_else(|| call.args.get(1)) {
+        Some(axes) if axes.is_none() || is_sequence(axes) => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
+}
+
 // ---- what stands in second place ----
 
 /// `tensordot(a, b, (0, 1))` is an axis of each: to the tables a list is about the first alone.
@@ -330,6 +354,28 @@ fn as_operator<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 }
 
 // ---- complex entries ----
+
+/// Python's complex numbers alone, which are one lane each; the result is a number again.
+pub(crate) fn of_complex_numbers<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Call { overloads, py, args, named } = *call;
+    let is_complex = |x: &Object<'_>| x.is_instance_of::<PyComplex>();
+    let is_number = |x| is_complex(x) || number(x).is_ok_and(|number| number.is_some());
+    let is_meant = args.iter().any(is_complex) && overloads.is_lane_by_lane();
+    if !is_meant || named.is_some() || !args.iter().all(is_number) {
+        return Ok(None);
+    }
+    let class = py.import("porcini")?.getattr("Complex2d")?;
+    let lanes = args.iter().map(|x| match x.cast::<PyComplex>() {
+        Ok(z) => class.call1((z.real(), z.imag())),
+        Err(_) => Ok(x.clone()),
+    });
+    let found = overloads.call(py, &lanes.collect::<PyResult<Vec<_>>>()?, None)?;
+    if found.is_instance_of::<PyValue>() {
+        found.call_method0("item").map(Some)
+    } else {
+        Ok(Some(found))
+    }
+}
 
 fn is_complex_number(object: &Object<'_>) -> bool {
     let form = |value: &Bound<'_, PyValue>| value.get().value().form();

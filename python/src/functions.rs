@@ -158,6 +158,8 @@ impl Overloads {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
+        // Wrappers of other functions hand over `**{}`.
+        let named = named.filter(|named| !named.is_empty());
         let error = match self.first_or_called(py, args, named) {
             Err(error) if error.is_instance_of::<PyTypeError>(py) => error,
             done => return done,
@@ -174,8 +176,12 @@ impl Overloads {
         args: &[Object<'py>],
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
+        let call = Call { overloads: self, py, args, named };
+        if let Some(done) = forms::of_complex_numbers(&call)? {
+            return Ok(done);
+        }
         if let Some(first) = self.first
-            && let Some(done) = first(&Call { overloads: self, py, args, named })?
+            && let Some(done) = first(&call)?
         {
             return Ok(done);
         }
@@ -377,13 +383,16 @@ impl Overloads {
         if is_tensor(first) {
             return true;
         }
-        let form = first.cast::<PyValue>().ok().map(|value| value.get().value().form());
+        let form = match first.cast::<PyValue>() {
+            Ok(value) => Some(value.get().value().form()),
+            Err(_) => is_row(first).then_some(Form::Scalar),
+        };
         match form {
             Some(Form::Scalar) if !self.nested.is_empty() => {
                 let takes_array = |row: &&&'static NestedFunction| {
                     row.over_lanes.is_some() || row.parameters[0] == Form::Scalar
                 };
-                !self.nested.iter().any(|row| takes_array(&row))
+                args[1..].iter().any(is_tensor) || !self.nested.iter().any(|row| takes_array(&row))
             }
             // Tensors know complex numbers.
             Some(Form::Complex) => self.rows.iter().any(|row| row.parameters[0].1 == Kind::Array),
@@ -403,6 +412,15 @@ fn is_tensor(object: &Object<'_>) -> bool {
         });
     }
     object.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n > 1)
+}
+
+/// Whether an object that is no value is an array: a list of numbers, or one of another library with one axis.
+fn is_row(object: &Object<'_>) -> bool {
+    if is_sequence(object) {
+        let first = object.get_item(0).and_then(|first| number(&first));
+        return first.is_ok_and(|first| first.is_some());
+    }
+    object.getattr("ndim").and_then(|n| n.extract::<usize>()).is_ok_and(|n| n == 1)
 }
 
 /// Whether a parameter may be meant by an object in the first place.

@@ -28,8 +28,8 @@ impl LaneType {
     }
 }
 
-/// Names of types besides NumPy's long ones. Those of Python's own types mean what these do: 32 bits.
-const SHORT_NAMES: [(&str, &str); 18] = [
+/// Names of types besides NumPy's long ones, and its letters. Those of Python's own types mean what these do: 32 bits.
+const SHORT_NAMES: [(&str, &str); 33] = [
     ("?", "bool"),
     ("i1", "int8"),
     ("u1", "uint8"),
@@ -48,6 +48,21 @@ const SHORT_NAMES: [(&str, &str); 18] = [
     ("float", "float32"),
     ("double", "float64"),
     ("complex", "complex64"),
+    ("b", "int8"),
+    ("B", "uint8"),
+    ("h", "int16"),
+    ("H", "uint16"),
+    ("i", "int32"),
+    ("I", "uint32"),
+    ("l", "int64"),
+    ("L", "uint64"),
+    ("q", "int64"),
+    ("Q", "uint64"),
+    ("e", "float16"),
+    ("f", "float32"),
+    ("d", "float64"),
+    ("F", "complex64"),
+    ("D", "complex128"),
 ];
 
 /// The lane type that a class, or a name as NumPy's, says.

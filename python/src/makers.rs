@@ -325,7 +325,7 @@ fn as_array<'py>(
             session.full(dtype, number, 1).map(Value::Array).or_raise()?
         }
         Given::Value(value) => match dtype {
-            Some(dtype) => value.cast(dtype).or_raise()?,
+            Some(dtype) => cast("asarray", &value, dtype)?,
             None => value,
         },
         Given::Complex(re, im) if is_complex || dtype.is_none() => {
@@ -353,8 +353,23 @@ pub(crate) fn owned(py: Python<'_>, value: &Value) -> PyResult<Value> {
 /// `x.astype(Float64)`
 pub(crate) fn converted(value: &Value, dtype: &Object<'_>) -> PyResult<Value> {
     let asked = lane_type(dtype)?;
-    let value = Argument::from(value).cast(asked.dtype).or_raise()?;
+    let value = cast("astype", value, asked.dtype)?;
     if asked.is_complex { as_complex(&value) } else { Ok(value) }
+}
+
+/// A value as lanes of a type; the parts of complex numbers are floats.
+fn cast(op: &str, value: &Value, dtype: DType) -> PyResult<Value> {
+    let is_complex = match value {
+        Value::Tensor(tensor) => tensor.is_complex(),
+        value => value.form() == Form::Complex,
+    };
+    if is_complex && !dtype.is_float() {
+        let name = dtype.numpy_name();
+        return Err(wrong_type(format!(
+            "{op}: got {name} for complex numbers, expected a complex type; pc.real(z) is their real part"
+        )));
+    }
+    Argument::from(value).cast(dtype).or_raise()
 }
 
 /// A value as complex numbers: a tensor, unless it has such components.

@@ -83,10 +83,11 @@ fn nan_variance(c: &Call<'_, '_>) -> Result<Value> {
     let (x, own) = wide(c)?;
     let (dtype, x) = (x.dtype(), Value::Tensor(x));
     let mean = x.mean_without_nan(|x, op| kept(c, x, op))?;
-    // Before they are squared: the slope of a square that is NaN is none.
-    let distance = x.try_sub(&mean)?.without_nan(0.0)?;
-    let squares = distance.try_mul(&distance)?;
     let known = apply(Op::Eq, &[&(&x).into(), &(&x).into()])?;
+    // Before they are squared: the slope of a square that is NaN is none. That of an infinity stays NaN.
+    let distance = x.try_sub(&mean)?;
+    let distance = apply(Op::Select, &[&(&known).into(), &(&distance).into(), &0.into()])?;
+    let squares = distance.try_mul(&distance)?;
     let left = along(c, &known, ReduceOp::Count)?.cast(dtype)?.try_sub(c.number(3, 0.0)?)?;
     // Where as many are left as are taken off there is none.
     let is_any = apply(Op::Gt, &[&(&left).into(), &0.into()])?;

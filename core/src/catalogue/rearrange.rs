@@ -110,7 +110,8 @@ table! {
     /// [5, 30, 40]
     take_interp(table: Value, x: Operand) = |c| interpolated(c);
     /// The line through points at x: xp are their places, ascending, and fp the values there. Beyond the ends the first and
-    /// the last value; NaN where x is. Floats, 32 bits of small types. Recorded, not run.
+    /// the last value, at a place that stands there twice that of the last one; NaN where x is. Floats, 32 bits of
+    /// small types. Recorded, not run.
     ///
     /// >> interp(FloatC([10, 15, 30, 99]), FloatC([10, 20, 40]), FloatC([1, 2, 3]))
     /// [1, 1.5, 2.5, 3]

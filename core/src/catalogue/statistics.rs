@@ -103,9 +103,11 @@ table! {
     ///  [4, 6]]
     compress(t: Tensor, mask: Tensor; axis: Integer) = |c| {
         let (tensor, mask) = (c.tensor(0)?, c.tensor(1)?);
+        if mask.dtype() != DType::Mask {
+            return Err(Error::UnsupportedType { op: c.op, dtype: mask.dtype(), expected: "a mask" });
+        }
         if c.given(2).is_some() {
-            let [mask] = &mask.entries()?[..] else { return Err(c.unexpected(1, "a mask")) };
-            return tensor.compress(mask, c.integer(2)?).map(Answer::from);
+            return tensor.compress(&mask.entries()?[0], c.integer(2)?).map(Answer::from);
         }
         if mask.shape() != tensor.shape() {
             let (mask, own) = (mask.shape(), tensor.shape());

@@ -214,8 +214,7 @@ impl Tensor {
             if place.fract() == 0.0 || lower + 1 >= n {
                 return Ok(value);
             }
-            let step = at(lower + 1)?.try_sub(&value)?;
-            step.apply(Op::Fma, &[Scalar::Float(place.fract()).into(), (&value).into()])
+            value.on_the_way(&at(lower + 1)?, Scalar::Float(place.fract()).into())
         })
     }
 
@@ -249,11 +248,7 @@ impl Tensor {
         let (lower, upper) = (at(Op::Floor)?, at(Op::Ceil)?);
         let place = &place.entries()?[0];
         let rest = place.try_sub(&place.apply(Op::Floor, &[])?)?;
-        let step = upper.try_sub(&lower)?;
-        let between =
-            step.apply(Op::Fma, &[(&rest.cast(own.widened())?).into(), (&lower).into()])?;
-        // The difference of infinities is no number.
-        let value = rest.eq(0)?.apply(Op::Select, &[(&lower).into(), (&between).into()])?;
+        let value = lower.on_the_way(&upper, (&rest.cast(own.widened())?).into())?;
         Self::of([value.cast(own)?], count.shape().clone())
     }
 

@@ -2,7 +2,7 @@
 
 use super::order::as_part;
 use super::{Shape, Tensor};
-use crate::array::Array;
+use crate::array::{Array, Operand};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -110,9 +110,15 @@ impl Array {
         let below = place.apply(Op::Floor, &[])?;
         let (lower, upper) = (at(&below)?, at(&place.apply(Op::Ceil, &[])?)?);
         let rest = place.try_sub(&below)?;
-        let step = upper.try_sub(&lower)?;
-        let between = step.apply(Op::Fma, &[(&rest.cast(wide)?).into(), (&lower).into()])?;
-        // The difference of infinities is no number.
-        rest.eq(0)?.apply(Op::Select, &[(&lower).into(), (&between).into()])
+        lower.on_the_way(&upper, (&rest.cast(wide)?).into())
+    }
+
+    /// The value at a part of the way to another. Beside an infinity it is that one, which the sum of both is too.
+    pub(super) fn on_the_way(&self, upper: &Self, part: Operand<'_>) -> Result<Self> {
+        let step = upper.try_sub(self)?;
+        let between = step.apply(Op::Fma, &[part, self.into()])?;
+        let is_known = between.apply(Op::Eq, &[(&between).into()])?;
+        let sum = self.try_add(upper)?;
+        is_known.apply(Op::Select, &[(&between).into(), (&sum).into()])
     }
 }

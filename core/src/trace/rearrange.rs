@@ -294,7 +294,8 @@ impl Recorder<'_> {
             (self.cast(x, dtype)?, self.cast(places, dtype)?, self.cast(table, dtype)?);
         let counter = lane_number_type(n);
         let (one, last) = (self.constant(counter, 1), self.literal(counter, n - 1, 1));
-        let found = self.search_sorted(places, x, Op::Lt)?;
+        // At a place that stands there twice the value is that of the last one.
+        let found = self.search_sorted(places, x, Op::Le)?;
         let found = self.cast(found, counter)?;
         let upper = self.same(Op::Max, &[found, one])?;
         let upper = self.same(Op::Min, &[upper, last])?;
@@ -313,10 +314,10 @@ impl Recorder<'_> {
             let way = self.same(Op::Sub, &[x, b])?;
             high = self.on_line(high, way, slope)?;
         }
-        let is_above = self.same(Op::Ge, &[x, b])?;
-        let value = self.select(is_above, high, between)?;
         let is_below = self.same(Op::Le, &[x, a])?;
-        self.select(is_below, low, value)
+        let value = self.select(is_below, low, between)?;
+        let is_above = self.same(Op::Ge, &[x, b])?;
+        self.select(is_above, high, value)
     }
 
     /// A value on a line, or where it is NaN, as from an end at infinity, the one seen from the end above; between two

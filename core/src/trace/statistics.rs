@@ -174,10 +174,18 @@ impl Recorder<'_> {
             let upper = self.lane_as(sorted, lower + 1, dtype)?;
             // A literal: other parts take the same kernel.
             let part = self.literal(dtype, dtype.encode(Scalar::Float(place.fract()))?, 1);
-            let step = self.same(Op::Sub, &[upper, value])?;
-            value = self.same(Op::Fma, &[part, step, value])?;
+            value = self.on_the_way(value, upper, part)?;
         }
         self.unless_nan(sorted, value)
+    }
+
+    /// The value at a part of the way from one to another. Beside an infinity it is that one, which the sum of both is too.
+    fn on_the_way(&mut self, lower: VarId, upper: VarId, part: VarId) -> Result<VarId> {
+        let step = self.same(Op::Sub, &[upper, lower])?;
+        let between = self.same(Op::Fma, &[part, step, lower])?;
+        let is_known = self.same(Op::Eq, &[between, between])?;
+        let sum = self.same(Op::Add, &[lower, upper])?;
+        self.select(is_known, between, sum)
     }
 
     /// One lane as a type.

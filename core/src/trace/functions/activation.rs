@@ -58,19 +58,20 @@ macro_rules! activation_rows {
             /// [-0, -0.158655, 0.841345]
             gelu_erf / 1, Float = |x| recipes::gelu_erf(x[0]),
                 partials = [|v, x, _| v * partials::gelu(x[0])];
-            /// `elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. At most 2 ulp.
+            /// `elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. alpha is 1 where it is left out. At most
+            /// 2 ulp.
             ///
             /// >> elu(FloatC([-1, 2]), 0.5)
             /// [-0.31606, 2]
-            elu / 2, Float = |x| math::elu(x[0], x[1]), partials = [
+            elu / 2, Float = |x| math::elu(x[0], x[1]), defaults = [1.0], partials = [
                 |v, x, _| x[0].gt(x[0].constant(0)).select(v, v * (x[1] * x[0].call("exp", &[]))),
                 |v, x, _| partials::above_zero(-x[0], v * x[0].call("expm1", &[])),
             ];
-            /// `leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays.
+            /// `leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays. slope is 0.01 where it is left out.
             ///
             /// >> leaky_relu(FloatC([-1, 2]), 0.25)
             /// [-0.25, 2]
-            leaky_relu / 2, Float = |x| x[0].lt(x[0].constant(0)).select(x[0] * x[1], x[0]);
+            leaky_relu / 2, Float = |x| x[0].lt(x[0].constant(0)).select(x[0] * x[1], x[0]), defaults = [0.01];
             /// `hard_sigmoid(x, alpha, beta)` is `x * alpha + beta` between 0 and 1, in rounded steps; NaN stays. alpha is 0.2 and
             /// beta 0.5 where they are left out.
             ///
