@@ -14,12 +14,15 @@ import builtins
 from importlib import import_module as _import_module
 
 from . import _porcini
+from ._arrangement import *  # noqa: F403
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from ._drjit_names import suspend_grad, switch, width
+from ._functions_of_others import *  # noqa: F403
 from ._kernels import kernel, reduction, scan
+from ._linear_names import matrix_norm, multi_dot, vector_norm
 from ._numpy_names import *  # noqa: F403
-from ._polynomials import polyadd, polyder, polyint, polymul, polysub
+from ._polynomials import polyadd, polyder, polydiv, polyint, polymul, polysub
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
 from ._scatter_reduce import ReduceOp, scatter_reduce

@@ -1,5 +1,7 @@
 """pad as NumPy has it: widths for each axis, and edges that go on in other ways than with a number."""
 
+import numbers
+
 from ._axes import integer
 from ._form import form
 from ._porcini import _operand
@@ -26,12 +28,13 @@ def _pair(widths):
 
 
 @form("pad", gives_rows=True)
-def _pad(pad, x, pad_width, mode="constant", constant_values=0):
+def _pad(pad, x, pad_width, *mode_or_value, mode="constant", constant_values=0):
     """As NumPy has it: widths in pairs for each axis, and edges that go on with mode="edge", "reflect", "symmetric" or "wrap"."""
     x = _operand(x)
     widths = [width for pair in _widths(pad_width, x.ndim) for width in pair]
-    if not isinstance(mode, str):
-        mode, constant_values = "constant", mode
+    for given in mode_or_value:
+        is_value = isinstance(given, numbers.Number) and not isinstance(given, bool)
+        mode, constant_values = (mode, given) if is_value else (given, constant_values)
     if mode == "constant":
         return pad(x, widths, constant_values)
     if mode not in _MODES:

@@ -12,40 +12,15 @@ from ._form import called, described, form as _form  # noqa: F401
 from ._porcini import _operand
 
 # Families with a file of their own.
-from . import _edges, _fourier_forms, _linear_forms, _quantiles, _signal_forms  # noqa: F401 isort: skip
-
-
-@_form("hsum", "hprod", "hmax", "hmin", "hmean", "var", "std", "cumsum", "cumprod", "nansum", "nanprod", "nanmean", "nanvar", "nanstd")
-def _of_type(reduce, x, *args, dtype=None, initial=None, where=None, **named):
-    """Other arguments as above. With dtype= in lanes of that type, from initial= on, of the entries where the mask where= is true."""
-    if where is not None:
-        return _of_some(reduce, x, where, *args, dtype=dtype, initial=initial, **named)
-    if dtype is None and initial is None:
-        return reduce(x, *args, **named)
-    joined = {"hsum": lambda a, b: a + b, "hprod": lambda a, b: a * b, "hmax": pc.maximum, "hmin": pc.minimum}
-    name = reduce.__name__
-    if initial is not None and name not in joined:
-        return NotImplemented
-    x = _operand(x)
-    if dtype is not None:
-        x = x.astype(dtype)
-    if initial is not None and x.size == 0 and name in ("hmax", "hmin"):
-        # There is none of no entries, but a sum, which has the shape.
-        return pc.full_like(pc.hsum(x, *args, **named).astype(x.dtype), initial)
-    found = reduce(x, *args, **named)
-    found = found if initial is None else joined[name](found, initial)
-    return found if dtype is None else found.astype(dtype)
-
-
-def _of_some(reduce, x, where, *args, initial, **named):
-    """A reduction of the entries where a mask is true: others are what changes nothing."""
-    neutral = {"hsum": 0, "hprod": 1, "hmax": initial, "hmin": initial}
-    if reduce.__name__ == "hmean":
-        n = pc.hsum(pc.where(where, pc.ones_like(_operand(x)), 0), *args, **{key: named[key] for key in named if key != "dtype"})
-        return _of_some(pc.hsum, x, where, *args, initial=initial, **named) / n
-    if neutral.get(reduce.__name__) is None:
-        return NotImplemented
-    return _of_type(reduce, pc.where(where, x, neutral[reduce.__name__]), *args, initial=initial, **named)
+from . import (  # noqa: F401 isort: skip
+    _edges,
+    _fourier_forms,
+    _linear_forms,
+    _quantiles,
+    _reductions,
+    _signal_forms,
+    _statistics_forms,
+)
 
 
 @_form("clip")
@@ -109,6 +84,11 @@ def _is_type(dtype):
     return dtype is None or pc._porcini._lane_type_name(dtype) is not None
 
 
+def _may_be_type(dtype):
+    """Whether it is meant as a type; a text that is none is told of as such."""
+    return _is_type(dtype) or isinstance(dtype, str)
+
+
 def _is_complex(number):
     return isinstance(number, numbers.Complex) and not isinstance(number, numbers.Real)
 
@@ -120,7 +100,7 @@ def _stretched(number, dtype, shape):
 @_form("zeros", "ones")
 def _filled(made, shape, dtype):
     """With the type in second place, as NumPy has it."""
-    return made(shape, dtype=dtype) if _is_type(dtype) else NotImplemented
+    return made(shape, dtype=dtype) if _may_be_type(dtype) else NotImplemented
 
 
 @_form("full")
@@ -128,15 +108,23 @@ def _full(full, shape, fill_value, dtype=None):
     """With the type in third place, and complex numbers."""
     if _is_complex(fill_value):
         return _stretched(fill_value, dtype, shape)
-    return full(shape, fill_value, dtype=dtype) if _is_type(dtype) else NotImplemented
+    return full(shape, fill_value, dtype=dtype) if _may_be_type(dtype) else NotImplemented
 
 
 @_form("zeros_like", "ones_like", "full_like")
-def _like(like, x, *args, dtype=None):
-    """With lanes of another type, of vectors, matrices and complex numbers too."""
-    if not _is_type(dtype):
+def _like(like, x, *args, dtype=None, shape=None, **named):
+    """With lanes of another type, of vectors, matrices and complex numbers too, or of another shape=."""
+    args = (*args, *named.values())
+    is_full = like.__name__ == "full_like"
+    if len(args) > is_full:
+        # The type in the next place, as NumPy has it.
+        *args, dtype = args
+    if not _may_be_type(dtype) or len(args) != is_full or not named.keys() <= {"fill_value"}:
         return NotImplemented
     x = _operand(x)
+    if shape is not None:
+        value = args[0] if args else like.__name__ == "ones_like"
+        return pc.full(shape, value, dtype=x.dtype if dtype is None else dtype)
     if not isinstance(x, pc.Tensor) and x.ndim > 1:
         made = getattr(type(x), like.__name__.removesuffix("_like"))(*args, x.shape[-1])
         return made if dtype is None else made.astype(dtype)
@@ -201,17 +189,17 @@ def _take(take, x, index, axis=0, mode="raise"):
 
 
 @_form("isin")
-def _isin(isin, x, values, *, assume_unique=False, invert=False):
-    """With invert=True the others; assume_unique= changes nothing."""
+def _isin(isin, x, values, *, assume_unique=False, invert=False, kind=None):
+    """With invert=True the others; assume_unique= and kind= change nothing."""
     found = isin(x, values)
     return ~found if invert else found
 
 
 @_form("concat")
-def _concat(concat, arrays, axis=0, *, dtype=None):
-    """With dtype= in lanes of that type."""
+def _concat(concat, arrays, axis=0, *, dtype=None, casting="same_kind"):
+    """With dtype= in lanes of that type; casting= changes nothing."""
     if dtype is None:
-        return NotImplemented
+        return concat(arrays, axis)
     return concat([_operand(x).astype(dtype) for x in arrays], axis)
 
 
@@ -225,17 +213,6 @@ def _eye(eye, N, M=None, k=0, **named):
 def _cross(cross, a, b, axis=-1):
     """Along an axis."""
     return pc.moveaxis(cross(*(pc.moveaxis(_operand(x), axis, -1) for x in (a, b))), -1, axis)
-
-
-@_form("cov")
-def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None):
-    """As NumPy has it: variables in columns with rowvar=False; divided by n - ddof, with bias=True by n."""
-    rows = [_operand(x) for x in (m, y) if x is not None]
-    rows = [x if rowvar or x.ndim < 2 else pc.swapaxes(x, 0, 1) for x in rows]
-    n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
-    # Of one entry, as of the same one twice, the deviations are 0 whatever they are divided by.
-    rows = [pc.concat([x, x], -1) for x in rows] if n == 1 else rows
-    return cov(*rows) * ((n - 1) / (n - ddof) if n > ddof else math.inf)
 
 
 @_form("psum")
@@ -265,24 +242,27 @@ def _enable_grad(enable_grad, *values):
 
 
 @_form("interp")
-def _interp(interp, x, xp, fp, left=None, right=None):
-    """With left= in front of the first place and right= behind the last."""
+def _interp(interp, x, xp, fp, left=None, right=None, period=None):
+    """With left= in front of the first place and right= behind the last; with period= places come again, and need no order."""
+    if period is not None:
+        return interp(_operand(x) % period, *_around(_operand(xp) % period, _operand(fp), period))
     found = interp(x, xp, fp)
     x, xp = _operand(x), _operand(xp)
     found = found if left is None else pc.where(x < xp[:1], left, found)
     return found if right is None else pc.where(x > xp[-1:], right, found)
 
 
+def _around(xp, fp, period):
+    """Places in order with those of the neighbouring periods beside them, and their values."""
+    order = pc.argsort(xp)
+    xp, fp = pc.gather(xp, order), pc.gather(fp, order)
+    return pc.concat([xp[-1:] - period, xp, xp[:1] + period]), pc.concat([fp[-1:], fp, fp[:1]])
+
+
 @_form("trapezoid", "cumulative_trapezoid")
 def _trapezoid(trapezoid, y, x=None, dx=1.0, axis=-1):
     """With dx= between all places."""
     return trapezoid(y, dx if x is None else x, axis)
-
-
-@_form("unwrap")
-def _unwrap(unwrap, x, axis=-1, *, period=math.tau):
-    """With another period than a whole turn."""
-    return unwrap(_operand(x) * (math.tau / period), axis) * (period / math.tau)
 
 
 @_form("rot90")
@@ -293,33 +273,10 @@ def _rot90(rot90, x, k=1, axes=(0, 1)):
     return pc.moveaxis(rot90(pc.moveaxis(x, axes, [0, 1]), k), [0, 1], axes)
 
 
-@_form("histogram")
-def _histogram(histogram, x, bins=10, range=None, density=False):
-    """As NumPy has it, but the counts alone: np.histogram(x) gives the bounds too. These are those of x unless range= tells
-    them; with density=True the counts over their sum and the widths."""
-    x = _operand(x)
-    if hasattr(bins, "__len__"):
-        counts, bins = histogram(x, bins), _operand(bins)
-        widths = bins[1:] - bins[:-1]
-    else:
-        low, high = (pc.hmin(x).item(), pc.hmax(x).item()) if range is None else range
-        low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
-        counts, widths = histogram(x, bins, low, high), (high - low) / bins
-    return counts / (pc.hsum(counts) * widths) if density else counts
-
-
 def _is_turned(made, order):
     if order not in ("C", "F", "A", "K"):
         raise TypeError(f"{made.__name__}: got order={order!r}, expected 'C' or 'F'")
     return order == "F"
-
-
-@_form("histogram2d")
-def _histogram2d(histogram2d, x, y, bins=10, range=None):
-    """As NumPy has it: bounds are those of x and y unless range= tells them."""
-    bins = list(bins) if hasattr(bins, "__len__") else [bins, bins]
-    bounds = [(pc.hmin(of).item(), pc.hmax(of).item()) for of in (x, y)] if range is None else range
-    return histogram2d(x, y, bins, *bounds[0], *bounds[1])
 
 
 @_form("reshape")
@@ -342,8 +299,10 @@ def _turned(x):
 
 
 @_form("unique")
-def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False, axis=None):
+def _unique(unique, x, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True):
     """A tuple with what is asked for behind the values: where each stands first, the number of each entry's value, counts."""
+    if not equal_nan:
+        raise TypeError("unique: got equal_nan=False, expected True: NaN is one value")
     along = () if axis is None else (axis,)
     if not (return_index or return_inverse or return_counts):
         return unique(x, *along)
@@ -352,9 +311,35 @@ def _unique(unique, x, return_index=False, return_inverse=False, return_counts=F
     return (values, *(found for is_asked, found in asked if is_asked))
 
 
+@_form("intersect1d")
+def _intersect1d(intersect1d, a, b, assume_unique=False, return_indices=False):
+    """With return_indices=True a tuple: the values, and where each stands first in both; assume_unique= changes nothing."""
+    values = intersect1d(a, b)
+    if not return_indices:
+        return values
+    distinct = (pc.unique_all(x)[:2] for x in (a, b))
+    return (values, *(pc.gather(first, pc.searchsorted(known, values)) for known, first in distinct))
+
+
+@_form("nan_to_num")
+def _nan_to_num(nan_to_num, x, *args, copy=True, **named):
+    """As above; copy= changes nothing, x stays what it is."""
+    return nan_to_num(x, *args, **named)
+
+
+@_form("unravel_index")
+def _unravel_index(unravel_index, indices, shape, order="C"):
+    """The names that NumPy has; with order="F" the first axis runs fastest."""
+    if not _is_turned(unravel_index, order):
+        return unravel_index(indices, shape)
+    return unravel_index(indices, list(shape)[::-1])[::-1]
+
+
 @_form("meshgrid")
-def _meshgrid(meshgrid, *arrays, indexing="xy"):
-    """Of any number of arrays; with indexing="ij" the first runs slowest."""
+def _meshgrid(meshgrid, *arrays, indexing="xy", sparse=False, copy=True):
+    """Of any number of arrays; with indexing="ij" the first runs slowest. copy= changes nothing."""
+    if sparse:
+        raise TypeError("meshgrid: got sparse=True, expected False: pc.ix_(x, y) has an axis for each")
     if indexing not in ("xy", "ij"):
         raise TypeError(f"meshgrid: got indexing={indexing!r}, expected 'xy' or 'ij'")
     if indexing == "ij":
@@ -408,7 +393,8 @@ def _moveaxis(moveaxis, x, source, destination):
 
 @_form("norm")
 def _norm(norm, x, ord=None, axis=None, keepdims=False):
-    """As NumPy has it: ord= of vectors a number, of matrices 1, 2, inf, their negatives, "fro" or "nuc"."""
+    """ord= is of vectors a number, of matrices 1, 2, inf, their negatives, "fro" or "nuc". An integer in second place is an axis,
+    where NumPy has the order: norm(a, ord=1)."""
     if ord is None:
         return norm(x, axis, keepdims)
     x = _operand(x)

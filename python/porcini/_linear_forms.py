@@ -1,5 +1,7 @@
 """Arguments that NumPy's linear algebra has and core's tables do not."""
 
+import math
+
 import porcini as pc
 
 from ._form import form
@@ -24,11 +26,16 @@ def _svd(svd, a, full_matrices=False, compute_uv=True, hermitian=False):
 
 @form("qr")
 def _qr(qr, a, mode="reduced"):
-    """With mode="r" the upper matrix alone."""
+    """With mode="r" the upper matrix alone, with mode="complete" square matrices in front."""
     a = _operand(a)
-    is_whole = mode == "complete" and a.shape[-2] <= a.shape[-1]
-    if mode not in ("reduced", "r") and not is_whole:
-        raise TypeError(f"qr: got mode={mode!r}, expected 'reduced' or 'r'")
+    if mode not in ("reduced", "r", "complete"):
+        raise TypeError(f"qr: got mode={mode!r}, expected 'reduced', 'complete' or 'r'")
+    n_rows, n_columns = a.shape[-2:]
+    if mode == "complete" and n_rows > n_columns:
+        # What follows the columns of a fills up the space.
+        others = pc.broadcast_to(pc.eye(n_rows, dtype=a.dtype), [*a.shape[:-2], n_rows, n_rows])
+        q, r = qr(pc.concat([a, others], -1))
+        return [q, r[..., :n_columns]]
     return qr(a)[1] if mode == "r" else qr(a)
 
 
@@ -70,19 +77,26 @@ def _matrix_rank(matrix_rank, a, tol=None, hermitian=False, *, rtol=None):
 
 @form("cond")
 def _cond(cond, a, p=None):
-    """By another norm, as norm has them."""
+    """By another norm, as norm has them; inf of a matrix without an inverse."""
+    a = _operand(a)
     if p in (None, 2):
         return cond(a)
     if p == -2:
         values = pc.singular_values(a)
-        return values[..., -1:] / values[..., :1]
-    return pc.norm(a, ord=p, axis=(-2, -1)) * pc.norm(pc.inv(a), ord=p, axis=(-2, -1))
+        found = pc.where(values[..., :1] == 0, math.inf, values[..., -1:] / values[..., :1])
+        return pc.reshape(found, a.shape[:-2]) if a.ndim > 2 else found
+    has_inverse = abs(pc.det(a)) != 0
+    turnable = pc.where(pc.reshape(has_inverse, [*a.shape[:-2], 1, 1]), a, pc.eye(a.shape[-1], dtype=a.dtype))
+    found = pc.norm(a, ord=p, axis=(-2, -1)) * pc.norm(pc.inv(turnable), ord=p, axis=(-2, -1))
+    return pc.where(has_inverse, found, math.inf)
 
 
 @form("lstsq")
 def _lstsq(lstsq, a, b, rcond=None):
-    """As NumPy has it; rcond= is None."""
-    return lstsq(a, b) if rcond is None else NotImplemented
+    """As NumPy has it; rcond= is None, or -1: singular values that are rounding are none."""
+    if rcond not in (None, -1):
+        raise TypeError(f"lstsq: got rcond={rcond!r}, expected None: pc.pinv(a, rcond) @ b takes others")
+    return lstsq(a, b)
 
 
 @form("trace")

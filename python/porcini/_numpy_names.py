@@ -1,5 +1,6 @@
 """Functions that NumPy has and core's tables do not: each in a few words of those that they have."""
 
+import math
 import numbers
 import operator
 
@@ -96,14 +97,14 @@ def identity(n, dtype=None):
     return pc.eye(n) if dtype is None else pc.eye(n, dtype=dtype)
 
 
-def tri(n, m=None, k=0):
+def tri(n, m=None, k=0, dtype=None):
     """A matrix of n rows (and m columns) with ones on a diagonal, k above that from the corner, and below it.
 
     >>> pc.tri(2, 3)
     [[1, 0, 0],
      [1, 1, 0]]
     """
-    return pc.tril(pc.ones([n, n if m is None else m]), k)
+    return pc.tril(pc.ones([n, n if m is None else m], dtype=dtype), k)
 
 
 def copy(x):
@@ -395,7 +396,7 @@ def triu_indices(n, k=0, m=None):
     return pc.nonzero(pc.triu(pc.ones([n, n if m is None else m]), k))
 
 
-def indices(dimensions):
+def indices(dimensions, dtype=None):
     """For each entry of a shape its numbers along the axes: a tensor with the axes in front.
 
     >>> pc.indices((2, 2))[1]
@@ -403,7 +404,7 @@ def indices(dimensions):
      [0, 1]]
     """
     n_axes = len(dimensions)
-    lines = [pc.reshape(pc.arange(n), [-1 if i == axis else 1 for i in range(n_axes)]) for axis, n in enumerate(dimensions)]
+    lines = [pc.reshape(pc.arange(n, dtype=dtype), [-1 if i == axis else 1 for i in range(n_axes)]) for axis, n in enumerate(dimensions)]
     return pc.stack([pc.broadcast_to(line, list(dimensions)) for line in lines])
 
 
@@ -428,7 +429,8 @@ def ravel_multi_index(multi_index, dims):
     """
     if len(multi_index) != len(dims):
         raise ValueError(f"ravel_multi_index: got the numbers of {len(multi_index)} axes, expected {len(dims)}")
-    number = 0
+    # Numbers of few axes may be small, those of all entries are not.
+    number = pc.Int64(0) if math.prod(dims) > 2**31 else pc.Int32(0)
     for own, extent in zip(multi_index, dims):
         number = _operand(own) + number * extent
     return number
@@ -448,22 +450,26 @@ def angle(z, deg=False):
     return pc.rad_to_deg(found) if deg else found
 
 
-def nancumsum(x, axis=None):
+def _cast(x, dtype):
+    return x if dtype is None else x.astype(dtype)
+
+
+def nancumsum(x, axis=None, dtype=None):
     """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row.
 
     >>> pc.nancumsum(pc.Float([1, pc.nan, 3]))
     [1, 1, 4]
     """
-    return pc.cumsum(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), axis)
+    return pc.cumsum(_cast(pc.nan_to_num(x, 0.0, pc.inf, -pc.inf), dtype), axis)
 
 
-def nancumprod(x, axis=None):
+def nancumprod(x, axis=None, dtype=None):
     """Products of the entries up to each, NaN as 1: along an axis, or of all in one row.
 
     >>> pc.nancumprod(pc.Float([2, pc.nan, 3]))
     [2, 2, 6]
     """
-    return pc.cumprod(pc.nan_to_num(x, 1.0, pc.inf, -pc.inf), axis)
+    return pc.cumprod(_cast(pc.nan_to_num(x, 1.0, pc.inf, -pc.inf), dtype), axis)
 
 
 def modf(x):
@@ -545,7 +551,11 @@ def vecdot(a, b, axis=-1):
     >>> pc.vecdot(pc.TensorXf([[1, 2], [3, 4]]), pc.TensorXf([[1, 1], [2, 2]]))
     [ 3, 14]
     """
-    return pc.hsum(pc.conj(_operand(a)) * _operand(b), axis)
+    a, b = _operand(a), _operand(b)
+    if axis >= 0:
+        # NumPy counts it in each of both.
+        a, b, axis = pc.moveaxis(a, axis, -1), pc.moveaxis(b, axis, -1), -1
+    return pc.hsum(pc.conj(a) * b, axis)
 
 
 def save(path, x):

@@ -65,6 +65,22 @@ def polymul(a, b):
     return _of_rows("polymul", pc.convolve, a, b)
 
 
+def polydiv(a, b):
+    """The quotient of two polynomials and what is left: a tuple. It has one coefficient fewer than b, zeros too.
+
+    >>> pc.polydiv(pc.Float([3, 5, 2]), pc.Float([2, 1]))
+    ([ 1.5, 1.75], [0.25])
+    """
+    given, a, b = a if has_complex_lanes(a) else b, _row("polydiv", a), _row("polydiv", b)
+    n, rest, quotient = b.size, a / 1, []
+    for _ in range(a.size - n + 1):
+        quotient.append(rest[:1] / b[:1])
+        rest = pc.concat([rest[1:n] - quotient[-1] * b[1:], rest[n:]])
+    # What is of a lower degree is left over as a whole, of a constant nothing.
+    quotient = pc.concat(quotient) if quotient else pc.zeros_like(rest[:1])
+    return as_given(given, quotient), as_given(given, rest if rest.size else pc.zeros_like(quotient[:1]))
+
+
 def polyder(p, m=1):
     """The derivative of a polynomial, or the one of order m.
 

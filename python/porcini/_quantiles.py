@@ -38,9 +38,11 @@ _PLACES = {
 
 
 @form("quantile", "percentile", "nanquantile", "nanpercentile")
-def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
-    """With NumPy's methods, as method="lower", "nearest" or "hazen"; q= may be a list."""
+def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear", weights=None):
+    """With NumPy's methods, as method="lower", "nearest" or "hazen"; q= may be a list, or have axes, which stand in front."""
     name = quantile.__name__
+    if weights is not None:
+        raise TypeError(f"{name}: got weights=, expected None: pc.repeat(x, counts) has entries several times")
     if method == "linear":
         return quantile(x, q, axis, keepdims)
     if method not in _PLACES or name.startswith("nan"):
@@ -50,12 +52,23 @@ def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear"):
     axes = range(x.ndim) if axis is None else axes_of(name, axis if hasattr(axis, "__len__") else [axis], x.ndim)
     entries, shape = _last(x, list(axes)), [1 if i in axes else n for i, n in enumerate(x.shape)]
     parts = q.tolist() if hasattr(q, "tolist") else q
-    several = hasattr(parts, "__len__")
-    found = _of_parts(entries, [part / scale for part in (parts if several else [parts])], method, name)
+    extents = _extents(parts)
+    found = _of_parts(entries, [part / scale for part in _in_one_row(parts)], method, name)
     if keepdims:
         found = pc.reshape(found, [found.shape[0], *shape])
+    if len(extents) > 1:
+        return pc.reshape(found, [*extents, *found.shape[1:]])
     # Of one row each is a lane.
-    return found if several or entries.ndim == 1 and not keepdims else found[0]
+    return found if extents or entries.ndim == 1 and not keepdims else found[0]
+
+
+def _extents(parts):
+    """The shape of lists in lists."""
+    return [len(parts), *_extents(parts[0])] if hasattr(parts, "__len__") and len(parts) > 0 else []
+
+
+def _in_one_row(parts):
+    return [one for part in parts for one in _in_one_row(part)] if hasattr(parts, "__len__") else [parts]
 
 
 def _last(x, axes):
@@ -79,7 +92,10 @@ def _of_parts(x, parts, method, name):
         above = pc.take(ordered, pc.Int64([min(i + 1, n - 1) for i in below]), -1)
         found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, above))
         rest = pc.asarray([place - i for place, i in zip(places, below)], dtype=found.dtype)
-        found = pc.where(rest == 0, found, found + (above - found) * rest)
+        between = found + (above - found) * rest
+        # Beside an infinity it is that one, which the sum of both is too.
+        between = pc.where(pc.isnan(between), found + above, between)
+        found = pc.where(rest == 0, found, between)
     if "float" in x.dtype:
         found = pc.where(pc.hsum(pc.isnan(x), -1, True) > 0, math.nan, found)
     return pc.ravel(found) if x.ndim == 1 else pc.moveaxis(found, -1, 0)

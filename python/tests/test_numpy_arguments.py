@@ -151,7 +151,8 @@ def test_linear_algebra():
         (abs(pc.qr(a, mode="reduced")[0]), abs(l.qr(matrix)[0])), (abs(pc.qr(a, mode="r")), abs(l.qr(matrix, mode="r"))),
         (pc.cholesky(p, upper=True), l.cholesky(positive).T), (pc.eigvalsh(p, UPLO="U"), l.eigvalsh(positive)), (pc.pinv(p, hermitian=True), l.pinv(positive)),
         (pc.pinv(a, rcond=0.5), l.pinv(matrix, rcond=0.5)), (pc.matrix_rank(a, tol=0.9).ravel(), [l.matrix_rank(matrix, tol=0.9)]),
-        (pc.lstsq(a.T, pc.asarray(matrix[0]), rcond=None), l.lstsq(matrix.T, matrix[0])[0]),
+        (pc.lstsq(a.T, pc.asarray(matrix[0]), rcond=None), l.lstsq(matrix.T, matrix[0])[0]), (pc.lstsq(a.T, pc.asarray(matrix[0]), rcond=-1), l.lstsq(matrix.T, matrix[0])[0]),
+        (abs(pc.qr(a.T, mode="complete")[0]), abs(l.qr(matrix.T, mode="complete")[0])), (abs(pc.qr(a.T, mode="complete")[1]), abs(l.qr(matrix.T, mode="complete")[1])),
         *((pc.cond(p, order).ravel(), [l.cond(positive, order)]) for order in [None, 1, 2, -2, np.inf, "fro"]),
     ]:  # fmt: skip
         np.testing.assert_allclose(np.asarray(got), expected, 1e-9, 1e-12)
@@ -284,6 +285,7 @@ def test_edges_of_counts():
     assert pc.histogram(pc.Float([2, 2]), 4, density=True).tolist() == [0, 0, 4, 0]
     assert np.dot(pc.Float([1, 2]), 2).tolist() == np.dot(pc.Float([1, 2]), np.array(2.0)).tolist() == [2, 4]
     many = pc.asarray(np.stack([positive, positive * [1, 2, 3]]))
+    assert pc.cond(many, -2).shape == (2,) and pc.cond(pc.TensorXd([[1, 1], [1, 1]]), 1).tolist() == pc.cond(pc.zeros((2, 2)), -2).tolist() == [math.inf]
     for order in (1, 2, -2, np.inf, "fro"):
         np.testing.assert_allclose(np.ravel(np.asarray(pc.cond(many, order))), np.linalg.cond(np.asarray(many), order), 1e-9)
 
@@ -337,7 +339,7 @@ def test_hints_name_what_there_is():
         assert not hasattr(pc, name), name
         for own in re.findall(r"\bpc\.(\w+)", words):
             assert hasattr(pc, own), (name, own)
-    for name, words in [("vmap", "lane by lane"), ("jacrev", "pc.jacobian"), ("CustomOp", "pc.custom"), ("fill_diagonal", "pc.diag_indices"), ("syntax", "pc.while_loop")]:
+    for name, words in [("vmap", "lane by lane"), ("jacrev", "pc.jacobian"), ("CustomOp", "pc.custom"), ("fromfunction", "pc.indices"), ("syntax", "pc.while_loop")]:
         with pytest.raises(AttributeError, match=words):
             getattr(pc, name)
     assert str(inspect.signature(pc.diagonal)) == "(x, offset=0, axis1=0, axis2=1)"

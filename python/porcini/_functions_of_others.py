@@ -1,0 +1,174 @@
+"""Functions that SciPy, JAX and PyTorch have and core's tables do not: each in a few words of those that they have."""
+
+import math
+
+import porcini as pc
+
+from ._axes import axis_of
+from ._entries import entries
+from ._porcini import _operand
+
+__all__ = "relu6 selu glu zscore factorial comb perm log_ndtr histogram_bin_edges convolve2d".split()
+
+
+def relu6(x):
+    """x between 0 and 6, 0 below and 6 above; NaN stays.
+
+    >>> pc.relu6(pc.Float([-1, 2, 9]))
+    [0, 2, 6]
+    """
+    return pc.minimum(pc.relu(x), 6)
+
+
+def selu(x):
+    """The exponential linear unit that keeps mean and variance: 1.0507 times elu of 1.67326.
+
+    >>> pc.selu(pc.Float([-1, 2]))
+    [-1.11133, 2.1014]
+    """
+    return 1.0507009873554805 * pc.elu(x, 1.6732632423543772)
+
+
+def glu(x, axis=-1):
+    """The first half along an axis times the sigmoid of the second.
+
+    >>> pc.glu(pc.Float([1, 2, 0, 0]))
+    [0.5, 1]
+    """
+    x = entries(x)
+    n = x.shape[axis_of("glu", axis, x.ndim)]
+    if n % 2:
+        raise ValueError(f"glu: got {n} entries along axis {axis}, expected two halves")
+    first, second = pc.split(x, 2, axis)
+    return first * pc.sigmoid(second)
+
+
+def zscore(x, axis=0, ddof=0):
+    """The distances from the mean along an axis, or of all entries, over the deviation: as std has it.
+
+    >>> pc.zscore(pc.Float([1, 2, 3]))
+    [-1.22474,        0,  1.22474]
+    """
+    x = _operand(x)
+    return (x - pc.mean(x, axis, True)) / pc.std(x, axis, True, ddof)
+
+
+# ---- counts ----
+
+
+def _wide(*counts):
+    """Counts in 64 bits, where they are integers."""
+    return [x if "float" in x.dtype else x.astype("float64") for x in map(_operand, counts)]
+
+
+def factorial(n):
+    """The product of the integers up to n, gamma(n + 1); 0 below 0. Of integers in 64 bits.
+
+    >>> pc.factorial([0, 3, 5])
+    [1, 6, 120]
+    """
+    (n,) = _wide(n)
+    return pc.where(n < 0, 0, pc.gamma(pc.maximum(n, 0) + 1))
+
+
+def _ratio(n, k, *others):
+    """gamma(n + 1) over those of others, whole; 0 where k is not from 0 to n."""
+    is_one = (k >= 0) & (k <= n)
+    logs = (pc.lgamma(pc.where(is_one, x, 0) + 1) for x in (n, *others))
+    found = next(logs)
+    for log in logs:
+        found = found - log
+    return pc.where(is_one, pc.rint(pc.exp(found)), 0)
+
+
+def comb(n, k):
+    """How many sets of k there are among n things. Of integers in 64 bits, with about 13 digits.
+
+    >>> pc.comb(5, [0, 2, 6])
+    [1, 10, 0]
+    """
+    n, k = _wide(n, k)
+    return _ratio(n, k, k, n - k)
+
+
+def perm(n, k):
+    """How many rows of k there are of n things, none twice. Of integers in 64 bits, with about 13 digits.
+
+    >>> pc.perm(5, [0, 2, 6])
+    [1, 20, 0]
+    """
+    n, k = _wide(n, k)
+    return _ratio(n, k, n - k)
+
+
+# ---- distributions ----
+
+
+def log_ndtr(x):
+    """The logarithm of norm_cdf, also where that is next to 0 or 1.
+
+    >>> pc.log_ndtr(pc.Float64([-40, 0]))
+    [-804.608, -0.693147]
+    """
+    x = _operand(x)
+    x = x if "float" in x.dtype else x.astype("float32")
+    far = -30 if x.dtype == "float64" else -12
+    # Where norm_cdf is next to nothing, by its asymptotic series.
+    z = pc.minimum(x, far)
+    inverse, rest = 1 / (z * z), 0
+    for i in (13, 11, 9, 7, 5, 3, 1):
+        rest = -i * inverse * (1 + rest)
+    tail = -z * z / 2 - pc.log(-z) - math.log(math.tau) / 2 + pc.log1p(rest)
+    near = pc.clip(x, far, 0)
+    above = pc.log1p(-pc.norm_cdf(-pc.maximum(x, 0)))
+    return pc.where(x < far, tail, pc.where(x > 0, above, pc.log(pc.norm_cdf(near))))
+
+
+def bounds_of(x, range):
+    """Where the bins of x begin and end."""
+    low, high = (pc.min(x).item(), pc.max(x).item()) if range is None else range
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def histogram_bin_edges(x, bins=10, range=None):
+    """The bounds of bins of one width that histogram counts in, from the smallest lane to the largest unless range= tells
+    both; bounds that are given are they.
+
+    >>> pc.histogram_bin_edges(pc.Float([0, 3, 1]), 3)
+    [0, 1, 2, 3]
+    """
+    if hasattr(bins, "__len__"):
+        return _operand(bins)
+    x = _operand(x)
+    return pc.linspace(*bounds_of(x, range), bins + 1, dtype=x.dtype if "float" in x.dtype else "float64")
+
+
+def convolve2d(a, b, mode="full"):
+    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no zeros beside both with
+    mode="valid". Each entry of the smaller one is a term: for small ones.
+
+    >>> pc.convolve2d(pc.TensorXf([[1, 2], [3, 4]]), pc.TensorXf([[1, 1]]), "same")
+    [[1, 3],
+     [3, 7]]
+    """
+    a, b = _operand(a), _operand(b)
+    if a.ndim != 2 or b.ndim != 2 or min(a.size, b.size) == 0:
+        raise ValueError(f"convolve2d: got the shapes {a.shape} and {b.shape}, expected two matrices")
+    shape, (large, small) = a.shape, (a, b) if a.size >= b.size else (b, a)
+    n_rows, n_columns = small.shape
+    terms = (
+        pc.pad(large, [i, n_rows - 1 - i, j, n_columns - 1 - j]) * small[i : i + 1, j : j + 1] for i in range(n_rows) for j in range(n_columns)
+    )
+    found = next(terms)
+    for term in terms:
+        found = found + term
+    extents = {
+        "full": found.shape,
+        "same": shape,
+        "valid": [n - 2 * (m - 1) for n, m in zip(found.shape, map(min, a.shape, b.shape))],
+    }
+    if mode not in extents:
+        raise TypeError(f"convolve2d: got mode={mode!r}, expected 'full', 'same' or 'valid'")
+    starts = [(n - m) // 2 for n, m in zip(found.shape, extents[mode])]
+    rows, columns = (slice(start, start + m) for start, m in zip(starts, extents[mode]))
+    return found[rows, columns]

@@ -1,0 +1,98 @@
+"""Arguments that NumPy's histograms, averages and covariances have and core's tables do not."""
+
+import math
+
+import porcini as pc
+
+from ._form import form
+from ._functions_of_others import bounds_of
+from ._porcini import _operand
+
+
+def _weighed(x, edges, weights):
+    """The sums of weights between bounds; what is the last one belongs to the last bin."""
+    x, weights = pc.ravel(_operand(x)), pc.ravel(_operand(weights))
+    n = edges.size - 1
+    bin = pc.minimum(pc.searchsorted(edges, x, "right").astype("int64") - 1, n - 1)
+    is_inside = (x >= edges[:1]) & (x <= edges[-1:])
+    return pc.segment_sum(pc.where(is_inside, weights, 0), pc.where(is_inside, bin, 0), n)
+
+
+@form("histogram")
+def _histogram(histogram, x, bins=10, range=None, density=False, weights=None):
+    """As NumPy has it, but the counts alone, or the sums of weights=: np.histogram(x) gives the bounds too. These are those of x
+    unless range= tells them; with density=True the counts over their sum and the widths."""
+    x = _operand(x)
+    if hasattr(bins, "__len__"):
+        edges = _operand(bins)
+        counts = histogram(x, bins) if weights is None else _weighed(x, edges, weights)
+        widths = edges[1:] - edges[:-1]
+    else:
+        low, high = bounds_of(x, range)
+        widths = (high - low) / bins
+        counts = histogram(x, bins, low, high) if weights is None else _weighed(x, pc.histogram_bin_edges(x, bins, range), weights)
+    return counts / (pc.hsum(counts) * widths) if density else counts
+
+
+@form("histogram2d")
+def _histogram2d(histogram2d, x, y, bins=10, range=None, density=False):
+    """As NumPy has it: bounds are those of x and y unless range= tells them; with density=True the counts over their sum and the
+    areas."""
+    bins = list(bins) if hasattr(bins, "__len__") else [bins, bins]
+    bounds = [(pc.hmin(of).item(), pc.hmax(of).item()) for of in (x, y)] if range is None else range
+    counts = histogram2d(x, y, bins, *bounds[0], *bounds[1])
+    if not density:
+        return counts
+    area = math.prod((high - low) / n for (low, high), n in zip(bounds, bins))
+    return counts / (pc.hsum(counts) * area)
+
+
+@form("average")
+def _average(average, x, weights=None, axis=None, keepdims=False, *, returned=False):
+    """With returned=True a tuple: the average, and the sum of the weights."""
+    found = average(x, weights, axis, keepdims)
+    if not returned:
+        return found
+    x = _operand(x)
+    if weights is None:
+        return found, pc.full_like(found, x.size / max(found.size, 1))
+    weights = _operand(weights)
+    of_one_axis = weights.ndim == 1 and x.ndim > 1
+    total = pc.hsum(weights) if of_one_axis else pc.hsum(weights, axis, keepdims)
+    return found, total.astype(found.dtype) + pc.zeros_like(found)
+
+
+def _rows(m, y, rowvar):
+    """Variables in rows."""
+    rows = [_operand(x) for x in (m, y) if x is not None]
+    return [x if rowvar or x.ndim < 2 else pc.swapaxes(x, 0, 1) for x in rows]
+
+
+@form("cov")
+def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None, *, fweights=None, aweights=None):
+    """As NumPy has it: variables in columns with rowvar=False; divided by n - ddof, with bias=True by n. fweights= says how often
+    each observation is there, aweights= how much it counts."""
+    rows = _rows(m, y, rowvar)
+    n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
+    if fweights is not None or aweights is not None:
+        return _weighed_cov(rows, fweights, aweights, ddof)
+    # Of one entry, as of the same one twice, the deviations are 0 whatever they are divided by.
+    rows = [pc.concat([x, x], -1) for x in rows] if n == 1 else rows
+    return cov(*rows) * ((n - 1) / (n - ddof) if n > ddof else math.inf)
+
+
+def _weighed_cov(rows, fweights, aweights, ddof):
+    x = pc.concat([pc.reshape(row, [-1, row.shape[-1]]) for row in rows], 0)
+    given = [_operand(weights).astype(x.dtype) for weights in (fweights, aweights) if weights is not None]
+    weights = given[0] * given[-1] if len(given) == 2 else given[0]
+    total = pc.hsum(weights)
+    lost = ddof if aweights is None else ddof * pc.hsum(weights * given[-1]) / total
+    x = x - pc.hsum(x * weights, -1, True) / total
+    found = (x * weights) @ pc.conj(pc.swapaxes(x, 0, 1)) / (total - lost)
+    return found if x.shape[0] > 1 else pc.ravel(found)
+
+
+@form("corrcoef")
+def _corrcoef(corrcoef, x, y=None, rowvar=True):
+    """Of variables in columns with rowvar=False."""
+    return corrcoef(*_rows(x, y, rowvar))
