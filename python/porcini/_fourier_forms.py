@@ -9,12 +9,18 @@ from ._form import form
 from ._porcini import _operand
 
 
+def _numbers(x):
+    """Masks as the numbers 0 and 1."""
+    x = _operand(x)
+    return x.astype("float32") if x.dtype == "bool" else x
+
+
 @form("fft", "rfft", "ifft", "irfft", gives_rows=True)
 def _transform(transform, x, n=None, axis=-1, norm="backward"):
     """With norm="ortho" divided by the root of the size both ways, with norm="forward" by the size on the way there alone."""
     if norm not in (None, "backward", "ortho", "forward"):
         raise TypeError(f"{transform.__name__}: got norm={norm!r}, expected 'backward', 'ortho' or 'forward'")
-    x = _operand(x)
+    x = _numbers(x)
     found = transform(x, n, axis)
     if norm in (None, "backward"):
         return found
@@ -33,7 +39,7 @@ def _frequencies(made, n, d=1.0):
 @form("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn", gives_rows=True)
 def _along_several(transform, x, s=None, axes=None, norm="backward"):
     """Along several axes, cut or filled up to the extents s=; norm= as of fft."""
-    name, x = transform.__name__, _operand(x)
+    name, x = transform.__name__, _numbers(x)
     if axes is None and name.endswith("2"):
         axes = (-2, -1)
     if axes is None:

@@ -14,21 +14,24 @@ def _between(a, b):
     return lambda n, q: n * q + a + q * (1 - a - b) - 1
 
 
-def _averaged(n, q):
-    place = n * q - 1
-    return place + 0.5 if place == math.floor(place) else math.ceil(place)
+def _whole(of_number, of_array):
+    """Rounding of a place, or of an array of them."""
+    return lambda place: of_array(place) if isinstance(place, pc.Array) else of_number(place)
 
+
+_floor, _ceil, _round = _whole(math.floor, pc.floor), _whole(math.ceil, pc.ceil), _whole(round, pc.round)
 
 # The place of the quantile q among n entries in order, from 0: between two of them on their line.
 _PLACES = {
-    "lower": lambda n, q: math.floor((n - 1) * q),
-    "higher": lambda n, q: math.ceil((n - 1) * q),
-    "nearest": lambda n, q: round((n - 1) * q),
-    "midpoint": lambda n, q: (math.floor((n - 1) * q) + math.ceil((n - 1) * q)) / 2,
-    "inverted_cdf": lambda n, q: math.ceil(n * q - 1),
-    "averaged_inverted_cdf": _averaged,
+    "lower": lambda n, q: _floor((n - 1) * q),
+    "higher": lambda n, q: _ceil((n - 1) * q),
+    "nearest": lambda n, q: _round((n - 1) * q),
+    "midpoint": lambda n, q: (_floor((n - 1) * q) + _ceil((n - 1) * q)) / 2,
+    "inverted_cdf": lambda n, q: _ceil(n * q - 1),
+    # Halfway to the next one where it is whole, else the next one.
+    "averaged_inverted_cdf": lambda n, q: (_floor(n * q - 1) + 1 + _ceil(n * q - 1)) / 2,
     # Halves to the even one as it is counted from 1.
-    "closest_observation": lambda n, q: round(n * q) - 1,
+    "closest_observation": lambda n, q: _round(n * q) - 1,
     "interpolated_inverted_cdf": _between(0, 1),
     "hazen": _between(0.5, 0.5),
     "weibull": _between(0, 0),
@@ -45,10 +48,9 @@ def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear", wei
         raise TypeError(f"{name}: got weights=, expected None: pc.repeat(x, counts) has entries several times")
     if method == "linear":
         return quantile(x, q, axis, keepdims)
-    if method not in _PLACES or name.startswith("nan"):
-        known = "'linear'" if name.startswith("nan") else ", ".join(map(repr, ["linear", *_PLACES]))
-        raise TypeError(f"{name}: got the method {method!r}, expected {known}")
-    x, scale = _operand(x), 100 if name == "percentile" else 1
+    if method not in _PLACES:
+        raise TypeError(f"{name}: got the method {method!r}, expected {', '.join(map(repr, ['linear', *_PLACES]))}")
+    x, scale = _operand(x), 100 if name.endswith("percentile") else 1
     axes = range(x.ndim) if axis is None else axes_of(name, axis if hasattr(axis, "__len__") else [axis], x.ndim)
     entries, shape = _last(x, list(axes)), [1 if i in axes else n for i, n in enumerate(x.shape)]
     parts = q.tolist() if hasattr(q, "tolist") else q
@@ -79,23 +81,44 @@ def _last(x, axes):
 
 
 def _of_parts(x, parts, method, name):
-    """The quantiles along the last axis, which are the first; NaN where there is one."""
-    n = x.shape[-1]
+    """The quantiles along the last axis, which are the first; NaN where there is one, unless it is left out."""
+    n, is_float = x.shape[-1], "float" in x.dtype
     for part in parts:
         if not 0 <= part <= 1 or n == 0:
             raise ValueError(f"{name}: got the part {part} of {n} entries, expected 0 to 1 of at least one")
+    of = _among_known if name.startswith("nan") and is_float else _among_all
+    found = of(x, parts, method)
+    if is_float and of is _among_all:
+        found = pc.where(pc.hsum(pc.isnan(x), -1, True) > 0, math.nan, found)
+    return pc.ravel(found) if x.ndim == 1 else pc.moveaxis(found, -1, 0)
+
+
+def _among_all(x, parts, method):
+    n = x.shape[-1]
     places = [min(max(_PLACES[method](n, part), 0), n - 1) for part in parts]
     below, ordered = [math.floor(place) for place in places], pc.sort(x)
     found = pc.take(ordered, pc.Int64(below), -1)
-    if not all(isinstance(place, int) for place in places):
-        # Integers as floats, on a line or not.
-        above = pc.take(ordered, pc.Int64([min(i + 1, n - 1) for i in below]), -1)
-        found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, above))
-        rest = pc.asarray([place - i for place, i in zip(places, below)], dtype=found.dtype)
-        between = found + (above - found) * rest
-        # Beside an infinity it is that one, which the sum of both is too.
-        between = pc.where(pc.isnan(between), found + above, between)
-        found = pc.where(rest == 0, found, between)
-    if "float" in x.dtype:
-        found = pc.where(pc.hsum(pc.isnan(x), -1, True) > 0, math.nan, found)
-    return pc.ravel(found) if x.ndim == 1 else pc.moveaxis(found, -1, 0)
+    if all(isinstance(place, int) for place in places):
+        return found
+    # Integers as floats, on a line or not.
+    above = pc.take(ordered, pc.Int64([min(i + 1, n - 1) for i in below]), -1)
+    found, above = (entry if "float" in x.dtype else entry / 1 for entry in (found, above))
+    return _on_the_way(found, above, pc.asarray([place - i for place, i in zip(places, below)], dtype=found.dtype))
+
+
+def _among_known(x, parts, method):
+    """Of the entries that are not NaN, of which each line has its own number; NaN of none."""
+    ordered, n = pc.sort(x), pc.hsum(~pc.isnan(x), -1, True).astype("float64")
+    place = pc.maximum(pc.minimum(_PLACES[method](n, pc.Float64(parts)), n - 1), 0)
+    below = pc.floor(place)
+    take = pc.take if x.ndim == 1 else pc.take_along_axis
+    above = pc.maximum(pc.minimum(below + 1, n - 1), 0)
+    found, above = (take(ordered, at.astype("int64"), -1) for at in (below, above))
+    return _on_the_way(found, above, (place - below).astype(x.dtype))
+
+
+def _on_the_way(found, above, rest):
+    """A part of the way to the next entry. Beside an infinity it is that one, which the sum of both is too."""
+    between = found + (above - found) * rest
+    between = pc.where(pc.isnan(between), found + above, between)
+    return pc.where(rest == 0, found, between)

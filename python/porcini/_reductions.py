@@ -46,7 +46,7 @@ def _mean(mean, x, axis=None, keepdims=False, *, dtype=None, where=None):
     """With dtype= in lanes of that type, of the entries where the mask where= is true."""
     x = _of_type(x, dtype)
     if where is None or where is True:
-        return _as_type(mean(x, axis, keepdims), dtype)
+        return _as_type(mean(x) if axis is None and not keepdims else mean(x, axis, keepdims), dtype)
     total, n = _sums(x, where, axis, keepdims, mean.__name__ == "nanmean")
     return _as_type(total / n, dtype)
 
@@ -84,8 +84,7 @@ def _truth(reduce, x, *args, where=None, **named):
     """Of the entries where the mask where= is true."""
     if where is None or where is True:
         return reduce(x, *args, **named)
-    x = _operand(x)
-    return reduce(pc.where(where, x if x.dtype == "bool" else x != 0, reduce.__name__ == "all"), *args, **named)
+    return reduce(pc.where(where, x, reduce.__name__ == "all"), *args, **named)
 
 
 @form("cumsum", "cumprod")

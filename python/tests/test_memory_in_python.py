@@ -95,9 +95,29 @@ WRITTEN_IN_PYTHON = {
     "savgol_filter": lambda b: pc.savgol_filter(b, 3, 1, mode="interp"),
     "medfilt": lambda b: pc.medfilt(volume=b),
     "fftconvolve": lambda b: pc.fftconvolve(in1=b, in2=b),
+    **named("nanmax nanmin", lambda f, b: f(b, initial=2)),
+    **named("all any", lambda f, b: pc.asarray(f(b > 1, where=[True, False, True]))),
+    **named("softmax log_softmax", lambda f, b: f(b[None], axis=(0, 1))),
+    "average": lambda b: pc.average(b, returned=True)[0],
+    "corrcoef": lambda b: pc.corrcoef(b, b, rowvar=True),
+    "intersect1d": lambda b: pc.intersect1d(b, [1, 2], return_indices=True)[1],
+    "nan_to_num": lambda b: pc.nan_to_num(b, copy=True),
+    "unravel_index": lambda b: pc.unravel_index(pc.asarray(b).astype("int32"), (3, 3), order="F")[0],
+    **named("broadcast_arrays block dstack", lambda f, b: f([b, b]) if f is not pc.broadcast_arrays else f(b)[0]),
+    "argpartition": lambda b: pc.argpartition(b, 1),
+    "apply_along_axis": lambda b: pc.apply_along_axis(pc.sum, 0, b),
+    **named("relu6 selu zscore factorial log_ndtr", lambda f, b: f(b)),
+    "glu": lambda b: pc.glu(b[:2]),
+    **named("comb perm", lambda f, b: f(b, [1, 1, 1])),
+    "histogram_bin_edges": lambda b: pc.histogram_bin_edges(b, 2),
+    "convolve2d": lambda b: pc.convolve2d(b[None], b[None]),
+    **named("vector_norm", lambda f, b: f(b, ord=1)),
+    "matrix_norm": lambda b: pc.matrix_norm(b[None]),
+    "multi_dot": lambda b: pc.multi_dot([b[None], b[:, None]]),
 }
 WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
-rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad""".split()
+rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad broadcast_shapes result_type promote_types can_cast tril_indices_from triu_indices_from
+put_along_axis fill_diagonal""".split()
 
 
 @pytest.mark.parametrize("name", WRITTEN_IN_PYTHON)
@@ -108,8 +128,9 @@ def test_operands_of_functions_in_python_too(name):
 
 
 def test_all_functions_in_python_are_among_these():
-    from porcini import _forms, _numpy_names  # noqa: F401, forms of families are registered
+    from porcini import _arrangement, _forms, _functions_of_others, _linear_names, _numpy_names  # noqa: F401, forms of families are registered
     from porcini._form import FORMS
 
-    assert {*_numpy_names.__all__, *FORMS} == {*WRITTEN_IN_PYTHON, *WITHOUT_MEMORY}
-    assert not set(_numpy_names.__all__) & set(pc._porcini._function_names()), "a name has one home"
+    own = {name for names in (_arrangement, _functions_of_others, _linear_names, _numpy_names) for name in names.__all__}
+    assert own | {*FORMS} == {*WRITTEN_IN_PYTHON, *WITHOUT_MEMORY}
+    assert not own & set(pc._porcini._function_names()), "a name has one home"

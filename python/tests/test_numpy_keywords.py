@@ -72,6 +72,13 @@ ALIKE = {
     "quantile of infinities": (lambda l, x: l.quantile(l.asarray([-np.inf, -1.39, -1, -0.9]), 0.3), (counts,)),
     "nanvar of infinities": (lambda l, x: l.nanvar(l.asarray([1.0, np.inf, np.nan])), (counts,)),
 }  # fmt: skip
+for method in """lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen
+weibull median_unbiased normal_unbiased""".split():
+    for axis in (None, 0, 1):
+        of = lambda l, x, method=method, axis=axis: l.nanquantile(x, [0.1, 0.5, 0.75], axis=axis, method=method)  # noqa: E731
+        ALIKE[f"nanquantile {method} {axis}"] = (of, (holes,))
+    ALIKE[f"nanpercentile {method}"] = (lambda l, x, method=method: l.nanpercentile(x, 40, axis=1, keepdims=True, method=method), (holes,))
+    ALIKE[f"nanpercentile {method} of a row"] = (lambda l, x, method=method: l.nanpercentile(x, 40, method=method), (holes[1],))
 
 
 def parts(result):

@@ -447,7 +447,7 @@ mod tests {
 
     #[test]
     fn answers_take_no_time() {
-        let watch = Watch::new(Some(Bounds { seconds: 1, ..Bounds::default() }), nowhere());
+        let watch = Watch::new(Some(Bounds { seconds: 1, ..Bounds::default() }), None, nowhere());
         let _running = watch.begin();
         let moment = Duration::from_millis(50);
         assert_eq!(watch.turn.asked(), Duration::ZERO);
