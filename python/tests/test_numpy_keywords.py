@@ -70,6 +70,7 @@ ALIKE = {
     "compress by a list": (lambda l, x: l.compress([True, False, True], x, 0), (matrix,)),
     "compress of a mask": (lambda l, x: l.compress(x[:, 0], x, axis=0), (mask,)),
     "quantile of infinities": (lambda l, x: l.quantile(l.asarray([-np.inf, -1.39, -1, -0.9]), 0.3), (counts,)),
+    "nanvar of complex entries": (lambda l, x: l.nanvar(x * (1 + 2j), axis=0), (holes,)),
     "nanvar of infinities": (lambda l, x: l.nanvar(l.asarray([1.0, np.inf, np.nan])), (counts,)),
 }  # fmt: skip
 for method in """lower higher nearest midpoint inverted_cdf averaged_inverted_cdf closest_observation interpolated_inverted_cdf hazen

@@ -7,12 +7,12 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::tensor::Tensor;
-use crate::value::{Value, apply};
+use crate::value::{Value, apply, function};
 
 table! {
     /// Moments along axes, and quantiles without NaN.
     pub TENSOR_MOMENTS;
-    /// Variance of the entries that are not NaN along axes, as var; NaN of no more of them than ddof.
+    /// Variance of the entries that are not NaN along axes, as var, of complex ones too; NaN of no more of them than ddof.
     ///
     /// >> nanvar(TensorXfC([[1, nan, 3], [2, 2, 5]]), 1)
     /// [1, 2]
@@ -80,19 +80,37 @@ fn wide(c: &Call<'_, '_>) -> Result<(Tensor, DType)> {
 }
 
 fn nan_variance(c: &Call<'_, '_>) -> Result<Value> {
-    let (x, own) = wide(c)?;
+    let (x, own) = match c.tensor(0)? {
+        complex if complex.is_complex() => {
+            let dtype = complex.dtype();
+            (complex.each(|part| part.cast(dtype.averaged()))?, dtype.quotient())
+        }
+        _ => wide(c)?,
+    };
     let (dtype, x) = (x.dtype(), Value::Tensor(x));
     let mean = x.mean_without_nan(|x, op| kept(c, x, op))?;
-    let known = apply(Op::Eq, &[&(&x).into(), &(&x).into()])?;
+    let known = apply(Op::Not, &[&(&function("isnan", &[&(&x).into()])?).into()])?;
     // Before they are squared: the slope of a square that is NaN is none. That of an infinity stays NaN.
     let distance = x.try_sub(&mean)?;
     let distance = apply(Op::Select, &[&(&known).into(), &(&distance).into(), &0.into()])?;
-    let squares = distance.try_mul(&distance)?;
+    let squares = squared_lengths(&distance)?;
     let left = along(c, &known, ReduceOp::Count)?.cast(dtype)?.try_sub(c.number(3, 0.0)?)?;
     // Where as many are left as are taken off there is none.
     let is_any = apply(Op::Gt, &[&(&left).into(), &0.into()])?;
     let left = apply(Op::Select, &[&(&is_any).into(), &(&left).into(), &f64::NAN.into()])?;
     along(c, &squares, ReduceOp::Sum)?.try_div(&left)?.cast(own)
+}
+
+/// The squares of entries, of complex ones those of their lengths.
+fn squared_lengths(x: &Value) -> Result<Value> {
+    let Value::Tensor(tensor) = x else { return x.try_mul(x) };
+    let squares =
+        tensor.entries()?.iter().map(|part| part.try_mul(part)).collect::<Result<Vec<_>>>()?;
+    let sum = match &squares[..] {
+        [real, imag] => real.try_add(imag)?,
+        squares => squares[0].clone(),
+    };
+    Tensor::of([sum], tensor.shape().clone()).map(Value::Tensor)
 }
 
 /// Mean powers of distances from the mean.
