@@ -7,6 +7,7 @@ use pyo3::types::{PyComplex, PyList, PyMemoryView};
 
 use crate::convert::python_number;
 use crate::errors::OrRaise;
+use crate::home;
 use crate::interrupt::blocking;
 use crate::memory::{complex_part, entries};
 use crate::object::{PyValue, check_read, warn_of_read};
@@ -17,17 +18,25 @@ type Object<'py> = Bound<'py, PyAny>;
 /// waits for so many.
 const PIECE: u64 = 1 << 14;
 
+/// A NumPy array that shares memory, or a copy of another type or because it is asked for.
 pub(crate) fn to_numpy<'py>(
     value: &Bound<'py, PyValue>,
     dtype: Option<&Object<'py>>,
+    is_copied: bool,
 ) -> PyResult<Object<'py>> {
     let py = value.py();
-    let view = PyMemoryView::from(value.as_any())?;
-    let array = py.import("numpy")?.call_method1("asarray", (view,))?;
-    match dtype {
-        Some(dtype) if !dtype.is_none() => array.call_method1("astype", (dtype,)),
-        _ => Ok(array),
-    }
+    let (numpy, view) = (py.import("numpy")?, PyMemoryView::from(value.as_any())?);
+    let array = numpy.call_method1("asarray", (view,))?;
+    let dtype = match dtype.filter(|dtype| !dtype.is_none()) {
+        Some(dtype) => numpy.getattr("dtype")?.call1((dtype,))?,
+        None if is_copied => array.getattr("dtype")?,
+        None => return Ok(array),
+    };
+    // NumPy takes memory without a look at what there is.
+    let n: u64 = array.getattr("size")?.extract()?;
+    let width: u64 = dtype.getattr("itemsize")?.extract()?;
+    home::session(py)?.check_host_memory(n.saturating_mul(width)).or_raise()?;
+    array.call_method1("astype", (dtype,))
 }
 
 pub(crate) fn lists<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>> {

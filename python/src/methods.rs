@@ -328,7 +328,7 @@ impl PyValue {
     /// A NumPy array that shares the memory where that is the host's; it cannot be written. NumPy copies where it must.
     #[pyo3(signature = (dtype=None))]
     fn numpy<'py>(slf: &Bound<'py, Self>, dtype: Option<&Object<'py>>) -> PyResult<Object<'py>> {
-        lists::to_numpy(slf, dtype)
+        lists::to_numpy(slf, dtype, false)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -340,8 +340,7 @@ impl PyValue {
         if let Some(error) = buffers::take_failure(slf) {
             return Err(error);
         }
-        let array = lists::to_numpy(slf, dtype)?;
-        if copy == Some(true) { array.call_method0("copy") } else { Ok(array) }
+        lists::to_numpy(slf, dtype, copy == Some(true))
     }
 
     unsafe fn __getbuffer__(

@@ -578,7 +578,7 @@ fn by_names<'py>(
 fn as_numpy_all<'py>(object: &Object<'py>) -> PyResult<Object<'py>> {
     let py = object.py();
     if let Ok(value) = object.cast::<PyValue>() {
-        return lists::to_numpy(value, None);
+        return lists::to_numpy(value, None, false);
     }
     let _level = Level::enter(py)?;
     if let Ok(list) = object.cast::<PyList>() {

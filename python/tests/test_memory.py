@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import subprocess
 import sys
 import weakref
 
@@ -598,3 +599,15 @@ def test_complex_numbers_of_any_lanes_are_those_of_numpy(dtype):
     z = pc.Complex2(dtype([1, 2]), dtype([3, 4]))
     array = np.asarray(z)
     assert array.dtype == z.dtype and array.tolist() == z.tolist() == [1 + 3j, 2 + 4j]
+
+
+def test_copies_that_numpy_makes_are_asked_for():
+    text = (
+        "import numpy as np, porcini as pc; pc.init(device='cpu', memory_limit='64M'); x = pc.sin(pc.arange(8000000)); y = np.asarray(x)\n"
+        "for f in (lambda: x.numpy('float64'), lambda: x.__array__('float64', True), lambda: x.__array__(copy=True)):\n"
+        "    try: print(f().nbytes)\n"
+        "    except MemoryError: print('refused')"
+    )
+    out = subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
+    # Memory that is shared is there already: half of the limit, and a copy of the same type fits beside it.
+    assert out.split() == ["refused", "refused", "32000000"]
