@@ -112,19 +112,21 @@ def _full(full, shape, fill_value, dtype=None):
 
 
 @_form("zeros_like", "ones_like", "full_like")
-def _like(like, x, *args, dtype=None, shape=None, **named):
+def _like(like, x, *args, fill_value=None, dtype=None, shape=None):
     """With lanes of another type, of vectors, matrices and complex numbers too, or of another shape=."""
-    args = (*args, *named.values())
+    args = args if fill_value is None else (*args, fill_value)
     is_full = like.__name__ == "full_like"
     if len(args) > is_full:
         # The type in the next place, as NumPy has it.
         *args, dtype = args
-    if not _may_be_type(dtype) or len(args) != is_full or not named.keys() <= {"fill_value"}:
+    if not _may_be_type(dtype) or len(args) != is_full:
         return NotImplemented
     x = _operand(x)
     if shape is not None:
         value = args[0] if args else like.__name__ == "ones_like"
         return pc.full(shape, value, dtype=x.dtype if dtype is None else dtype)
+    if dtype is not None and "complex" in x.dtype and "complex" not in (pc._porcini._lane_type_name(dtype) or ""):
+        x = pc.real(x)
     if not isinstance(x, pc.Tensor) and x.ndim > 1:
         made = getattr(type(x), like.__name__.removesuffix("_like"))(*args, x.shape[-1])
         return made if dtype is None else made.astype(dtype)

@@ -133,6 +133,7 @@ def test_complex_numbers_are_of_floats():
         with pytest.raises(TypeError, match="for complex numbers, expected a complex type"):
             wrong()
     assert z.astype("complex64").dtype == "complex64"
+    assert pc.zeros_like(z, dtype="int32").dtype == "int32" and pc.ones_like(pc.Complex2f([1, 2], 0), dtype="float64").tolist() == [1, 1]
 
 
 def test_shares_of_all():
