@@ -208,7 +208,11 @@ fn gamma_density<'r>(a: Expr<'r>, x: Expr<'r>) -> Expr<'r> {
     let a = is_large.select(a, one);
     let inside = is_inside.select(x, one);
     let distance = inside - a;
-    let exponent = distance - a * (distance / a).call("log1p", &[]);
+    // Far below a the distance has lost the digits of x.
+    let is_far = inside.lt(a * a.constant(0.5));
+    let log = (inside / a).call("log", &[]);
+    let log = is_far.select(log, is_far.select(zero, distance / a).call("log1p", &[]));
+    let exponent = distance - a * log;
     let root = (a * a.constant(0.5 * FRAC_1_PI)).sqrt();
     let large = (-exponent - stirling_series(a)).call("exp", &[]) * root / inside;
     let density = is_large.select(is_inside.select(large, zero), small);
