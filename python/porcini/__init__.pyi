@@ -633,7 +633,7 @@ def add(a: Any, b: Any) -> Any:
     """a + b, under NumPy's name."""
     ...
 
-def all(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def all(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Whether all lanes of a mask are true (evaluates, gives a bool); of a vector: and of its components, lane by lane."""
     ...
 
@@ -661,7 +661,7 @@ def angle(z: Any, deg: Any = ...) -> Any:
     """The angle of complex numbers, from -pi to pi, or in degrees; of real ones 0 or pi."""
     ...
 
-def any(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def any(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Whether any lane of a mask is true (evaluates, gives a bool); of a vector: or of its components, lane by lane."""
     ...
 
@@ -675,6 +675,10 @@ def any_or(default: Any, mask: Any) -> Any:
 
 def append(x: Any, values: Any, axis: Any = ...) -> Any:
     """The entries of x, then others: along an axis, or all of them in one row."""
+    ...
+
+def apply_along_axis(f: Any, axis: Any, x: Any, *args: Any, **named: Any) -> Any:
+    """What a function makes of each line along an axis, in its place; other arguments go to it. It is called once a line: for few"""
     ...
 
 def arange(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -719,6 +723,10 @@ def argmax(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
 
 def argmin(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
     """The number of the first lane that holds the smallest value (an array of size 1, lazy). NaN is ignored, -0 is"""
+    ...
+
+def argpartition(x: Any, kth: Any, axis: Any = ...) -> Any:
+    """The numbers that bring entry kth of those in order along an axis to its place, smaller ones in front: as argsort, which"""
     ...
 
 def argsort(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -793,7 +801,7 @@ def atleast_3d(*arrays: Any) -> Any:
     """x with three axes if it has fewer, new ones in front of a row and behind, or behind a matrix; of several a list."""
     ...
 
-def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The mean along axes (all unless given) of entries that count as much as their weights: an array or a tensor that"""
     ...
 
@@ -857,6 +865,10 @@ def blackman(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Blackman's window of n numbers, of two cosines; 0 at both ends."""
     ...
 
+def block(arrays: Any) -> Any:
+    """A matrix of blocks, or more axes: lists in lists, the innermost of them side by side."""
+    ...
+
 def block_diag(blocks: Any, *args: Any, **kwargs: Any) -> Any:
     """The matrix with others along its diagonal, each to the right of and below the one before, and zeros beside them; an"""
     ...
@@ -873,8 +885,20 @@ def brev(x: Any) -> Any:
     """Bits in reverse order."""
     ...
 
+def broadcast_arrays(*arrays: Any) -> Any:
+    """Arrays as they broadcast to each other: a tuple."""
+    ...
+
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape to which several broadcast: a tuple."""
+    ...
+
 def broadcast_to(t: Any, shape: Any) -> Any:
     """Stretched to a shape: axes of one entry as often as needed, missing ones in front."""
+    ...
+
+def can_cast(source: Any, target: Any, casting: Any = ...) -> Any:
+    """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too, with "no""""
     ...
 
 def cbrt(x: Any) -> Any:
@@ -937,6 +961,10 @@ def column_stack(arrays: Any) -> Any:
     """Arrays side by side as the columns of a matrix; what is a matrix gives all of its own."""
     ...
 
+def comb(n: Any, k: Any) -> Any:
+    """How many sets of k there are among n things. Of integers in 64 bits, with about 13 digits."""
+    ...
+
 def comp_ellint_1(x: Any) -> Any:
     """Complete elliptic integral of the first kind K, of the modulus k; inf at -1 and 1, NaN beyond."""
     ...
@@ -977,6 +1005,10 @@ def convolve(a: Any, b: Any, mode: Any = ...) -> Any:
     """Sums of products of an array and another that is turned around and moved along it: full (the default) wherever"""
     ...
 
+def convolve2d(a: Any, b: Any, mode: Any = ...) -> Any:
+    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no zeros beside both with"""
+    ...
+
 def coordinate_system(*args: Any, **kwargs: Any) -> Any:
     """Two unit vectors `[s, t]` that make a right-handed orthonormal basis with the unit vector `n`. Without"""
     ...
@@ -993,7 +1025,7 @@ def copysign_neg(a: Any, b: Any) -> Any:
     """`|a|` with the opposite sign of `b`."""
     ...
 
-def corrcoef(rows: Any, other: Any = ...) -> Any:
+def corrcoef(rows: Any, other: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The correlation matrix of the rows of a matrix, each the values of one variable, from -1 to 1. Two arrays are two"""
     ...
 
@@ -1169,6 +1201,10 @@ def dsplit(x: Any, parts: Any) -> Any:
     """Parts of the third axis: so many, or those between places."""
     ...
 
+def dstack(arrays: Any) -> Any:
+    """Arrays behind each other along a third axis."""
+    ...
+
 def eig(a: Any) -> Any:
     """[w, v] of any square matrix: its complex eigenvalues, and the eigenvectors of length 1 as columns. Evaluates, as"""
     ...
@@ -1199,8 +1235,8 @@ def ellint_3(a: Any, b: Any, c: Any) -> Any:
     """Elliptic integral of the third kind: `ellint_3(phi, k, nu)` is that of"""
     ...
 
-def elu(a: Any, b: Any) -> Any:
-    """`elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. At most 2 ulp."""
+def elu(a: Any, b: Any = ...) -> Any:
+    """`elu(x, alpha)` is x from 0 up, `alpha * expm1(x)` below; NaN stays. alpha is 1 where it is left out. At most"""
     ...
 
 def empty(shape: Any, dtype: Any = ...) -> Any:
@@ -1299,6 +1335,10 @@ def fabs(x: Any) -> Any:
     """Absolute value; `abs(MIN)` is `MIN`."""
     ...
 
+def factorial(n: Any) -> Any:
+    """The product of the integers up to n, gamma(n + 1); 0 below 0. Of integers in 64 bits."""
+    ...
+
 def fft(x: Any, n: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The Fourier transform along an axis (the last unless given): of entry k the sum of entry j times exp(-2 pi i j k / n)."""
     ...
@@ -1321,6 +1361,10 @@ def fftn(x: Any, axes: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) ->
 
 def fftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries with that of number 0 in the middle, along axes, or all."""
+    ...
+
+def fill_diagonal(x: Any, value: Any) -> Any:
+    """Writes a value to the diagonal of a matrix, or of more axes."""
     ...
 
 def find_peaks(x: Any, height: Any = ..., distance: Any = ..., prominence: Any = ...) -> Any:
@@ -1483,6 +1527,10 @@ def geomspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """n numbers in equal ratios, both ends exact; both have one sign."""
     ...
 
+def glu(x: Any, axis: Any = ...) -> Any:
+    """The first half along an axis times the sigmoid of the second."""
+    ...
+
 def grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -> Any:
     """The function that gives the gradient of f's result by its arguments, a tuple where there are several."""
     ...
@@ -1557,6 +1605,10 @@ def histogram(t: Any, bins: Any = ..., low: Any = ..., high: Any = ..., axis: An
 
 def histogram2d(x: Any, y: Any = ..., bins: Any = ..., x_low: Any = ..., x_high: Any = ..., y_low: Any = ..., y_high: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How many pairs of entries fall into each rectangle: bins of x are rows, bins of y columns, as histogram has them."""
+    ...
+
+def histogram_bin_edges(x: Any, bins: Any = ..., range: Any = ...) -> Any:
+    """The bounds of bins of one width that histogram counts in, from the smallest lane to the largest unless range= tells"""
     ...
 
 def hmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -1667,7 +1719,7 @@ def in1d(t: Any, values: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run."""
     ...
 
-def indices(dimensions: Any) -> Any:
+def indices(dimensions: Any, dtype: Any = ...) -> Any:
     """For each entry of a shape its numbers along the axes: a tensor with the axes in front."""
     ...
 
@@ -1691,7 +1743,7 @@ def interp(x: Any, xp: Any = ..., fp: Any = ..., *args: Any, **kwargs: Any) -> A
     """The line through points at x: xp are their places, ascending, and fp the values there. Beyond the ends the first and"""
     ...
 
-def intersect1d(a: Any, b: Any) -> Any:
+def intersect1d(a: Any, b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The values that occur in both, each once, ascending, in the type of the first. Evaluates."""
     ...
 
@@ -1831,8 +1883,8 @@ def le(a: Any, b: Any) -> Any:
     """True where `a[i] <= b[i]`; false if either is NaN."""
     ...
 
-def leaky_relu(a: Any, b: Any) -> Any:
-    """`leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays."""
+def leaky_relu(a: Any, b: Any = ...) -> Any:
+    """`leaky_relu(x, slope)` is x from 0 up, `x * slope` below; NaN stays. slope is 0.01 where it is left out."""
     ...
 
 def left(a: Any, b: Any) -> Any:
@@ -1907,11 +1959,15 @@ def log_level() -> Any:
     """The log level, 0 to 5."""
     ...
 
+def log_ndtr(x: Any) -> Any:
+    """The logarithm of norm_cdf, also where that is next to 0 or 1."""
+    ...
+
 def log_sigmoid(x: Any) -> Any:
     """Logarithm of `sigmoid(x)`, accurate in both tails. At most 2 ulp."""
     ...
 
-def log_softmax(t: Any, axis: Any = ...) -> Any:
+def log_softmax(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The logarithms of what softmax gives, of small shares too."""
     ...
 
@@ -1973,6 +2029,10 @@ def mantissa(x: Any) -> Any:
 
 def matmul(a: Any, b: Any) -> Any:
     """The product of matrices, as a @ b: the last two axes; those before them broadcast. A tensor or array of one axis is a"""
+    ...
+
+def matrix_norm(x: Any, *, keepdims: Any = ..., ord: Any = ...) -> Any:
+    """The norms of the matrices in the last two axes; ord= as of norm."""
     ...
 
 def matrix_power(m: Any, n: Any) -> Any:
@@ -2067,11 +2127,15 @@ def mulsign_neg(a: Any, b: Any) -> Any:
     """`a` times the opposite sign of `b`."""
     ...
 
+def multi_dot(arrays: Any) -> Any:
+    """The product of matrices in the order with the fewest products of numbers; the first and the last may be vectors."""
+    ...
+
 def multiply(a: Any, b: Any) -> Any:
     """a * b, under NumPy's name."""
     ...
 
-def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ...) -> Any:
+def nan_to_num(x: Any, nan: Any = ..., posinf: Any = ..., neginf: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """x with numbers in the place of NaN (0 unless given) and of the infinities (the largest and the lowest value of the"""
     ...
 
@@ -2083,15 +2147,15 @@ def nanargmin(t: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
     """The number of the first lane that holds the smallest value (an array of size 1, lazy). NaN is ignored, -0 is"""
     ...
 
-def nancumprod(x: Any, axis: Any = ...) -> Any:
+def nancumprod(x: Any, axis: Any = ..., dtype: Any = ...) -> Any:
     """Products of the entries up to each, NaN as 1: along an axis, or of all in one row."""
     ...
 
-def nancumsum(x: Any, axis: Any = ...) -> Any:
+def nancumsum(x: Any, axis: Any = ..., dtype: Any = ...) -> Any:
     """Sums of the entries up to each, NaN as 0: along an axis, or of all in one row."""
     ...
 
-def nanmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Largest lane that is not NaN: another name of hmax."""
     ...
 
@@ -2103,7 +2167,7 @@ def nanmedian(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> 
     """The middle value of the entries that are not NaN along an axis, a list of axes, or of all; NaN where there are none."""
     ...
 
-def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def nanmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Smallest lane that is not NaN: another name of hmin."""
     ...
 
@@ -2128,7 +2192,7 @@ def nansum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args:
     ...
 
 def nanvar(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Variance of the entries that are not NaN along axes, as var; NaN of no more of them than ddof."""
+    """Variance of the entries that are not NaN along axes, as var, of complex ones too; NaN of no more of them than ddof."""
     ...
 
 def ndim(x: Any) -> Any:
@@ -2237,6 +2301,10 @@ def percentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis:
     """The value below which p of a hundred entries along an axis, a list of axes, or of all lie, as quantile(t, p / 100)."""
     ...
 
+def perm(n: Any, k: Any) -> Any:
+    """How many rows of k there are of n things, none twice. Of integers in 64 bits, with about 13 digits."""
+    ...
+
 def permutation(n: Any) -> Any:
     """The numbers below n in random order, UInt32; of an array or tensor what shuffle gives. pc.take(x, pc.permutation(x.size)[:k])"""
     ...
@@ -2275,6 +2343,10 @@ def polyadd(a: Any, b: Any) -> Any:
 
 def polyder(p: Any, m: Any = ...) -> Any:
     """The derivative of a polynomial, or the one of order m."""
+    ...
+
+def polydiv(a: Any, b: Any) -> Any:
+    """The quotient of two polynomials and what is left: a tuple. It has one coefficient fewer than b, zeros too."""
     ...
 
 def polyfit(x: Any, y: Any, degree: Any) -> Any:
@@ -2325,6 +2397,10 @@ def prod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: A
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
 
+def promote_types(a: Any, b: Any) -> Any:
+    """The type of lanes that two have together."""
+    ...
+
 def psi(x: Any) -> Any:
     """Digamma function, the derivative of `lgamma`; -inf at 0 (inf at -0), NaN at negative integers and -inf."""
     ...
@@ -2351,6 +2427,10 @@ def ptx(*x: Any) -> str:
 
 def put(t: Any, index: Any, value: Any, axis: Any = ...) -> Any:
     """The tensor with other entries at these numbers along an axis (0 unless given); negative numbers count from the end."""
+    ...
+
+def put_along_axis(x: Any, index: Any, values: Any, axis: Any) -> Any:
+    """Writes values to the entries of x that have these numbers along an axis, one for each line, as take_along_axis reads"""
     ...
 
 def qr(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -2429,6 +2509,10 @@ def relu(x: Any) -> Any:
     """Rectifier `maximum(x, 0)`; NaN stays."""
     ...
 
+def relu6(x: Any) -> Any:
+    """x between 0 and 6, 0 below and 6 above; NaN stays."""
+    ...
+
 def remainder(a: Any, b: Any) -> Any:
     """Remainder of `a / b` with the sign of `b`, as Python's and NumPy's `%`; by zero 0 of integers, NaN of floats."""
     ...
@@ -2451,6 +2535,10 @@ def reshape(t: Any, shape: Any = ..., *args: Any, **kwargs: Any) -> Any:
 
 def resize(x: Any, n: Any) -> Any:
     """n lanes: of an array of size 1 the same in all; of others the first n, or all and then zeros. Recorded, not run;"""
+    ...
+
+def result_type(*arrays_and_types: Any) -> Any:
+    """The type of lanes that arrays, types and numbers have together in operations."""
     ...
 
 def resume_grad() -> AbstractContextManager[None]:
@@ -2653,6 +2741,10 @@ def select(mask: Any, a: Any = ..., b: Any = ..., *args: Any, **kwargs: Any) -> 
     """`mask[i] ? a[i] : b[i]`."""
     ...
 
+def selu(x: Any) -> Any:
+    """The exponential linear unit that keeps mean and variance: 1.0507 times elu of 1.67326."""
+    ...
+
 def set_flag(name: Any, value: Any) -> Any:
     """Sets a switch of the session; flags() lists them."""
     ...
@@ -2769,7 +2861,7 @@ def smooth_l1(a: Any, b: Any) -> Any:
     """`smooth_l1(x, s)` is `0.5 * (s * x)^2` where `|x| < 1 / s^2`, beyond `|x| - 0.5 / s^2`: each step rounded."""
     ...
 
-def softmax(t: Any, axis: Any = ...) -> Any:
+def softmax(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The exponentials along an axis (the last unless given), each over their sum: shares of 1."""
     ...
 
@@ -2953,7 +3045,7 @@ def trapz(y: Any, x: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> A
     """The integral along an axis (the last unless given) of entries at places x, an array or a tensor, or a distance apart (1"""
     ...
 
-def tri(n: Any, m: Any = ..., k: Any = ...) -> Any:
+def tri(n: Any, m: Any = ..., k: Any = ..., dtype: Any = ...) -> Any:
     """A matrix of n rows (and m columns) with ones on a diagonal, k above that from the corner, and below it."""
     ...
 
@@ -2969,12 +3061,20 @@ def tril_indices(n: Any, k: Any = ..., m: Any = ...) -> Any:
     """The rows and the columns of the entries on and below a diagonal of a matrix: a tuple, as t[..] takes."""
     ...
 
+def tril_indices_from(x: Any, k: Any = ...) -> Any:
+    """The rows and the columns of the entries on and below a diagonal of x, as tril_indices."""
+    ...
+
 def triu(t: Any, k: Any = ...) -> Any:
     """The entries of a matrix, or of many, from the diagonal on, or from k above it (0 unless given); the others are 0."""
     ...
 
 def triu_indices(n: Any, k: Any = ..., m: Any = ...) -> Any:
     """The rows and the columns of the entries on and above a diagonal of a matrix: a tuple, as t[..] takes."""
+    ...
+
+def triu_indices_from(x: Any, k: Any = ...) -> Any:
+    """The rows and the columns of the entries on and above a diagonal of x, as triu_indices."""
     ...
 
 def true_divide(a: Any, b: Any) -> Any:
@@ -3013,7 +3113,7 @@ def unique_values(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs; complex ones by"""
     ...
 
-def unravel_index(index: Any, shape: Any) -> Any:
+def unravel_index(index: Any, shape: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they"""
     ...
 
@@ -3043,6 +3143,10 @@ def vdot(a: Any, b: Any) -> Any:
 
 def vecdot(a: Any, b: Any, axis: Any = ...) -> Any:
     """The sums of products along an axis, of complex numbers with the conjugates of the first."""
+    ...
+
+def vector_norm(x: Any, *, axis: Any = ..., keepdims: Any = ..., ord: Any = ...) -> Any:
+    """The norm of the entries along an axis, or several, as one vector: of all unless told."""
     ...
 
 def vjp(f: Any, primals: Any, cotangents: Any) -> Any:
@@ -3099,4 +3203,8 @@ def zeros(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
 
 def zeros_like(t: Any, *args: Any, **kwargs: Any) -> Any:
     """As many zeros as a tensor or array has entries, with its shape and type."""
+    ...
+
+def zscore(x: Any, axis: Any = ..., ddof: Any = ...) -> Any:
+    """The distances from the mean along an axis, or of all entries, over the deviation: as std has it."""
     ...
