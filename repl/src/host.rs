@@ -14,7 +14,6 @@ use porcini_script::{Graphics, Host, folders, programs};
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 
-use crate::edit::cooked;
 use crate::json::Collected;
 use crate::typed::{self, Lines};
 use crate::{exit_code, external_editor, foreground, pager, print};
@@ -84,7 +83,7 @@ impl Host for System {
             self.lines.next()
         } else if secret {
             typed::secret(prompt)
-        } else if cooked::is_used() {
+        } else if typed::is_unedited() {
             typed::show(prompt)?;
             self.lines.next()
         } else {

@@ -13,7 +13,7 @@ use crate::exit_code::{INTERRUPTED, OK, SCRIPT_ERROR, end, report};
 use crate::print;
 use crate::settings::{self, EditMode, PromptStyle, Settings};
 use crate::signals::{self, Ending};
-use crate::typed::Lines;
+use crate::typed::{self, Lines};
 
 /// Runs a shell until end of input or `exit()`; the exit code.
 pub(crate) fn run(
@@ -67,7 +67,7 @@ fn converse(
             return Some(SCRIPT_ERROR);
         }
     };
-    let is_cooked = edit::cooked::is_used();
+    let is_cooked = typed::is_unedited();
     let mut cell = 0;
     let mut initial = String::new();
     loop {

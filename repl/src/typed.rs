@@ -17,6 +17,15 @@ const LONGEST_LINE: u64 = 64 << 20;
 /// Between two looks at the interrupt flag.
 const LOOK_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 
+/// What rustyline does not edit on.
+const TERMINALS: [&str; 3] = ["dumb", "cons25", "emacs"];
+
+/// Whether no editor reads lines: they come through a pipe, or from such a terminal.
+pub(crate) fn is_unedited() -> bool {
+    let term = std::env::var("TERM").unwrap_or_default();
+    !io::stdin().is_terminal() || TERMINALS.iter().any(|other| term.eq_ignore_ascii_case(other))
+}
+
 /// A line that the terminal does not show while it is typed.
 pub(crate) fn secret(prompt: &str) -> rustyline::Result<String> {
     // Who sees the question may type at once.

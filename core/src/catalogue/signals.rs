@@ -20,16 +20,16 @@ table! {
     /// entries come one after the other, on the host: evaluates.
     ///
     /// >> lfilter(FloatC([1]), FloatC([1, -0.5]), FloatC([1, 0, 0, 2]))
-    /// [    1,   0.5,  0.25, 2.125]
+    /// [1, 0.5, 0.25, 2.125]
     /// >> let [y, state] = lfilter(FloatC([0.5, 0.5]), 1, FloatC([1, 3]), all, FloatC([0])); y
-    /// [0.5,   2]
+    /// [0.5, 2]
     lfilter(b: Tensor, a: Operand, x: Tensor; axis: Integer, zi: Tensor) = |c| filtered(c);
     /// The entries along an axis (the last unless given) in the middle of polynomials (Savitzky's and Golay's) of a degree
     /// that fit as many neighbours as the window has, an odd number; at both ends those of the first and the last window.
     /// With deriv the derivatives of that order of the polynomials, of entries that are delta (1 unless given) apart.
     ///
     /// >> savgol_filter(FloatC([2, 2, 5, 2, 1]), 5, 2)
-    /// [ 1.65714,  3.17143,  3.54286,  2.77143, 0.857143]
+    /// [1.65714, 3.17143, 3.54286, 2.77143, 0.857143]
     savgol_filter(
         x: Tensor, window_length: Count("a window"), polyorder: Count("a degree");
         deriv: Count("an order"), delta: Number("as a distance"), axis: Integer

@@ -8,15 +8,6 @@ use rustyline::error::ReadlineError;
 use super::{Assistant, Prompt};
 use crate::typed::{Lines, show};
 
-/// What rustyline does not edit on.
-const TERMINALS: [&str; 3] = ["dumb", "cons25", "emacs"];
-
-/// Whether cells come through a pipe, or from such a terminal.
-pub(crate) fn is_used() -> bool {
-    let term = std::env::var("TERM").unwrap_or_default();
-    !io::stdin().is_terminal() || TERMINALS.iter().any(|other| term.eq_ignore_ascii_case(other))
-}
-
 /// The next cell, at the end of the input unfinished too: who reads it says so. Ctrl-C forgets what there is of it.
 pub(crate) fn read(
     prompt: &Prompt,
