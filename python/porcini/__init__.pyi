@@ -898,7 +898,7 @@ def broadcast_to(t: Any, shape: Any) -> Any:
     ...
 
 def can_cast(source: Any, target: Any, casting: Any = ...) -> Any:
-    """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too, with "no""""
+    """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too,"""
     ...
 
 def cbrt(x: Any) -> Any:

@@ -223,8 +223,8 @@ def _keeps(source, target):
 
 
 def can_cast(source, target, casting="safe"):
-    """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too, with "no"
-    or "equiv" to the same one alone, with "unsafe" always.
+    """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too,
+    with "no" or "equiv" to the same one alone, with "unsafe" always.
 
     >>> pc.can_cast("int32", "float64"), pc.can_cast(pc.Float64, pc.Float), pc.can_cast("float64", "float32", "same_kind")
     (True, False, True)

@@ -114,7 +114,7 @@ def test_wrappers_hand_over_no_names():
 
     x, m = pc.Float([1, 0]), pc.Mask([True, False])
     assert wrapped(pc.real)(x).tolist() == wrapped(pc.conj)(x).tolist() == [1, 0] and wrapped(pc.imag)(x).tolist() == [0, 0]
-    assert wrapped(pc.equal)(m, m).tolist() == [True, True] and wrapped(pc.not_equal)(pc.Complex2f(1, 2), pc.Complex2f(1, 2)).tolist() == [False]
+    assert wrapped(pc.equal)(m, m).tolist() == [True, True] and wrapped(pc.not_equal)(pc.Complex2f(1, 2), pc.Complex2f(1, 2)).tolist() == [[False, False]]
     assert wrapped(pc.power)(pc.Int32([7]), 10).tolist() == [282475249]
 
 

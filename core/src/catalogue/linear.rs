@@ -28,9 +28,9 @@ table! {
     /// stands on the other side is not read. With transposed true of a.T @ X = b, and with unit_diagonal true the diagonal
     /// counts as 1, whatever stands there. Gradients are those of the triangle alone.
     ///
-    /// >> l = TensorXdC([[2, 0], [1, 4]]); solve_triangular(l, Float64C([2, 9]), true)
+    /// >> solve_triangular(TensorXdC([[2, 0], [1, 4]]), Float64C([2, 9]), true)
     /// [1, 2]
-    /// >> solve_triangular(l, Float64C([4, 8]), true, true)
+    /// >> solve_triangular(TensorXdC([[2, 0], [1, 4]]), Float64C([4, 8]), true, true)
     /// [1, 2]
     solve_triangular(
         a: Tensor, b: Tensor;

@@ -21,8 +21,9 @@ use crate::value::held;
 /// be stack.
 const SOON: usize = 2_000;
 const LATE: usize = 500_000;
-/// What a script does between two looks, in looks: then they cost little beside it.
-const REST: u32 = 32;
+/// What a script does between two looks, in values that a look saw, or in times that it took: then looks cost little beside it.
+const REST: usize = 32;
+const REST_TIME: u32 = 128;
 /// Operations after which somebody looks how much waits to be evaluated.
 const RELIEF: usize = 1 << 14;
 
@@ -93,8 +94,8 @@ impl Nesting {
         // The newest come first; what they hide cannot grow.
         let mut variables = context.scope().iter_raw().filter(|(name, ..)| names.insert(*name));
         let is_too_deep = variables.any(|(_, _, value)| walk.height(value, 0).is_none());
-        self.late.set(n + (REST as usize * walk.seen).clamp(SOON, LATE));
-        self.rested.set(Some(Instant::now() + REST * start.elapsed()));
+        self.late.set(n + (REST * walk.seen).clamp(SOON, LATE));
+        self.rested.set(Some(Instant::now() + REST_TIME * start.elapsed()));
         if is_too_deep { Err(stop(Stop::TooDeep)) } else { Ok(()) }
     }
 }
