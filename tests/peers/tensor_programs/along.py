@@ -171,9 +171,14 @@ class Along(Lines):
 
     @differs("order", "unsigned-places")
     def do_order(self):
-        a, x = self.pick(REAL + ["m"])
+        a, x = self.pick(ALL, fits=lambda x: not is_complex(x) or is_finite(x))
         axis = self.axis(x)
         text = "" if axis in (-1, x.ndim - 1) and self.flip() else f", {axis}"
+        if is_complex(x):
+            # By real parts, then by imaginary ones; no zero is below another.
+            order = np.argsort(x + 0, axis, kind="stable")
+            self.add(order.astype(np.uint32), f"argsort({a}{text})")
+            return self.add(np.take_along_axis(x, order, axis), f"sort({a}{text})")
         for suffix, descends in [("", False), ("_desc", True)]:
             order = argsort(x, axis, descends)
             self.add(order, f"argsort{suffix}({a}{text})")
@@ -186,7 +191,7 @@ class Along(Lines):
         self.total(lambda x: np.cumsum(x, axis), f"cumsum({a}, {axis})", x, dtype=dtype)
         if x.size != 1:
             self.total(lambda x: np.cumsum(x), f"cumsum({a})", x, dtype=dtype)
-        if not is_complex(x):
+        if not is_complex(x) or is_finite(x):
             self.products(lambda x: np.cumprod(x, axis), f"cumprod({a}, {axis})", x)
         if letter(x) != "m":
             self.add(np.diff(x, axis=axis), f"diff({a}, {axis})")
