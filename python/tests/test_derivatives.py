@@ -188,3 +188,21 @@ def test_second_slopes_of_products():
     for i, row in enumerate(found):
         others = [math.prod(x[k] for k in range(5) if k not in (i, j)) if i != j else 0 for j in range(5)]
         assert row == pytest.approx(others, rel=1e-12, abs=1e-200)
+
+
+@pytest.mark.parametrize("others", [0, 20])
+def test_second_slopes_of_products_where_the_first_are_below_the_range(others):
+    """The second by two lanes is the product of the rest, whatever comes of the first on the way."""
+    for kind, least in ((pc.Float64, 1e-200), (pc.Float, 1e-15)):
+        n = 3 if kind is pc.Float64 else 4
+        x, rest = kind([least] * n + [1.0] * others), least ** (n - 2)
+        expected = [0.0] + [rest] * (n - 1)
+        found = pc.grad(lambda x, n=n: pc.sum(pc.grad(pc.prod)(x)[0:1]))(x).tolist()
+        assert found[:n] == pytest.approx(expected, rel=1e-5, abs=0)
+        assert pc.hessian(pc.prod)(x).tolist()[0][:n] == pytest.approx(expected, rel=1e-5, abs=0)
+
+
+def test_slopes_of_the_product_of_a_million_lanes():
+    n = 2**20 + 3
+    found = pc.grad(pc.prod)(pc.Float([2.0] + [1.0] * (n - 2) + [0.5]))
+    assert found.tolist() == [0.5] + [1.0] * (n - 2) + [2.0]

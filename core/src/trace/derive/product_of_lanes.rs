@@ -1,9 +1,9 @@
 //! Products of all lanes and of those up to each: the slope by a lane is made of the other ones.
 //!
-//! Nothing is divided out as long as there is another way, so lanes that are 0 are as exact as the product itself, and so are the derivatives of what is
-//! recorded here. Lanes are taken in *runs*: what the lanes of each give together goes the same way, as one lane of fewer,
-//! and comes back to its lanes, which is work in proportion to their number. What a few lanes multiply to may be beyond the range
-//! of the type where the slope is not.
+//! Nothing is divided out as long as there is another way, so lanes that are 0 are as exact as the product itself, and so
+//! are the derivatives of what is recorded here. Lanes are taken in *runs*: what the lanes of each give together goes the
+//! same way, as one lane of fewer, and comes back to its lanes, which is work in proportion to their number. What a few
+//! lanes multiply to may be beyond the range of the type where the slope is not.
 
 use super::Recorder;
 use crate::dtype::{DType, Scalar};
@@ -12,6 +12,9 @@ use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::lane_number_type;
 use crate::ir::var::VarId;
 use crate::trace::functions;
+
+/// Most lanes that are few.
+const FEW: u64 = 1 << 14;
 
 /// Lanes in runs.
 #[derive(Clone, Copy)]
@@ -25,7 +28,7 @@ struct Runs {
 impl Runs {
     /// Short runs are the least work, long ones the fewest launches.
     const fn of(size: u64) -> Self {
-        Self { size, extent: if size > 1 << 14 { 4 } else { 16 } }
+        Self { size, extent: if size > FEW { 4 } else { 16 } }
     }
 
     const fn n(self) -> u64 {
@@ -43,44 +46,106 @@ impl Recorder<'_> {
         if self.dtype(x).is_half() {
             return self.in_single(x, |recorder, x| recorder.products_of_others(x));
         }
-        let [product, exponent] = self.others_apart(x)?;
-        self.times_power_of_two(product, exponent)
+        // What the exponents of all lanes add up to is exact.
+        let exponents = if self.size(x) < 1 << 20 { DType::I32 } else { DType::I64 };
+        let [product, exponent] = self.others_apart(x, exponents)?;
+        let apart = self.times_power_of_two(product, exponent)?;
+        // A slope of what is apart goes through the power of two before that of a lane is taken out of it. Of many lanes
+        // the other way is as much work again, for slopes that are next to nothing.
+        if !self.var(x).tracked || self.size(x) > FEW {
+            return Ok(apart);
+        }
+        let plain = self.others_multiplied(x)?;
+        let is_at_ends = self.is_at_ends(product, exponent)?;
+        let is_same = self.same(Op::Eq, &[plain, apart])?;
+        let is_better = self.same(Op::And, &[is_at_ends, is_same])?;
+        self.select(is_better, plain, apart)
+    }
+
+    /// Whether `product 2^exponent` is near to an end of the range, or beyond, though no lane is 0.
+    fn is_at_ends(&mut self, product: VarId, exponent: VarId) -> Result<VarId> {
+        let (dtype, zero) = (self.dtype(product), self.constant(self.dtype(product), 0));
+        let end = u64::from(dtype.least_exponent().unsigned_abs());
+        let near = self.constant(self.dtype(exponent), end / 8 * 7);
+        let size = self.same(Op::Abs, &[exponent])?;
+        let is_near = self.same(Op::Gt, &[size, near])?;
+        let has_no_zero = self.same(Op::Ne, &[product, zero])?;
+        self.same(Op::And, &[is_near, has_no_zero])
     }
 
     /// The products of all others, as numbers that are far from the ends of the range, and the exponents of powers of two
     /// that belong to them: lanes of one run may multiply to what is beyond the range, where those of all do not.
-    fn others_apart(&mut self, x: VarId) -> Result<[VarId; 2]> {
+    fn others_apart(&mut self, x: VarId, exponents: DType) -> Result<[VarId; 2]> {
         let (runs, mut product) = (Runs::of(self.size(x)), self.one(self.dtype(x)));
-        let [x, own] = self.apart(x)?;
+        let [x, own] = self.apart(x, exponents)?;
         let all = self.reduce(ReduceOp::Sum, own)?;
         let mut exponent = self.same(Op::Sub, &[all, own])?;
-        let lane = self.lane_numbers(runs.size);
         if runs.n() > 1 {
-            let first = self.first_of_runs(runs)?;
-            let mut totals = self.pick(x, first, None)?;
-            for k in 1..runs.extent {
-                let factor = self.factor_at(x, Op::Add, first, k)?;
-                totals = self.same(Op::Mul, &[totals, factor])?;
-            }
-            let run = self.run_of(lane, runs)?;
-            let [others, exponents] = self.others_apart(totals)?;
-            product = self.pick(others, run, None)?;
-            let exponents = self.pick(exponents, run, None)?;
-            exponent = self.same(Op::Add, &[exponent, exponents])?;
+            let totals = self.totals_of_runs(x, runs)?;
+            let [others, of_others] = self.others_apart(totals, exponents)?;
+            product = self.of_own_run(others, runs)?;
+            let of_others = self.of_own_run(of_others, runs)?;
+            exponent = self.same(Op::Add, &[exponent, of_others])?;
         }
+        Ok([self.times_others_of_run(product, x, runs)?, exponent])
+    }
+
+    /// The products of all others, lane by lane; NaN where one on the way is not finite.
+    fn others_multiplied(&mut self, x: VarId) -> Result<VarId> {
+        let (runs, mut product) = (Runs::of(self.size(x)), self.one(self.dtype(x)));
+        if runs.n() > 1 {
+            // What is infinite has no cotangent: times 0, which those of other lanes may be, it is no number.
+            let totals = self.totals_of_runs(x, runs)?;
+            let totals = self.if_finite(totals)?;
+            let others = self.others_multiplied(totals)?;
+            product = self.of_own_run(others, runs)?;
+        }
+        let product = self.times_others_of_run(product, x, runs)?;
+        self.if_finite(product)
+    }
+
+    /// `x` where it is finite, else NaN.
+    fn if_finite(&mut self, x: VarId) -> Result<VarId> {
+        let dtype = self.dtype(x);
+        let nan = dtype.encode(Scalar::Float(f64::NAN))?;
+        let [zero, nan] = [0, nan].map(|bits| self.constant(dtype, bits));
+        let nothing = self.same(Op::Sub, &[x, x])?;
+        let is_finite = self.same(Op::Eq, &[nothing, zero])?;
+        self.select(is_finite, x, nan)
+    }
+
+    /// The product of the lanes of each run.
+    fn totals_of_runs(&mut self, x: VarId, runs: Runs) -> Result<VarId> {
+        let first = self.first_of_runs(runs)?;
+        let mut totals = self.pick(x, first, None)?;
+        for k in 1..runs.extent {
+            let factor = self.factor_at(x, Op::Add, first, k)?;
+            totals = self.same(Op::Mul, &[totals, factor])?;
+        }
+        Ok(totals)
+    }
+
+    /// For each lane what its run has.
+    fn of_own_run(&mut self, x: VarId, runs: Runs) -> Result<VarId> {
+        let lane = self.lane_numbers(runs.size);
+        let run = self.run_of(lane, runs)?;
+        self.pick(x, run, None)
+    }
+
+    /// For each lane the product times all others of its run.
+    fn times_others_of_run(&mut self, product: VarId, x: VarId, runs: Runs) -> Result<VarId> {
+        let (mut product, lane) = (product, self.lane_numbers(runs.size));
         for k in 1..runs.extent {
             let factor = self.factor_at(x, Op::Xor, lane, k)?;
             product = self.same(Op::Mul, &[product, factor])?;
         }
-        Ok([product, exponent])
+        Ok(product)
     }
 
     /// The m and e of each lane `m 2^e`. What changes a lane changes m in proportion, and no e.
-    fn apart(&mut self, x: VarId) -> Result<[VarId; 2]> {
+    fn apart(&mut self, x: VarId, exponents: DType) -> Result<[VarId; 2]> {
         let exponent = self.row("exponent", &[x])?;
-        // The sum of all is exact.
-        let dtype = if self.size(x) < 1 << 20 { DType::I32 } else { DType::I64 };
-        let exponent = self.cast(exponent, dtype)?;
+        let exponent = self.cast(exponent, exponents)?;
         let down = self.same(Op::Neg, &[exponent])?;
         Ok([self.times_power_of_two(x, down)?, exponent])
     }
