@@ -271,15 +271,18 @@ fn deviation(c: &Call<'_, '_>) -> Result<Value> {
     deviation_of(&variance(c)?)
 }
 
-/// The slope where all entries are equal is 0, as that of a norm of 0 is.
 pub(super) fn deviation_of(variance: &Value) -> Result<Value> {
-    let (of, zero) = (Argument::from(variance), Argument::from(0));
-    let root = apply(Op::Sqrt, &[&of])?;
-    if !variance.is_tracked() {
+    root_of(variance, apply(Op::Sqrt, &[&variance.into()])?)
+}
+
+/// The root of a sum of powers, whose slope where all are 0 is 0, as that of `abs` is.
+pub(super) fn root_of(sum: &Value, root: Value) -> Result<Value> {
+    if !sum.is_tracked() {
         return Ok(root);
     }
-    let are_equal = apply(Op::Eq, &[&of, &zero])?;
-    apply(Op::Select, &[&(&are_equal).into(), &zero, &(&root).into()])
+    let (of, zero) = (Argument::from(sum), Argument::from(0));
+    let is_zero = apply(Op::Eq, &[&of, &zero])?;
+    apply(Op::Select, &[&(&is_zero).into(), &zero, &(&root).into()])
 }
 
 /// Shares along an axis, of an array an array.

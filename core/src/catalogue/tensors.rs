@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::along::along;
+use super::along::{along, root_of};
 use super::{Answer, Call, Kind, Row, table, words};
 use crate::dtype::{DType, Scalar};
 use crate::error::{Error, Result};
@@ -410,14 +410,17 @@ fn norm(c: &Call<'_, '_>) -> Result<Value> {
     };
     let sum = along(c, &power, op)?;
     let norm = match order {
-        2.0 => apply(Op::Sqrt, &[&(&sum).into()])?,
+        2.0 => root_of(&sum, apply(Op::Sqrt, &[&(&sum).into()])?)?,
         0.0 | 1.0 => sum,
         f64::INFINITY | f64::NEG_INFINITY => {
             // Extremes ignore NaN, norms do not.
             let has_nan = along(c, &apply(Op::Ne, &[&length, &length])?, ReduceOp::Any)?;
             apply(Op::Select, &[&(&has_nan).into(), &f64::NAN.into(), &(&sum).into()])?
         }
-        _ => function("pow", &[&(&sum).into(), &(1.0 / order).into()])?,
+        _ => {
+            let root = function("pow", &[&(&sum).into(), &(1.0 / order).into()])?;
+            if order > 0.0 { root_of(&sum, root)? } else { root }
+        }
     };
     norm.cast(own)
 }

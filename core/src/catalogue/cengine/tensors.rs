@@ -1,5 +1,6 @@
 //! Operations of Cengine whose examples are their own: copies, parts, slices and chunks of tensors, columns.
 
+use super::super::along::root_of;
 use super::super::{Answer, Call, Kind, Row, table};
 use super::target::{like, r, written};
 use super::{conj, parts_of, plus_product};
@@ -353,7 +354,8 @@ fn column_norms(c: &Call<'_, '_>, x: &Tensor) -> Result<Value> {
     let length = Value::Tensor(x.clone()).apply(Op::Abs, &[])?;
     match length.try_mul(&length)? {
         Value::Tensor(square) => {
-            Value::Tensor(square.reduce(ReduceOp::Sum, Some(&[-2]), false)?).apply(Op::Sqrt, &[])
+            let sum = Value::Tensor(square.reduce(ReduceOp::Sum, Some(&[-2]), false)?);
+            root_of(&sum, sum.apply(Op::Sqrt, &[])?)
         }
         square => Ok(square),
     }
