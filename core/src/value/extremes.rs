@@ -2,7 +2,7 @@
 
 use super::Value;
 use super::argument::Argument;
-use super::map::apply;
+use super::map::{apply, function};
 use crate::array::Array;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -33,20 +33,18 @@ pub(super) fn with_equal_shares(
     }
     let Some(n_tied) = n_tied else { return Ok(extreme) };
     let n_tied = Argument::from(&n_tied).each("max", |n| n.cast(dtype))?;
+    // An infinite one less itself is no number, and less its parts it stays what it is.
+    let is_infinite = function("isinf", &[&(&value).into()])?;
+    let start = apply(Op::Select, &[&(&is_infinite).into(), &0.into(), &(&value).into()])?;
     for (component, is_tied) in components.iter().zip(&ties) {
-        // Nothing, which has a derivative.
-        let still = of(Op::Sub, &detached(component)?, component)?;
+        // Of a finite one nothing, which has a derivative.
+        let still = of(Op::Sub, &start, component)?;
         let share = of(Op::Div, &still, &n_tied)?;
         let share = apply(Op::Select, &[&is_tied.into(), &(&share).into(), &Argument::from(0)])?;
         moves = Some(added(moves, over(&share, ReduceOp::Sum)?)?);
     }
     let Some(moves) = moves else { return Ok(extreme) };
-    let shared = of(Op::Sub, &value, &moves)?;
-    // An infinite one less itself is no number.
-    let size = apply(Op::Abs, &[&(&value).into()])?;
-    let infinity = Argument::from(f64::INFINITY);
-    let is_finite = apply(Op::Lt, &[&(&size).into(), &infinity])?;
-    apply(Op::Select, &[&(&is_finite).into(), &(&shared).into(), &(&extreme).into()])
+    of(Op::Sub, &value, &moves)
 }
 
 fn added(sum: Option<Value>, part: Value) -> Result<Value> {
