@@ -6,7 +6,7 @@ use faer::Mat;
 use faer::linalg::solvers::DenseSolveCore;
 
 use super::elimination::Rows;
-use super::{Entry, Failure, Function, Matrix};
+use super::{Entry, Failure, Function, LARGE, Matrix, exponent};
 
 /// P, L and U, by the same steps as faer's; where a pivot is 0 its column is done already, as LAPACK has it.
 pub(super) fn lu<T: Entry>(matrix: &Mat<T>) -> Vec<Matrix> {
@@ -177,13 +177,34 @@ pub(super) fn triangle_solved<T: Entry>(
     triangle: &Mat<T>,
     x: &mut Mat<T>,
 ) -> Result<(), Failure> {
-    if (0..triangle.nrows()).any(|i| triangle[(i, i)].length() == 0.0) {
+    let diagonal = || (0..triangle.nrows()).map(|i| triangle[(i, i)].length());
+    if diagonal().any(|length| length == 0.0) {
         return Err(Failure::Singular);
     }
-    if function == Function::SolveLower {
+    let is_lower = function == Function::SolveLower;
+    // faer multiplies by reciprocals, which need room.
+    if !diagonal().all(|length| (-LARGE..=LARGE).contains(&exponent(length))) {
+        substitute(is_lower, triangle, x);
+    } else if is_lower {
         triangle.solve_lower_triangular_in_place(x);
     } else {
         triangle.solve_upper_triangular_in_place(x);
     }
     Ok(())
+}
+
+/// Divides by the diagonal, row after row.
+fn substitute<T: Entry>(is_lower: bool, triangle: &Mat<T>, x: &mut Mat<T>) {
+    let n = triangle.nrows();
+    for step in 0..n {
+        let i = if is_lower { step } else { n - 1 - step };
+        let rest = if is_lower { i + 1..n } else { 0..i };
+        for j in 0..x.ncols() {
+            let known = x[(i, j)].over(triangle[(i, i)]);
+            x[(i, j)] = known;
+            for row in rest.clone() {
+                x[(row, j)] -= triangle[(row, i)] * known;
+            }
+        }
+    }
 }

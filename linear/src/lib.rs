@@ -90,12 +90,7 @@ impl Function {
     /// Which result changes if the matrix is multiplied by a square, and as which power of its root.
     const fn scale(self) -> Option<(usize, i32)> {
         Some(match self {
-            Self::Solve
-            | Self::SolveLower
-            | Self::SolveUpper
-            | Self::LeastSquares
-            | Self::Inverse
-            | Self::PseudoInverse => (0, -2),
+            Self::Solve | Self::LeastSquares | Self::Inverse | Self::PseudoInverse => (0, -2),
             Self::Lu => (2, 2),
             Self::Qr | Self::Svd | Self::ConditionOfFactors => (1, 2),
             Self::Cholesky => (0, 1),
@@ -103,7 +98,9 @@ impl Function {
             | Self::EigenSymmetric
             | Self::EigenvaluesSymmetric
             | Self::Eigen => (0, 2),
-            Self::Determinant
+            Self::SolveLower
+            | Self::SolveUpper
+            | Self::Determinant
             | Self::SignAndLog
             | Self::Rank
             | Self::Condition
@@ -246,7 +243,7 @@ pub enum Failure {
     NoConvergence,
 }
 
-/// Binary exponents of the largest entry beyond which a matrix is scaled: squares of entries within have room.
+/// Binary exponents of the largest entry beyond which a matrix is scaled to there: squares of entries within have room.
 const LARGE: i32 = 400;
 /// Of eigenvectors, the largest distance of A V from V diag(w) by the length of A.
 const RESIDUAL: f64 = 1e-10;
@@ -262,15 +259,23 @@ pub fn run(
     b: Option<&Matrix>,
     precision: f64,
 ) -> Result<Vec<Matrix>, Failure> {
-    let exponent = a.exponent();
-    // The product of pivots overflows where the determinant does; an exponential scales by itself.
+    let largest = a.exponent();
+    // No farther than that: small entries may count where large ones do not, and are not to be lost.
+    let beyond = largest - largest.clamp(-LARGE, LARGE);
+    // The product of pivots overflows where the determinant does; an exponential scales by itself; each row of a triangle
+    // has what it is divided by.
     let is_scaled = !matches!(
         function,
-        Function::Determinant | Function::SignAndLog | Function::Exponential | Function::Cofactors
+        Function::Determinant
+            | Function::SignAndLog
+            | Function::Exponential
+            | Function::Cofactors
+            | Function::SolveLower
+            | Function::SolveUpper
     );
-    if exponent.abs() > LARGE && is_scaled {
+    if beyond != 0 && is_scaled {
         // Even, so that it has a root.
-        let exponent = exponent / 2 * 2;
+        let exponent = beyond / 2 * 2;
         let mut results = run_near_one(function, &a.scaled(-exponent), b, precision)?;
         if let Some((i, power)) = function.scale() {
             results[i] = results[i].scaled(exponent / 2 * power);
@@ -297,6 +302,16 @@ fn run_near_one(
         return of_type::<c64>(function, &a.clone().complex(), b, precision);
     }
     Ok(results)
+}
+
+/// The binary exponent of a length; 0 of 0 and NaN.
+fn exponent(length: f64) -> i32 {
+    if length == 0.0 {
+        return 0;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "exponents are from -1074 to 1023")]
+    let exponent = length.log2().floor() as i32;
+    exponent
 }
 
 trait Entry:
@@ -397,13 +412,7 @@ impl Matrix {
     fn exponent(&self) -> i32 {
         let entries = self.real.iter().chain(self.imag.iter().flatten());
         let largest = entries.map(|entry| entry.abs()).filter(|entry| entry.is_finite());
-        let largest = largest.fold(0.0, f64::max);
-        if largest == 0.0 {
-            return 0;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "exponents are from -1074 to 1023")]
-        let exponent = largest.log2().floor() as i32;
-        exponent
+        exponent(largest.fold(0.0, f64::max))
     }
 
     /// Times a power of two, in two steps, so that the power itself has room.
