@@ -22,9 +22,9 @@ const ALIGNMENT: u64 = 16;
 impl Session {
     /// An array over `n` lanes at an address in the memory of the GPU that the session works on, which `owner` keeps.
     ///
-    /// Waits for all work on the GPU, which may be writing them. Without a copy if the address is a multiple of 16, but
-    /// masks, of which others may have bytes besides 0 and 1, are copied always. `owner` is dropped when nothing reads
-    /// them any more.
+    /// Waits for all work on the GPU, which may be writing them. Without a copy if the address is a multiple of 16, unless, on
+    /// several GPUs, the lanes overlap what was wrapped before or is an array of ours. Masks, of which others may have bytes
+    /// besides 0 and 1, are copied always. `owner` is dropped when nothing reads them any more.
     ///
     /// # Safety
     /// So many lanes are there, and nobody writes to them until the owner is dropped.

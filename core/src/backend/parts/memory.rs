@@ -10,6 +10,7 @@ use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::block::{Block, Fill};
 use super::partition::Partition;
 use super::spans::Spans;
 use super::transfer::{Carrier, Place, Transfer, in_pieces};
@@ -21,27 +22,6 @@ use crate::memory::caching_allocator::Allocator;
 
 /// Bytes that are brought without asking the system whether it has room.
 const SMALL: u64 = 1 << 20;
-
-/// A block.
-struct Block {
-    bytes: u64,
-    /// Its address at each part that has needed it; the first is the one that the session knows.
-    places: Vec<Option<u64>>,
-    /// What each part has.
-    has: Vec<Spans>,
-    /// What has memory at each part, which then is not asked again.
-    backed: Vec<Spans>,
-    /// Elements that were set to one value, which each part can write by itself.
-    fills: Vec<Fill>,
-}
-
-#[derive(Clone)]
-struct Fill {
-    span: Range<u64>,
-    pattern: u64,
-    /// Bytes of an element.
-    width: usize,
-}
 
 /// The memory of devices that are parts of one.
 pub(super) struct PartMemory {
@@ -61,50 +41,6 @@ struct Share {
 
 /// A block and where in it an address is.
 type Found<'a> = (&'a mut Block, u64);
-
-impl Block {
-    /// Its address at a part, where these bytes of it have memory.
-    ///
-    /// # Errors
-    /// `OutOfMemory`.
-    fn room(&mut self, part: usize, memory: &dyn Memory, bytes: &Range<u64>) -> Result<u64> {
-        let place = match self.places[part] {
-            Some(place) => place,
-            None => memory
-                .reserve_raw(exactly(self.bytes))
-                .ok_or_else(|| refusal(memory, self.bytes))?,
-        };
-        self.places[part] = Some(place);
-        let bytes = bytes.start..bytes.end.min(self.bytes);
-        if self.backed[part].covers(&bytes) {
-            return Ok(place);
-        }
-        if !memory.back(place, bytes.clone())? {
-            return Err(refusal(memory, bytes.end - bytes.start));
-        }
-        self.backed[part].add(bytes);
-        Ok(place)
-    }
-
-    /// Every part has the range no longer, but for those that say so afterwards.
-    fn forget(&mut self, range: &Range<u64>) {
-        self.has.iter_mut().for_each(|has| has.remove(range));
-        for fill in std::mem::take(&mut self.fills) {
-            let mut left = Spans::default();
-            left.add(fill.span.clone());
-            left.remove(range);
-            self.fills.extend(left.iter().map(|span| Fill { span, ..fill }));
-        }
-    }
-
-    /// All that some part has.
-    fn known(&self) -> Spans {
-        let mut known = Spans::default();
-        self.has.iter().flat_map(Spans::iter).for_each(|span| known.add(span));
-        self.fills.iter().for_each(|fill| known.add(fill.span.clone()));
-        known
-    }
-}
 
 impl PartMemory {
     pub(super) fn new(devices: Vec<Arc<dyn Backend>>, spare: Vec<Option<Arc<Allocator>>>) -> Self {
@@ -320,24 +256,12 @@ impl PartMemory {
         parts.filter(|(_, own)| !own.is_empty()).map(share).collect()
     }
 
-    /// A new block with a place at the first part.
-    fn block(&self, address: u64, bytes: usize) -> Block {
-        let mut places = vec![None; self.parts()];
-        places[0] = Some(address);
-        let none = vec![Spans::default(); self.parts()];
-        // Places of a block of others, too, are as long as kernels read.
-        let whole = bytes.next_multiple_of(ALIGNMENT) as u64;
-        let (has, backed) = (none.clone(), none);
-        Block { bytes: whole, places, has, backed, fills: Vec::new() }
-    }
-
     /// Forgets a block, and gives its places back from a part on.
     fn remove(&self, address: u64, first: usize) {
         let Some(block) = self.lock().remove(&address) else { return };
+        let bytes = exactly(block.room_bytes());
         for (device, place) in self.devices.iter().zip(block.places).skip(first) {
-            place
-                .into_iter()
-                .for_each(|place| device.memory().free_raw(place, exactly(block.bytes)));
+            place.into_iter().for_each(|place| device.memory().free_raw(place, bytes));
         }
     }
 }
@@ -346,7 +270,7 @@ impl Memory for PartMemory {
     fn alloc_raw(&self, bytes: usize) -> Option<u64> {
         let bytes = bytes.next_multiple_of(ALIGNMENT);
         let address = self.of(0).reserve_raw(bytes)?;
-        let block = self.block(address, bytes);
+        let block = Block::new(self.parts(), address, bytes);
         self.lock().insert(address, block);
         Some(address)
     }
@@ -468,7 +392,7 @@ impl Memory for PartMemory {
         {
             return false;
         }
-        let mut block = self.block(address, bytes);
+        let mut block = Block::new(self.parts(), address, bytes);
         block.has[0].add(0..bytes as u64);
         blocks.insert(address, block);
         true
@@ -545,46 +469,6 @@ fn beside<T: Sync>(parts: &[T], work: impl Fn(&T) -> Result<bool> + Sync) -> Res
 mod tests {
     use super::*;
 
-    /// A memory of so many bytes that is only asked for them.
-    struct Asked {
-        most: u64,
-        ranges: Mutex<Vec<(u64, u64)>>,
-    }
-
-    impl Memory for Asked {
-        fn alloc_raw(&self, _: usize) -> Option<u64> {
-            Some(4096)
-        }
-
-        fn free_raw(&self, _: u64, _: usize) {}
-
-        fn back(&self, _: u64, bytes: Range<u64>) -> Result<bool> {
-            let is_there = bytes.end <= self.most;
-            self.ranges.lock().unwrap().push((bytes.start, bytes.end));
-            Ok(is_there)
-        }
-
-        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> Result<()> {
-            Ok(())
-        }
-
-        fn copy(&self, _: u64, _: u64, _: usize) -> Result<()> {
-            Ok(())
-        }
-
-        fn write(&self, _: u64, _: &[u8]) -> Result<()> {
-            Ok(())
-        }
-
-        fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
-            Ok(())
-        }
-
-        fn capacity(&self) -> Capacity {
-            Capacity { bytes: self.most, whose: "the test" }
-        }
-    }
-
     /// What lies within a block, or is borrowed, is not borrowed again.
     #[test]
     fn blocks_of_others_do_not_overlap() {
@@ -607,28 +491,14 @@ mod tests {
         memory.read(address + 500, &mut read).unwrap();
         assert_eq!(read, [7; 3]);
         memory.return_block(address);
+        // What lies behind the end of one, where kernels only read, is another's.
+        assert!(memory.borrow_block(address, 100));
+        memory.copy(own, address + 112, 16).unwrap();
+        memory.read(own + 13, &mut read).unwrap();
+        assert_eq!(read, [7; 3]);
+        assert!(memory.borrow_block(address + 112, 16));
+        memory.return_block(address);
+        memory.return_block(address + 112);
         memory.free_raw(own, 256);
-    }
-
-    /// A rank is asked once for what then has memory, and again for what it refused.
-    #[test]
-    fn nobody_is_asked_twice_for_memory_that_is_there() {
-        let memory = Asked { most: 300, ranges: Mutex::default() };
-        let [has, backed] = [(); 2].map(|()| vec![Spans::default()]);
-        let mut block = Block { bytes: 512, places: vec![None], has, backed, fills: Vec::new() };
-        let mut asked = |bytes: Range<u64>| {
-            let room = block.room(0, &memory, &bytes);
-            (room.is_ok(), std::mem::take(&mut *memory.ranges.lock().unwrap()))
-        };
-        assert_eq!(asked(0..0), (true, vec![]));
-        assert_eq!(asked(0..100), (true, vec![(0, 100)]));
-        assert_eq!(asked(10..50), (true, vec![]));
-        assert_eq!(asked(90..200), (true, vec![(90, 200)]));
-        assert_eq!(asked(0..200), (true, vec![]));
-        for _ in 0..2 {
-            assert_eq!(asked(0..u64::MAX), (false, vec![(0, 512)]));
-        }
-        let error = block.room(0, &memory, &(0..400)).unwrap_err().to_string();
-        assert_eq!(error, "out of memory: wanted 400 B, the rest of the memory of the test in use");
     }
 }

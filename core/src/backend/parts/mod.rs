@@ -6,6 +6,7 @@
 //! themselves (`extremes.rs`): so the bits are those of one part.
 
 mod begun;
+mod block;
 mod by_owner;
 mod calls;
 mod cuts;
