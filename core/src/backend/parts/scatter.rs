@@ -202,32 +202,40 @@ impl Scatters {
             }
         }
         let failures = split.run(params, n)?;
-        let partition = Partition::new(n, memory.parts());
-        for step in &targets {
-            let address = Stage::address(params, step.target.index());
-            let elements = elements(step);
-            if elements == 0 {
-                continue;
-            }
-            let (kernel, code) = self.combining(step)?;
-            let bytes = exactly::<usize>(bytes_of(step));
-            for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
-                let place = |part| {
-                    let address = memory.place(part, address, 0..bytes as u64)?;
-                    Ok(Place { part, address })
-                };
-                let here = Place { part: 0, address: brought.address };
-                let moved = Transfer { from: place(part)?, to: here, bytes: bytes as u64 };
-                let moved = memory.transfer_all(&[moved]);
-                notes.exchanged(moved.map_err(|error| halfway(&self.shared, error))?);
-                let first = place(0)?.address;
-                let buffers = [first, brought.address, sums.address];
-                let buffers = buffers.map(|address| (address, elements));
-                run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
-                memory.of(0).copy(first, sums.address, bytes)?;
-            }
-        }
+        let rooms = [&brought, &sums].map(|room| room.address);
+        let combined =
+            targets.iter().try_for_each(|step| self.combine_copies(step, params, n, rooms));
+        combined.map_err(|error| halfway(&self.shared, error))?;
         Ok(failures)
+    }
+
+    /// Has the first part combine the copies of a target, each in turn brought to a room; there is another for what comes of it.
+    fn combine_copies(
+        &self,
+        step: &Step,
+        params: &ParamBlock,
+        n: u64,
+        [brought, sums]: [u64; 2],
+    ) -> Result<()> {
+        let Shared { memory, notes, .. } = &*self.shared;
+        let address = Stage::address(params, step.target.index());
+        let elements = params.words()[step.length];
+        if elements == 0 {
+            return Ok(());
+        }
+        let (kernel, code) = self.combining(step)?;
+        let bytes = elements * step.dtype.bytes() as u64;
+        let partition = Partition::new(n, memory.parts());
+        for part in (1..memory.parts()).filter(|&part| !partition.lanes(part).is_empty()) {
+            let from = Place { part, address: memory.place(part, address, 0..bytes)? };
+            let to = Place { part: 0, address: brought };
+            notes.exchanged(memory.transfer_all(&[Transfer { from, to, bytes }])?);
+            let first = memory.place(0, address, 0..bytes)?;
+            let buffers = [first, brought, sums].map(|address| (address, elements));
+            run_now(&*code, ParamBlock::new(&kernel, elements, &buffers), elements)?;
+            memory.of(0).copy(first, sums, exactly(bytes))?;
+        }
+        Ok(())
     }
 
     /// What combines two copies of a target.
@@ -340,7 +348,7 @@ impl Routed {
         // None writes before all have their memory.
         let ready = ready.collect::<Result<Vec<_>>>()?;
         for (scatter, ready) in self.scatters.iter().zip(ready) {
-            let outside = scatter.write(shared, ready)?;
+            let outside = scatter.write(shared, ready).map_err(|error| halfway(shared, error))?;
             if let Some(access) = scatter.step.access {
                 let failure = &mut failures[access as usize];
                 *failure = lower(*failure, outside);
@@ -396,12 +404,11 @@ impl Kept {
                 let buffers = [(indices, n), (values, n), (place, elements)];
                 launches.push((owner, ParamBlock::new(&self.kernel, n, &buffers), n));
             }
-            let moved = memory.transfer_all(&transfers);
-            shared.notes.exchanged(moved.map_err(|error| halfway(shared, error))?);
+            shared.notes.exchanged(memory.transfer_all(&transfers)?);
             // Memory is not asked for anything while owners write, beside each other.
             let begin =
                 |(owner, block, n): (usize, ParamBlock, u64)| self.codes[owner].begin(block, n);
-            all(launches.into_iter().map(begin)).map_err(|error| halfway(shared, error))?;
+            all(launches.into_iter().map(begin))?;
         }
         Ok(by_owner.outside)
     }

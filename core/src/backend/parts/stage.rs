@@ -317,14 +317,21 @@ impl Stage {
             let covers = ran.iter().flat_map(|ran| ran.covers[number].iter().copied());
             let result = reduce::finish_covers(kind.op, kind.dtype, covers);
             let bytes = reduce::stored_bytes(kind.dtype, kind.stored, result);
-            let address = Self::address(params, kind.buffer.index());
-            for part in self.shared.for_small() {
-                let place = memory.place(part, address, 0..bytes.len() as u64)?;
-                memory.of(part).write(place, &bytes)?;
-            }
-            memory.wrote(self.shared.for_small(), address, bytes.len() as u64);
+            let written = self.write_reduced(Self::address(params, kind.buffer.index()), &bytes);
+            written.map_err(|error| self.at_work(error))?;
         }
         Ok(lowest(&ran))
+    }
+
+    /// Has the parts that compute what is small have what was reduced.
+    fn write_reduced(&self, address: u64, bytes: &[u8]) -> Result<()> {
+        let (memory, parts) = (&self.shared.memory, self.shared.for_small());
+        for part in parts.clone() {
+            let place = memory.place(part, address, 0..bytes.len() as u64)?;
+            memory.of(part).write(place, bytes)?;
+        }
+        memory.wrote(parts, address, bytes.len() as u64);
+        Ok(())
     }
 
     /// Each part runs its lanes; of parts without lanes nothing came.
