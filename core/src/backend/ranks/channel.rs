@@ -127,7 +127,9 @@ pub(super) fn send(
 /// # Errors
 /// It is none of ours.
 pub(super) fn read<M: DeserializeOwned>(head: &[u8]) -> io::Result<M> {
-    postcard::from_bytes(head).map_err(io::Error::other)
+    let unreadable = |error| format!("sent what is no message ({error})");
+    postcard::from_bytes(head)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, unreadable(error)))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::link::Link;
 use super::message::{Code, Reply, Request};
-use super::remote::Link;
 use crate::backend::{Begun, CodeStatistics, Executable, Launched, Ran, RunsRanges};
 use crate::error::Result;
 use crate::ir::kernel::ParamBlock;

@@ -14,6 +14,10 @@ const PROTOCOL: u32 = 2;
 /// The first byte of a greeting and of its answer: both are the first of what there is to be said.
 const FIRST: u8 = 0;
 
+/// What to do about other builds.
+const REMEDY: &str =
+    "start the same program everywhere (other machines may find an older one by its name)";
+
 /// Which build somebody is of; only those of the same compute together, as others may compute other bits.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Build {
@@ -39,9 +43,16 @@ impl Build {
 
     /// What a leader says of a rank of this build.
     pub(super) fn refused(&self, rank: &str) -> Error {
+        let reason = format!("it is of {self}, and this program of {}; {REMEDY}", Self::own());
+        Error::NoDevice { name: rank.into(), reason }
+    }
+
+    /// What it says of one that did not say of which it is: it `ended with exit code 1`. So do builds of before there were
+    /// greetings.
+    pub(super) fn unanswered(rank: &str, how: &str) -> Error {
+        let own = Self::own();
         let reason = format!(
-            "it is of {self}, and this program of {}; start the same program everywhere (other machines may find an older one by its name)",
-            Self::own()
+            "it {how}; it did not say which version it is of, perhaps another one than this program ({own}): {REMEDY}"
         );
         Error::NoDevice { name: rank.into(), reason }
     }
@@ -60,9 +71,10 @@ mod tests {
     use std::time::Duration;
 
     use super::super::channel::Channel;
+    use super::super::link::Process;
     use super::super::local::RanksOn;
     use super::super::message::{Failure, Reply, Request};
-    use super::super::remote::{Process, greet};
+    use super::super::remote::greet;
     use super::super::worker::serve;
     use super::*;
     use crate::backend::Outside;
@@ -139,23 +151,46 @@ mod tests {
 
     #[test]
     fn a_rank_says_to_a_leader_of_another_build_what_it_is() {
-        let leader = of(other());
-        serve(leader.clone(), &|_, _| unreachable!("it opens nothing")).unwrap();
-        let sent = leader.sent.lock().unwrap();
-        let builds: Vec<_> = sent.iter().map(|head| Build::of(head)).collect();
-        assert_eq!(builds, [Some(Build::own())]);
+        // One of before there were greetings, and what is no message at all.
+        for head in [other(), b"\x00\x01\x00".to_vec(), b"\xff".to_vec(), Vec::new()] {
+            let leader = of(head);
+            serve(leader.clone(), &|_, _| unreachable!("it opens nothing")).unwrap();
+            let sent = leader.sent.lock().unwrap();
+            let builds: Vec<_> = sent.iter().map(|head| Build::of(head)).collect();
+            assert_eq!(builds, [Some(Build::own())]);
+        }
+    }
+
+    /// What a leader says of a rank.
+    fn told(rank: Other) -> String {
+        let ranks =
+            [(Box::new(rank.clone()) as Box<dyn Channel>, Box::new(rank) as Box<dyn Process>)];
+        let waiting = Outside::default().waiting;
+        greet(ranks, RanksOn::Processors, &waiting).err().unwrap().to_string()
     }
 
     #[test]
     fn a_leader_refuses_a_rank_of_another_build() {
-        let rank = of(other());
-        let ranks =
-            [(Box::new(rank.clone()) as Box<dyn Channel>, Box::new(rank) as Box<dyn Process>)];
-        let told = greet(ranks, RanksOn::Processors, &Outside::default().waiting).err().unwrap();
-        let own = env!("CARGO_PKG_VERSION");
+        let own = Build::own();
         let want = format!(
-            "no device \"rank 1\": it is of version 9.8.7, protocol 77, and this program of version {own}, protocol 2; start the same program"
+            "no device \"rank 1\": it is of version 9.8.7, protocol 77, and this program of {own}; start the same program"
         );
-        assert!(told.to_string().starts_with(&want), "{told}");
+        let told = told(of(other()));
+        assert!(told.starts_with(&want), "{told}");
+    }
+
+    #[test]
+    fn a_leader_names_what_a_rank_may_be_that_says_nothing_of_it() {
+        let gone = Other { head: None, sent: Arc::default() };
+        // An answer of before there were greetings.
+        let old = of(postcard::to_allocvec(&(FIRST, "interpreter", "host", 7_u32)).unwrap());
+        for (rank, how) in [(gone, "ended"), (old, "gave an answer that cannot be read")] {
+            let own = Build::own();
+            let want = format!(
+                "no device \"rank 1\": it {how}; it did not say which version it is of, perhaps another one than this program ({own}): start"
+            );
+            let told = told(rank);
+            assert!(told.starts_with(&want), "{told}");
+        }
     }
 }

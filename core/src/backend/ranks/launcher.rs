@@ -15,8 +15,9 @@ use nix::ifaddrs::getifaddrs;
 
 use super::channel::Stream;
 use super::door::{Door, Greeting, TOKEN, prepare};
+use super::link::Process;
 use super::local::{RanksOn, host_name};
-use super::remote::{Process, Stranger, greet};
+use super::remote::{Stranger, greet};
 use super::waiting::Waiting;
 use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};

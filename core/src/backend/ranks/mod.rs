@@ -1,9 +1,9 @@
 //! Ranks: parts of a device in other processes (S31).
 //!
 //! One process leads: it has the session, records, plans and launches. The others hold memory and kernels, and do what they
-//! are asked (`worker.rs`), on processors or on a GPU each (`local.rs`); to the leader each is a device (`remote.rs`), and all
-//! of them are parts of one (`parts`). What they say to each other are messages (`message.rs`) over any connection that keeps
-//! their order (`channel.rs`).
+//! are asked (`worker.rs`), on processors or on a GPU each (`local.rs`); to the leader each is a device (`remote.rs`) behind a
+//! connection (`link.rs`), and all of them are parts of one (`parts`). What they say to each other are messages (`message.rs`)
+//! over any connection that keeps their order (`channel.rs`).
 
 mod channel;
 mod code;
@@ -14,6 +14,7 @@ mod greeting;
 mod launched;
 #[cfg(unix)]
 mod launcher;
+mod link;
 mod local;
 mod message;
 #[cfg(unix)]

@@ -14,9 +14,10 @@ use std::time::Duration;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_LAZY, Symbol};
 
 use super::launched::Launched;
+use super::link::Process;
 use super::local::RanksOn;
 use super::peer::Peer;
-use super::remote::{self, Process};
+use super::remote;
 use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};

@@ -13,8 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::channel::Stream;
 use super::launcher::VARIABLE as LEADER;
+use super::link::Process;
 use super::local::RanksOn;
-use super::remote::{Process, Stranger, greet};
+use super::remote::{Stranger, greet};
 use super::worker::{Open, serve};
 use crate::backend::{Backend, Outside};
 use crate::error::{Error, Result};

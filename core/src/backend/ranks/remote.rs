@@ -1,17 +1,16 @@
 //! A rank as its leader has it: a device whose memory and processor are in another process.
 
-use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, TryLockError};
+use std::time::Duration;
 
-use super::channel::{Channel, read, send};
+use super::channel::Channel;
 use super::code::RemoteCode;
 use super::greeting::Build;
+use super::link::{Asked, Link, Process};
 use super::local::{RanksOn, host_name};
-use super::message::{Failure, Reply, Request};
-use super::waiting::Waiting;
+use super::message::{Reply, Request};
 use crate::backend::memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
@@ -21,60 +20,8 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, LiteralMode};
 
-/// Time between two looks at the interrupt flag while a rank works.
-const MOMENT: Duration = Duration::from_millis(5);
-
-/// After which a rank that still works is told again to stop.
-const AGAIN: Duration = Duration::from_millis(300);
-
 /// Bytes of a message at most: both sides have room for one beside what is moved.
 const PIECE: usize = 1 << 23;
-
-/// How long a rank that is told to stop may be silent: then it is given up. The driver of a GPU compiles to the end.
-const fn patience(on: RanksOn) -> Duration {
-    Duration::from_secs(match on {
-        RanksOn::Processors => 5,
-        RanksOn::Gpus => 30,
-    })
-}
-
-/// What ends a rank, and says how it ended.
-pub(super) trait Process: Send + Sync {
-    /// Asks it to give up what it is doing; whether it can be asked.
-    fn interrupt(&self) -> bool;
-
-    /// Ends it, if that can be done: it is silent.
-    fn give_up(&self);
-
-    /// How it ended, as people read it, once the connection is gone: `killed by signal 9`.
-    fn end(&self) -> String;
-
-    /// How it ended, if it does in a while: somebody else has told it to stop.
-    fn ends(&self) -> Option<String> {
-        None
-    }
-}
-
-/// A connection to a rank.
-pub(super) struct Link {
-    /// `rank 2`
-    name: String,
-    /// Until it is over.
-    channel: Mutex<Option<Box<dyn Channel>>>,
-    process: Box<dyn Process>,
-    patience: Duration,
-    waiting: Listener,
-    /// Why the connection broke, once it has.
-    lost: OnceLock<Error>,
-    /// Whether it may be at work with what it has answered; changed by who has the channel.
-    is_busy: AtomicBool,
-    next_kernel: AtomicU64,
-}
-
-/// What is said of a connection that was let go.
-fn over() -> io::Error {
-    io::ErrorKind::NotConnected.into()
-}
 
 /// A rank.
 pub(super) struct Remote {
@@ -90,170 +37,6 @@ pub(super) struct Remote {
     gpu: Option<u128>,
 }
 
-/// A request that is not answered yet.
-pub(super) struct Asked<'l> {
-    link: &'l Link,
-    channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
-    /// Whether the answer has come, or none does.
-    is_over: bool,
-    /// Whether the rank was told to stop.
-    is_told: bool,
-}
-
-impl Link {
-    /// What is told of a connection that broke.
-    fn lost(&self, error: &io::Error) -> Error {
-        if let Some(known) = self.lost.get() {
-            return known.clone();
-        }
-        let ended = match error.kind() {
-            io::ErrorKind::InvalidData | io::ErrorKind::OutOfMemory => error.to_string(),
-            _ => self.process.end(),
-        };
-        self.ended(&ended)
-    }
-
-    /// Notes how it ended; the first is told ever after.
-    fn ended(&self, how: &str) -> Error {
-        let (device, reason) = (self.name.clone(), format!("it {how}"));
-        let error = Error::DeviceFailed { device, what: "working", reason, lost: true };
-        self.lost.get_or_init(|| error).clone()
-    }
-
-    /// What is told of a rank that was told to stop, and not by its leader: by a signal, which may end it.
-    fn stopped(&self) -> Error {
-        if let Some(how) = self.process.ends() {
-            return self.ended(&how);
-        }
-        if interrupt::is_requested() {
-            return Error::Interrupted;
-        }
-        let reason = "a signal told it to stop".into();
-        Error::DeviceFailed { device: self.name.clone(), what: "working", reason, lost: false }
-    }
-
-    /// What is told of what a rank could not do; one whose device is lost is of no more use.
-    fn failed(&self, failure: Failure) -> Error {
-        match failure.at(&self.name) {
-            error @ Error::DeviceFailed { lost: true, .. } => {
-                self.lost.get_or_init(|| error).clone()
-            }
-            error => error,
-        }
-    }
-
-    pub(super) fn ask(&self, request: &Request, bytes: &[u8]) -> Result<Asked<'_>> {
-        self.ask_over(self.lock(), request, bytes)
-    }
-
-    fn ask_over<'l>(
-        &'l self,
-        mut channel: MutexGuard<'l, Option<Box<dyn Channel>>>,
-        request: &Request,
-        bytes: &[u8],
-    ) -> Result<Asked<'l>> {
-        let open = channel.as_deref_mut().ok_or_else(over);
-        let sent = open.and_then(|channel| send(channel, request, bytes));
-        sent.map_err(|error| self.lost(&error))?;
-        if request.gives_work() {
-            self.is_busy.store(true, Ordering::Relaxed);
-        }
-        let is_over = !request.is_answered();
-        Ok(Asked { link: self, channel, is_over, is_told: false })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
-        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn call(&self, request: &Request, bytes: &[u8]) -> Result<Reply> {
-        self.ask(request, bytes)?.wait(&mut Vec::new())
-    }
-
-    /// Sends what is not answered.
-    pub(super) fn tell(&self, request: &Request) {
-        // Of a rank that is gone nothing is left to free.
-        drop(self.ask(request, &[]));
-    }
-
-    pub(super) fn unexpected(&self, reply: &Reply) -> Error {
-        Error::NoDevice { name: self.name.clone(), reason: format!("it answered {reply:?}") }
-    }
-}
-
-impl Asked<'_> {
-    /// Waits for the answer; `bytes` get what comes behind it.
-    pub(super) fn wait(mut self, bytes: &mut Vec<u8>) -> Result<Reply> {
-        let head = self.receive(bytes);
-        self.told(head)
-    }
-
-    /// Waits for the answer to a greeting, which only who is of this build can read.
-    fn greeted(mut self) -> Result<Reply> {
-        let head = self.receive(&mut Vec::new());
-        let other = head.as_ref().ok().and_then(|head| Build::of(head));
-        match other.filter(|other| *other != Build::own()) {
-            Some(other) => Err(other.refused(&self.link.name)),
-            None => self.told(head),
-        }
-    }
-
-    /// What a head tells.
-    fn told(&mut self, head: io::Result<Vec<u8>>) -> Result<Reply> {
-        let received = head.and_then(|head| read(&head));
-        self.is_over = received.is_ok();
-        match received {
-            Ok(Reply::Failed(Failure::Interrupted))
-                if !self.is_told && !interrupt::is_requested() =>
-            {
-                Err(self.link.stopped())
-            }
-            Ok(Reply::Failed(failure)) => Err(self.link.failed(failure)),
-            Ok(reply) => Ok(reply),
-            Err(error) => Err(self.link.lost(&error)),
-        }
-    }
-
-    /// The head of the answer.
-    fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Vec<u8>> {
-        let channel = self.channel.as_deref_mut().ok_or_else(over)?;
-        let mut waiting = Waiting::new(&self.link.waiting);
-        // When it was asked to stop first, and last.
-        let mut asked: Option<[Instant; 2]> = None;
-        while !channel.is_there(MOMENT)? {
-            waiting.say(|time| format!("waiting for {}, {} s", self.link.name, time.as_secs()));
-            if !interrupt::is_requested() {
-                asked = None;
-                continue;
-            }
-            if asked.is_some_and(|[first, _]| first.elapsed() > self.link.patience) {
-                self.link.process.give_up();
-                let patience = self.link.patience;
-                self.link.ended(&format!("was told to stop, and did not answer for {patience:?}"));
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            // It may have been asked before it began.
-            let is_due = asked.is_none_or(|[_, last]| last.elapsed() > AGAIN);
-            if is_due && self.link.process.interrupt() {
-                let now = Instant::now();
-                self.is_told = true;
-                asked = Some([asked.map_or(now, |[first, _]| first), now]);
-            }
-        }
-        let mut head = Vec::new();
-        channel.receive(&mut head, bytes).map(|()| head)
-    }
-}
-
-impl Drop for Asked<'_> {
-    fn drop(&mut self) {
-        // Nobody would know the next answer from this one's.
-        if !self.is_over {
-            *self.channel = None;
-        }
-    }
-}
-
 /// A rank that nobody has greeted yet.
 pub(super) type Stranger = (Box<dyn Channel>, Box<dyn Process>);
 
@@ -267,17 +50,7 @@ pub(super) fn greet(
     waiting: &Listener,
 ) -> Result<Vec<Arc<dyn Backend>>> {
     let link = |(rank, (channel, process)): (usize, Stranger)| {
-        let link = Link {
-            name: format!("rank {rank}"),
-            channel: Mutex::new(Some(channel)),
-            process,
-            patience: patience(on),
-            waiting: waiting.clone(),
-            lost: OnceLock::new(),
-            is_busy: AtomicBool::new(false),
-            next_kernel: AtomicU64::new(0),
-        };
-        (rank, Arc::new(link))
+        (rank, Arc::new(Link::new(rank, channel, process, on, waiting)))
     };
     let links: Vec<(usize, Arc<Link>)> = (1..).zip(strangers).map(link).collect();
     let hello = |rank| Request::Hello { build: Build::own(), rank, on };
@@ -544,6 +317,9 @@ impl Memory for Remote {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::atomic::AtomicU64;
+
     use super::*;
     use crate::backend::Outside;
 
@@ -582,16 +358,8 @@ mod tests {
     fn willing() -> (Remote, Arc<AtomicU64>) {
         let asked = Arc::new(AtomicU64::new(0));
         let channel: Box<dyn Channel> = Box::new(Willing(asked.clone()));
-        let link = Link {
-            name: "rank 1".into(),
-            channel: Mutex::new(Some(channel)),
-            process: Box::new(()),
-            patience: patience(RanksOn::Gpus),
-            waiting: Outside::default().waiting,
-            lost: OnceLock::new(),
-            is_busy: AtomicBool::new(false),
-            next_kernel: AtomicU64::new(0),
-        };
+        let waiting = Outside::default().waiting;
+        let link = Link::new(1, channel, Box::new(()), RanksOn::Gpus, &waiting);
         let (link, device) = (Arc::new(link), "cuda:0".into());
         (Remote { link, device, host: None, gpu: Some(0), process: None, rank: None }, asked)
     }

@@ -44,8 +44,8 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             received => received?,
         }
-        if worker.is_none() && Build::of(&head).is_some_and(|leader| leader != Build::own()) {
-            // Whose messages mean something else. It says why when it knows what this one is.
+        if worker.is_none() && Build::of(&head).is_none_or(|leader| leader != Build::own()) {
+            // Whose messages mean something else, or of before there were greetings. It says why when it knows what this one is.
             return send(&mut channel, &Build::own().greeting(), &[]);
         }
         let request: Request = read(&head)?;
