@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::memory::{Counts, Memory, Parcel, Piece, Reach};
 use super::part_notes::{Exchange, Operand, PartNotes};
 use super::primitive::{PrimitiveCall, Room};
+use super::ranks::Machine;
 use super::reduce::Subtree;
 use super::sorted_run::{Look, SortedRun};
 use crate::error::{Error, Result};
@@ -105,7 +106,7 @@ pub trait Backend: Send + Sync {
     }
 
     /// The machine that it is on, if that is another one.
-    fn host(&self) -> Option<&str> {
+    fn host(&self) -> Option<&Machine> {
         None
     }
 

@@ -54,7 +54,7 @@ pub type Counted = Box<dyn Send + Sync>;
 
 /// Who counts what sessions use of the memory of a device.
 pub trait Counts: Send + Sync {
-    /// Counts bytes that lie elsewhere in that memory; ` for a sort` says what they are for.
+    /// Counts bytes that lie elsewhere in that memory, for `a sort`.
     ///
     /// # Errors
     /// `OutOfMemory` beyond the limit of sessions.

@@ -101,7 +101,9 @@ impl Exhausted {
 
 impl Counts for Allocator {
     fn count(self: Arc<Self>, bytes: u64, purpose: &str) -> crate::error::Result<Counted> {
-        let held = self.hold(bytes).map_err(|exhausted| exhausted.told(purpose, String::new()))?;
+        let held = self.hold(bytes);
+        let purpose = format!(" for {purpose}");
+        let held = held.map_err(|exhausted| exhausted.told(&purpose, String::new()))?;
         Ok(Box::new(held))
     }
 }

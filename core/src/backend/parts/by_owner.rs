@@ -18,7 +18,7 @@ use crate::ir::primitive::Primitive;
 use crate::memory::buffer::Buffer;
 
 /// What working memory is for.
-pub(super) const PURPOSE: &str = " for a scatter over parts";
+pub(super) const PURPOSE: &str = "a scatter over parts";
 
 /// What lanes write, by addresses of the session; each part has that of its lanes.
 pub(super) struct Written {
@@ -51,7 +51,7 @@ pub(super) struct ByOwner<'m> {
 }
 
 /// How many lanes of a part write to each owner, and the memory that says whose elements are whose.
-struct Counted<'m> {
+struct Tally<'m> {
     part: usize,
     lanes: Range<u64>,
     block: Working<'m>,
@@ -91,7 +91,7 @@ impl Written {
     }
 
     /// Has each part count its lanes.
-    fn counted<'m>(&self, shared: &'m Shared, ends: &[u64]) -> Result<Vec<Counted<'m>>> {
+    fn counted<'m>(&self, shared: &'m Shared, ends: &[u64]) -> Result<Vec<Tally<'m>>> {
         let (mut counted, mut calls) = (Vec::new(), Vec::new());
         let partition = Partition::new(self.index.size, shared.memory.parts());
         let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
@@ -102,7 +102,7 @@ impl Written {
             let [ends, counts] = numbers(&block, ends.len());
             let operands = self.operands(shared, (part, &lanes), ends, false)?;
             calls.push((part, Self::call(Primitive::CountByOwner, operands, counts, lanes.start)));
-            counted.push(Counted { part, lanes, block, counts: Vec::new() });
+            counted.push(Tally { part, lanes, block, counts: Vec::new() });
         }
         run_each(shared, &calls, &no_room)?;
         for (counted, (part, call)) in counted.iter_mut().zip(&calls) {
@@ -154,7 +154,7 @@ impl<'m> ByOwner<'m> {
         let ends: Vec<u64> = owners.all().map(|own| own.end).collect();
         let counted = written.counted(shared, &ends)?;
         let (mut sizes, mut outside) = (vec![0; shared.memory.parts()], None);
-        for Counted { part, counts, .. } in &counted {
+        for Tally { part, counts, .. } in &counted {
             let (counts, lowest) = counts.split_at(ends.len());
             sizes[*part] = counts.iter().sum();
             let lowest = OutOfBounds { lane: lowest[0], index: lowest[1] };
@@ -164,7 +164,7 @@ impl<'m> ByOwner<'m> {
         let pairs = pairs.into_iter().zip(&sizes).filter(|(_, size)| **size > 0);
         let writing = counted.iter().filter(|counted| sizes[counted.part] > 0);
         let (mut runs, mut calls) = (Vec::new(), Vec::new());
-        for (Counted { part, lanes, block, counts }, (pairs, &size)) in writing.zip(pairs) {
+        for (Tally { part, lanes, block, counts }, (pairs, &size)) in writing.zip(pairs) {
             let mut starts = vec![0];
             starts.extend(counts[..ends.len()].iter().scan(0, |end, &count| {
                 *end += count;

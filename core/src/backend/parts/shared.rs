@@ -45,7 +45,7 @@ impl Shared {
         drop(self.counted.set(memory));
     }
 
-    /// Counts bytes that parts take beside arrays, until what this returns is dropped; ` for a sort` says what they are for.
+    /// Counts bytes that parts take beside arrays, for `a sort`, until what this returns is dropped.
     ///
     /// # Errors
     /// `OutOfMemory` beyond the limit of sessions.

@@ -18,7 +18,7 @@ use crate::error::Result;
 use crate::ir::primitive::{PartSort, Primitive};
 
 /// What working memory is for.
-const PURPOSE: &str = " for a sort over parts";
+const PURPOSE: &str = "a sort over parts";
 
 /// Whether there are enough lanes for each part: what parts tell each other takes as long as some ten thousand.
 pub(super) fn pays(shared: &Shared, call: &PrimitiveCall) -> bool {

@@ -18,12 +18,16 @@ pub(super) struct Working<'m> {
 impl<'m> Working<'m> {
     /// Some that is small.
     pub(super) fn of(memory: &'m dyn Memory, bytes: usize) -> Result<Self> {
-        let bytes = bytes.max(1).next_multiple_of(ALIGNMENT);
-        let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
-        Ok(Self { memory, address, bytes, _held: None })
+        Self::with(memory, bytes, None)
     }
 
-    /// The same of any length, within the session's limit: ` for a sort`.
+    fn with(memory: &'m dyn Memory, bytes: usize, held: Option<Counted>) -> Result<Self> {
+        let bytes = bytes.max(1).next_multiple_of(ALIGNMENT);
+        let address = memory.alloc_raw(bytes).ok_or_else(|| refusal(memory, bytes as u64))?;
+        Ok(Self { memory, address, bytes, _held: held })
+    }
+
+    /// The same of any length, for `a sort`, within the session's limit.
     pub(super) fn counted(
         shared: &Shared,
         memory: &'m dyn Memory,
@@ -31,25 +35,23 @@ impl<'m> Working<'m> {
         purpose: &str,
     ) -> Result<Self> {
         let held = shared.hold(bytes, purpose)?;
-        let mut working = Self::uncounted(memory, bytes)?;
-        working._held = held;
-        Ok(working)
+        Self::long(memory, bytes, held)
     }
 
-    fn uncounted(memory: &'m dyn Memory, bytes: u64) -> Result<Self> {
+    fn long(memory: &'m dyn Memory, bytes: u64, held: Option<Counted>) -> Result<Self> {
         let fits = usize::try_from(bytes).ok().filter(|&bytes| bytes <= MOST);
-        Self::of(memory, fits.ok_or_else(|| refusal(memory, bytes))?)
+        Self::with(memory, fits.ok_or_else(|| refusal(memory, bytes))?, held)
     }
 
     /// So many bytes at each part, which all of them will write from end to end. The session's limit is that of this machine;
     /// others are asked what they have.
     pub(super) fn of_parts(shared: &'m Shared, bytes: &[u64], purpose: &str) -> Result<Vec<Self>> {
-        machines::see_that_there_is(&shared.devices, bytes)?;
+        machines::see_that_there_is(&shared.devices, bytes, purpose)?;
         let of_part = |(part, &bytes): (usize, &u64)| {
             let memory = shared.memory.of(part);
             match shared.devices[part].host() {
                 None => Self::counted(shared, memory, bytes, purpose),
-                Some(_) => Self::uncounted(memory, bytes),
+                Some(_) => Self::long(memory, bytes, None),
             }
         };
         bytes.iter().enumerate().map(of_part).collect()

@@ -72,7 +72,7 @@ mod tests {
 
     use super::super::channel::Channel;
     use super::super::link::Process;
-    use super::super::local::RanksOn;
+    use super::super::local::{Machine, RanksOn};
     use super::super::message::{Failure, Reply, Request};
     use super::super::remote::greet;
     use super::super::worker::serve;
@@ -132,8 +132,7 @@ mod tests {
         let answer = Reply::Hello {
             build: Build::own(),
             device: "interp".into(),
-            host: "here".into(),
-            process: 7,
+            host: Machine::own(),
             reach: None,
             gpu: None,
         };

@@ -55,6 +55,23 @@ pub(in crate::backend) fn gpu_of(local: usize, there: u32) -> Option<u32> {
     u32::try_from(local % there).ok()
 }
 
+/// A machine, as a process on it says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Machine {
+    /// What tells it from others: names may be alike, and containers of one machine have several.
+    pub(in crate::backend) id: String,
+    pub(in crate::backend) name: String,
+}
+
+impl Machine {
+    /// This one, by the number that Linux draws when it starts; elsewhere by its name.
+    pub(super) fn own() -> Self {
+        let (start, name) =
+            (std::fs::read_to_string("/proc/sys/kernel/random/boot_id"), host_name());
+        Self { id: start.map_or_else(|_| name.clone(), |id| id.trim().into()), name }
+    }
+}
+
 /// What this machine is called.
 pub(in crate::backend) fn host_name() -> String {
     #[cfg(unix)]
@@ -82,6 +99,12 @@ mod tests {
         for name in ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"] {
             assert_eq!(of(&[("SLURM_LOCALID", "0"), (name, "1")]), Some(1), "{name}");
         }
+    }
+
+    #[test]
+    fn a_machine_is_the_same_for_all_its_processes() {
+        let [one, other] = [Machine::own(), Machine::own()];
+        assert!(one.id == other.id && !one.id.is_empty() && one.name == host_name());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::greeting::Build;
-use super::local::RanksOn;
+use super::local::{Machine, RanksOn};
 use crate::backend::memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::PrimitiveCall;
 use crate::backend::{CodeStatistics, Failures, FileLanes, Look, Origin, Ran, SortedRun};
@@ -147,9 +147,7 @@ pub(super) enum Reply {
     Hello {
         build: Build,
         device: String,
-        /// What its machine is called.
-        host: String,
-        process: u32,
+        host: Machine,
         /// How others find its memory, where that is the host's.
         reach: Option<Reach>,
         /// Which GPU it computes on, if it does.

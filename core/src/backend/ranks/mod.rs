@@ -31,7 +31,7 @@ mod worker;
 pub use launched::Launched;
 #[cfg(unix)]
 pub use launcher::{VARIABLE as LEADER, launch, leads_here, serve_distant};
-pub use local::{RanksOn, local_rank, number_on_host};
+pub use local::{Machine, RanksOn, local_rank, number_on_host};
 pub(super) use local::{gpu_of, host_name};
 #[cfg(unix)]
 pub use mpi::{greet, libraries, serve_launched};

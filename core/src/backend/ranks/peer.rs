@@ -76,10 +76,14 @@ impl Peer {
 }
 
 /// A message of an exchange: where its bytes are, how many, and who has the other side.
-type Piece = (*mut u8, usize, Address);
+type Message = (*mut u8, usize, Address);
 
-/// The pieces of parcels that begin behind so many of their bytes, at most so long: both sides cut them alike.
-fn pieces(parcels: &[Parcel], first: u64, most: u64) -> impl Iterator<Item = io::Result<Piece>> {
+/// The messages of parcels that begin behind so many of their bytes, at most so long: both sides cut them alike.
+fn messages(
+    parcels: &[Parcel],
+    first: u64,
+    most: u64,
+) -> impl Iterator<Item = io::Result<Message>> {
     parcels.iter().filter(move |parcel| first < parcel.bytes).map(move |parcel| {
         let n = usize::try_from((parcel.bytes - first).min(most)).map_err(io::Error::other)?;
         let peer = c_int::try_from(parcel.rank).map_err(io::Error::other)?;
@@ -107,7 +111,7 @@ impl Peer {
         while first < longest {
             is_over |= is_requested();
             self.exchange_round(
-                [sends, receives].map(|parcels| pieces(parcels, first, most)),
+                [sends, receives].map(|parcels| messages(parcels, first, most)),
                 is_over,
             )?;
             first += most;
@@ -115,20 +119,20 @@ impl Peer {
         if is_over { Err(io::ErrorKind::Interrupted.into()) } else { Ok(()) }
     }
 
-    fn exchange_round<I: Iterator<Item = io::Result<Piece>>>(
+    fn exchange_round<I: Iterator<Item = io::Result<Message>>>(
         &mut self,
         [sends, receives]: [I; 2],
         is_over: bool,
     ) -> io::Result<()> {
         let mut requests = Vec::new();
-        for piece in receives {
-            let (bytes, n, from) = piece?;
+        for message in receives {
+            let (bytes, n, from) = message?;
             // SAFETY: the bytes are in a block of this rank, which does nothing else until all is done, and ends if that
             // fails.
             requests.push(unsafe { self.mpi.begin_receive(bytes, n, from) }?);
         }
-        for piece in sends {
-            let (bytes, n, to) = piece?;
+        for message in sends {
+            let (bytes, n, to) = message?;
             // SAFETY: as those that are received.
             let bytes = unsafe { std::slice::from_raw_parts(bytes, if is_over { 0 } else { n }) };
             // SAFETY: as those that are received.

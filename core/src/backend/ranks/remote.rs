@@ -9,7 +9,7 @@ use super::channel::Channel;
 use super::code::RemoteCode;
 use super::greeting::Build;
 use super::link::{Asked, Link, Process};
-use super::local::{RanksOn, host_name};
+use super::local::{Machine, RanksOn};
 use super::message::{Reply, Request};
 use crate::backend::memory::{Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
@@ -28,7 +28,7 @@ pub(super) struct Remote {
     link: Arc<Link>,
     device: String,
     /// Its machine, if that is another one.
-    host: Option<String>,
+    host: Option<Machine>,
     /// Its process, if this one reaches the memory of that.
     process: Option<Reach>,
     /// Its number, if ranks send each other messages.
@@ -64,7 +64,8 @@ pub(super) fn greet(
                 && link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
             let (process, rank) =
                 (reach.filter(|reach| reach.is_there()), has_peers.then_some(*rank));
-            let (link, host) = (link.clone(), Some(host).filter(|host| *host != host_name()));
+            let is_elsewhere = process.is_none() && host.id != Machine::own().id;
+            let (link, host) = (link.clone(), is_elsewhere.then_some(host));
             Ok(Arc::new(Remote { link, device, host, process, rank, gpu }) as Arc<dyn Backend>)
         }
         other => Err(link.unexpected(&other)),
@@ -163,8 +164,8 @@ impl Backend for Remote {
         })
     }
 
-    fn host(&self) -> Option<&str> {
-        self.host.as_deref()
+    fn host(&self) -> Option<&Machine> {
+        self.host.as_ref()
     }
 
     fn process(&self) -> Option<Reach> {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::channel::{Channel, read, send};
 use super::greeting::Build;
-use super::local::{RanksOn, host_name};
+use super::local::{Machine, RanksOn};
 use super::message::{Code, Failure, Reply, Request};
 use crate::backend::host::{exhausted, refusal};
 use crate::backend::memory::Reach;
@@ -85,8 +85,7 @@ fn greeted(device: Arc<dyn Backend>) -> (Worker, Reply) {
     let hello = Reply::Hello {
         build: Build::own(),
         device: device.name(),
-        host: host_name(),
-        process: std::process::id(),
+        host: Machine::own(),
         gpu: device.gpu_id(),
         // Launches on a GPU go on when their answers have come.
         reach: (device.memory().is_host() && device.gpu_id().is_none()).then(Reach::own),
