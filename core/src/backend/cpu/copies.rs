@@ -2,20 +2,25 @@
 //!
 //! Of few elements: copies stay in a cache, and to combine them takes little beside the lanes.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::frame::Aligned;
+use crate::backend::Memory as _;
 use crate::backend::host::HostMemory;
 use crate::backend::primitive::{MemoryArray, combine_copy};
 use crate::convert::exactly;
 use crate::dtype::DType;
-use crate::ir::kernel::{BufferIndex, Code, Kernel, ParamBlock};
+use crate::ir::kernel::{BufferIndex, Code, Inst, Kernel, ParamBlock};
 use crate::ir::op::{ScatterMode, ScatterOp};
 
 /// Bytes of a thread's copies, at most: what a second cache has room for.
 const MOST_BYTES: u64 = 1 << 19;
 /// Lanes for each element of all copies from which on they pay.
 const LANES_AN_ELEMENT: u64 = 4;
+/// Slices of targets, which as many threads combine with their copies at a time.
+const SLICES: usize = 16;
 
 /// The targets of a kernel of which threads may have copies.
 pub(super) struct Targets(Vec<Target>);
@@ -38,25 +43,22 @@ impl Target {
 }
 
 impl Targets {
-    /// Those of a kernel, unless an order shows: lanes read what others wrote, or what they write does not commute.
-    /// Floats have NaN and zeros of two signs.
+    /// Those of a kernel, unless an order shows or lanes read what others wrote.
     pub(super) fn of(kernel: &Kernel) -> Option<Self> {
+        let scatter = |inst: &Inst| match inst.code {
+            Code::Scatter { op, target, mode, .. } if mode != ScatterMode::Apart => {
+                Some((target, op, kernel.buffers[target.index()].dtype))
+            }
+            _ => None,
+        };
+        let scatters: Vec<_> = kernel.insts.iter().filter_map(scatter).collect();
+        if !ScatterOp::may_be_copied(&scatters) {
+            return None;
+        }
         let mut targets: Vec<Target> = Vec::new();
-        for inst in &kernel.insts {
-            let Code::Scatter { op, target: buffer, mode, .. } = inst.code else { continue };
-            let dtype = kernel.buffers[buffer.index()].dtype;
-            if mode == ScatterMode::Apart {
-                continue;
-            }
-            if !op.commutes(dtype) || dtype.is_float() {
-                return None;
-            }
-            match targets.iter().find(|target| target.buffer == buffer) {
-                Some(known) if known.op != op => return None,
-                Some(_) => {}
-                None => {
-                    targets.push(Target { op, dtype, buffer, length: kernel.length_word(buffer)? })
-                }
+        for (buffer, op, dtype) in scatters {
+            if targets.iter().all(|target| target.buffer != buffer) {
+                targets.push(Target { op, dtype, buffer, length: kernel.length_word(buffer)? });
             }
         }
         let is_target = |buffer| targets.iter().any(|target| target.buffer == buffer);
@@ -77,10 +79,12 @@ impl Targets {
     }
 }
 
-/// The targets of a launch, which threads combine their copies with one after the other.
+/// The targets of a launch. Threads combine their copies with them slice by slice, each in its turn, and begin at different ones.
 pub(super) struct Shared {
     targets: Arc<Targets>,
-    turn: Mutex<()>,
+    turns: [Mutex<()>; SLICES],
+    /// Where the next thread begins.
+    next: AtomicUsize,
 }
 
 /// Copies of a thread.
@@ -90,23 +94,29 @@ pub(super) struct Copies {
     memory: Vec<Aligned>,
 }
 
+/// The elements of a slice.
+fn elements_of(slice: usize, n: u64) -> Range<u64> {
+    let [start, end] = [slice, slice + 1].map(|slice| n * slice as u64 / SLICES as u64);
+    start..end
+}
+
 impl Shared {
     pub(super) fn new(targets: Arc<Targets>) -> Self {
-        Self { targets, turn: Mutex::new(()) }
+        Self { targets, turns: Default::default(), next: AtomicUsize::new(0) }
     }
 
-    /// Copies for a thread. To add starts from 0; what a value may meet twice, from what is there.
+    /// Copies for a thread, which begin with what changes nothing.
     pub(super) fn copies(&self, params: &ParamBlock) -> Copies {
         let mut copies = Copies { params: params.clone(), memory: Vec::new() };
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         for target in &self.targets.0 {
             let array = target.elements(params);
-            let n = exactly::<usize>(array.bytes());
-            let mut memory = Aligned::new(n.max(8));
-            if target.op != ScatterOp::Add {
-                HostMemory.get(array.address, memory.bytes(0, n));
-            }
+            let mut memory = Aligned::new(exactly::<usize>(array.bytes()).max(8));
             let address = memory.pointer().expose_provenance() as u64;
+            // It is zeroed.
+            if let Some(bits) = target.op.neutral(target.dtype).filter(|&bits| bits != 0) {
+                let filled = HostMemory.fill(address, bits, target.dtype.bytes(), array.size);
+                filled.expect("internal error: memory of the host fails");
+            }
             copies.params.set(target.buffer.word(), address);
             copies.memory.push(memory);
         }
@@ -115,10 +125,31 @@ impl Shared {
 
     /// Combines a thread's copies with the targets.
     pub(super) fn combine(&self, params: &ParamBlock, mut copies: Copies) {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        for (target, memory) in self.targets.0.iter().zip(&mut copies.memory) {
-            let copy = memory.pointer().expose_provenance() as u64;
-            combine_copy(target.op, target.elements(params), copy);
+        let first = self.next.fetch_add(1, Ordering::Relaxed);
+        for slice in (0..SLICES).map(|number| (first + number) % SLICES) {
+            let _turn = self.turns[slice].lock().unwrap_or_else(PoisonError::into_inner);
+            for (target, memory) in self.targets.0.iter().zip(&mut copies.memory) {
+                let copy = memory.pointer().expose_provenance() as u64;
+                let array = target.elements(params);
+                let own = elements_of(slice, array.size);
+                let start = own.start * array.dtype.bytes() as u64;
+                let (address, size) = (array.address + start, own.end - own.start);
+                combine_copy(target.op, MemoryArray { address, size, ..array }, copy + start);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_are_all_elements() {
+        for n in [0, 1, 15, 16, 17, 1000] {
+            let slices = (0..SLICES).map(|slice| elements_of(slice, n));
+            let all: Vec<u64> = slices.flatten().collect();
+            assert_eq!(all, (0..n).collect::<Vec<u64>>());
         }
     }
 }

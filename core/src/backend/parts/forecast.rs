@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use super::partition::Partition;
-use super::scatter::neutral;
 use super::shared::Shared;
 use super::spans::Spans;
 use super::stage::{Use, uses};
@@ -78,7 +77,7 @@ fn scattered(kernel: &Kernel, n: u64, operands: &[Operand], parts: u64, exchange
             let index = kernel.dtype(inst.arg(1)).bytes() as u64;
             let copies = operands[target.index()].elements.saturating_mul(width * (parts - 1));
             let routed = n.saturating_mul(width + index);
-            let is_copied = neutral(op, inst.dtype).is_some();
+            let is_copied = op.neutral(inst.dtype).is_some();
             let most = if is_copied { copies.min(routed) } else { routed };
             exchange.bytes = exchange.bytes.saturating_add(most);
             exchange.is_at_most = true;

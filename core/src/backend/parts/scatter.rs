@@ -88,30 +88,6 @@ pub(super) struct Scatters {
     combining: Mutex<Vec<Option<Own>>>,
 }
 
-/// What combines with any number and changes none, where copies may begin with it.
-pub(super) fn neutral(op: ScatterOp, dtype: DType) -> Option<u64> {
-    if dtype.is_float() {
-        return None;
-    }
-    let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
-    let number = match op {
-        ScatterOp::Set => return None,
-        ScatterOp::Add | ScatterOp::Or => 0,
-        ScatterOp::And => {
-            if dtype.is_signed() {
-                -1
-            } else {
-                most
-            }
-        }
-        ScatterOp::Min => most,
-        ScatterOp::Max => least,
-    };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "its low bits")]
-    let bits = number as u64;
-    Some(bits)
-}
-
 impl Step {
     fn of(kernel: &Kernel, inst: &Inst) -> Option<Self> {
         let Code::Scatter { op, target, access, mode } = inst.code else { return None };
@@ -157,13 +133,10 @@ impl Scatters {
         }
     }
 
-    /// Whether there are copies of all targets that begin with what changes nothing, each with one operation.
+    /// Whether there are copies of all targets that begin with what changes nothing.
     pub(super) fn may_be_copied(&self) -> bool {
-        let commutes = |step: &Step| neutral(step.op, step.dtype).is_some();
-        let is_one = |step: &Step| {
-            self.steps.iter().all(|other| other.target != step.target || other.op == step.op)
-        };
-        self.steps.iter().all(|step| commutes(step) && is_one(step))
+        let scatters = self.steps.iter().map(|step| (step.target, step.op, step.dtype));
+        ScatterOp::may_be_copied(&scatters.collect::<Vec<_>>())
     }
 
     /// Whether every part may have such a copy of all targets, where these are short.
@@ -195,7 +168,7 @@ impl Scatters {
             let address = Stage::address(params, step.target.index());
             notes.exchanged(memory.bring_all(0, address)?);
             memory.changed(0..1, address);
-            let bits = neutral(step.op, step.dtype).expect("internal error: a copy of any number");
+            let bits = step.op.neutral(step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
                 let place = memory.place(part, address, 0..bytes_of(step))?;
                 memory.of(part).fill(place, bits, step.dtype.bytes(), elements(step))?;

@@ -136,4 +136,55 @@ impl ScatterOp {
             None => false,
         }
     }
+
+    /// What combines with any value of a type and changes none. Of floats there is none, which have NaN and zeros of two signs.
+    pub(crate) fn neutral(self, dtype: DType) -> Option<u64> {
+        if dtype.is_float() {
+            return None;
+        }
+        let (least, most) = if dtype == DType::Mask { (0, 1) } else { dtype.limits() };
+        let number = match self {
+            Self::Set => return None,
+            Self::Add | Self::Or => 0,
+            Self::And if dtype.is_signed() => -1,
+            Self::And | Self::Min => most,
+            Self::Max => least,
+        };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "its low bits")]
+        let bits = number as u64;
+        Some(bits)
+    }
+
+    /// Whether lanes may write to copies of their targets, which begin with what changes nothing and are combined at last: the
+    /// order does not show, and each target has one operation.
+    pub(crate) fn may_be_copied<T: PartialEq>(scatters: &[(T, Self, DType)]) -> bool {
+        scatters.iter().all(|(target, op, dtype)| {
+            let is_one = scatters.iter().all(|(other, its, _)| other != target || its == op);
+            is_one && op.neutral(*dtype).is_some()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_begin_with_what_changes_nothing() {
+        let of = |op: ScatterOp, dtype| op.neutral(dtype);
+        assert_eq!(of(ScatterOp::Add, DType::U8), Some(0));
+        assert_eq!(of(ScatterOp::Min, DType::I8).map(|bits| bits & 0xff), Some(127));
+        assert_eq!(of(ScatterOp::Max, DType::I64), Some(1 << 63));
+        assert_eq!(of(ScatterOp::And, DType::I16), Some(u64::MAX));
+        assert_eq!(of(ScatterOp::And, DType::Mask), Some(1));
+        assert_eq!([of(ScatterOp::Set, DType::U8), of(ScatterOp::Add, DType::F32)], [None; 2]);
+    }
+
+    #[test]
+    fn a_target_of_two_operations_has_no_copies() {
+        let add = (1, ScatterOp::Add, DType::U32);
+        assert!(ScatterOp::may_be_copied(&[add, add, (2, ScatterOp::Max, DType::I8)]));
+        assert!(!ScatterOp::may_be_copied(&[add, (1, ScatterOp::Or, DType::U32)]));
+        assert!(!ScatterOp::may_be_copied(&[add, (2, ScatterOp::Add, DType::F64)]));
+    }
 }
