@@ -13,8 +13,8 @@ pub(super) const TOKEN: usize = 32;
 const LENGTH: usize = 2 * TOKEN + 1;
 /// How long a connection may take to show its token.
 const MOMENT: Duration = Duration::from_secs(if cfg!(test) { 60 } else { 2 });
-/// How many may be about to show theirs; of more the first is let go.
-const MOST: usize = 1 << 10;
+/// How many may be about to show theirs, more than all ranks together; of more the first is let go who has not.
+const MOST: usize = if cfg!(test) { 8 } else { 1 << 12 };
 /// After which silence a machine is asked whether it is still there; twice as long without an answer, and it is gone.
 const QUIET_MS: u32 = 15_000;
 const QUIET: Duration = Duration::from_millis(QUIET_MS as u64);
@@ -90,18 +90,19 @@ impl Door {
     /// Somebody who has greeted, if there is one.
     pub(super) fn next(&mut self) -> Option<(Greeting, TcpStream)> {
         self.let_in();
-        self.arrivals.retain(|arrival| arrival.since.elapsed() < MOMENT);
         let mut place = 0;
         while place < self.arrivals.len() {
-            match self.arrivals[place].has_greeted() {
-                Ok(false) => place += 1,
+            let arrival = &mut self.arrivals[place];
+            match arrival.has_greeted() {
+                // Whoever has said all may have waited for us.
+                Ok(false) if arrival.since.elapsed() < MOMENT => place += 1,
                 Ok(true) => {
                     let greeted = self.arrivals.swap_remove(place).into_greeting();
                     if let Ok(greeted) = greeted {
                         return Some(greeted);
                     }
                 }
-                Err(_) => drop(self.arrivals.swap_remove(place)),
+                Ok(false) | Err(_) => drop(self.arrivals.swap_remove(place)),
             }
         }
         None
@@ -109,16 +110,25 @@ impl Door {
 
     /// Takes note of those who are at the door.
     fn let_in(&mut self) {
-        while let Ok((stream, _)) = self.listener.accept() {
+        while self.has_room()
+            && let Ok((stream, _)) = self.listener.accept()
+        {
             if stream.set_nonblocking(true).is_err() {
                 continue;
-            }
-            if self.arrivals.len() == MOST {
-                drop(self.arrivals.remove(0));
             }
             let (said, n, since) = ([0; LENGTH], 0, Instant::now());
             self.arrivals.push(Arrival { stream, said, n, since });
         }
+    }
+
+    /// Whether another may come in: when too many are here the first goes who has not said all.
+    fn has_room(&mut self) -> bool {
+        if self.arrivals.len() < MOST {
+            return true;
+        }
+        let is_silent = |arrival: &mut Arrival| !matches!(arrival.has_greeted(), Ok(true));
+        let silent = self.arrivals.iter_mut().position(is_silent);
+        silent.map(|place| self.arrivals.remove(place)).is_some()
     }
 }
 
@@ -139,13 +149,16 @@ pub(super) fn prepare(stream: &TcpStream) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    fn greeting(kind: u8) -> Greeting {
+        Greeting { token: [b'a'; TOKEN], rank: [b'b'; TOKEN], kind }
+    }
+
     #[test]
     fn who_says_little_keeps_nobody_waiting() {
         let (mut door, port) = Door::open().unwrap();
         let come = || TcpStream::connect(("127.0.0.1", port)).unwrap();
         let (silent, mut slow, gone) = (come(), come(), come());
         drop(gone);
-        let greeting = |kind| Greeting { token: [b'a'; TOKEN], rank: [b'b'; TOKEN], kind };
         let [first, rest] = [b'a', b'b'].map(|letter| [letter; TOKEN]);
         slow.write_all(&first).unwrap();
         let mut whole = come();
@@ -164,5 +177,28 @@ mod tests {
         let greeting = next();
         assert_eq!((greeting.token, greeting.rank, greeting.kind), (first, rest, 1));
         drop(silent);
+    }
+
+    #[test]
+    fn who_has_greeted_is_not_let_go_when_many_come() {
+        let (mut door, port) = Door::open().unwrap();
+        let come = || TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let greets = |kind| {
+            let mut stream = come();
+            greeting(kind).send(&mut stream).unwrap();
+            stream
+        };
+        let first = greets(1);
+        let silent: Vec<TcpStream> = (0..2 * MOST).map(|_| come()).collect();
+        let last = greets(2);
+        let since = Instant::now();
+        let mut kinds = Vec::new();
+        while kinds.len() < 2 {
+            kinds.extend(door.next().map(|(greeting, _)| greeting.kind));
+            assert!(since.elapsed() < Duration::from_secs(60), "{kinds:?} came");
+        }
+        kinds.sort_unstable();
+        assert_eq!(kinds, [1, 2]);
+        drop((first, silent, last));
     }
 }
