@@ -12,6 +12,10 @@ use crate::interrupt;
 /// Words that are looked at at a time for each cut, of all runs together.
 const SAMPLES: u64 = 256;
 
+/// Numbers of words that are asked for at a time, about: two of each run for every cut, which the leader has in memory. Few in
+/// tests, which so ask several times.
+const AT_ONCE: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
+
 /// A word near a cut, and the number of that.
 type Pivot = (usize, Probe);
 
@@ -40,9 +44,12 @@ pub(super) fn behind(
         for (number, seen) in seen(shared, runs, samples)?.into_iter().enumerate() {
             pivots.extend(cuts[number].pivots(seen).into_iter().map(|pivot| (number, pivot)));
         }
-        let before = before(shared, runs, &cuts, &pivots)?;
-        for ((number, pivot), before) in pivots.iter().zip(before) {
-            cuts[*number].bound(pivot, &before);
+        let group = |pivot: &Pivot| pivot.0 * 2 * runs.len() / AT_ONCE;
+        for pivots in pivots.chunk_by(|one, next| group(one) == group(next)) {
+            let before = before(shared, runs, &cuts, pivots)?;
+            for ((number, pivot), before) in pivots.iter().zip(before) {
+                cuts[*number].bound(pivot, &before);
+            }
         }
     }
     Ok(cuts.into_iter().map(Cut::places).collect())

@@ -43,13 +43,15 @@ impl<'m> Working<'m> {
         Self::with(memory, fits.ok_or_else(|| refusal(memory, bytes))?, held)
     }
 
-    /// So many bytes at each part, which all of them will write from end to end. The session's limit is that of this machine;
-    /// others are asked what they have.
+    /// So many bytes at each part, without a block where there are none, which all of them will write from end to end. The
+    /// session's limit is that of this machine; others are asked what they have.
     pub(super) fn of_parts(shared: &'m Shared, bytes: &[u64], purpose: &str) -> Result<Vec<Self>> {
         machines::see_that_there_is(&shared.devices, bytes, purpose)?;
         let of_part = |(part, &bytes): (usize, &u64)| {
             let memory = shared.memory.of(part);
             match shared.devices[part].host() {
+                // Others need not be asked.
+                _ if bytes == 0 => Ok(Self { memory, address: 0, bytes: 0, _held: None }),
                 None => Self::counted(shared, memory, bytes, purpose),
                 Some(_) => Self::long(memory, bytes, None),
             }
@@ -76,6 +78,8 @@ pub(super) fn halfway(shared: &Shared, error: Error) -> Error {
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
-        self.memory.free_raw(self.address, self.bytes);
+        if self.bytes > 0 {
+            self.memory.free_raw(self.address, self.bytes);
+        }
     }
 }
