@@ -8,6 +8,9 @@ use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::bytes::quieten;
 
+/// Bytes that are moved between two looks at the interrupt flag: of a message both sides have room for as many beside.
+pub(super) const AT_ONCE: usize = 1 << 23;
+
 /// Bytes that are left, and of whose memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
@@ -105,7 +108,7 @@ pub trait Memory: Send + Sync {
     /// Copies from the host.
     ///
     /// # Errors
-    /// A failure of the device.
+    /// `Interrupted`, a failure of the device.
     fn write(&self, target: u64, source: &[u8]) -> Result<()>;
     /// Copies to the host what all work launched before made.
     ///

@@ -4,12 +4,9 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use super::host::exposed;
-use super::memory::{Piece, Reach};
+use super::memory::{AT_ONCE, Piece, Reach};
 use crate::error::{Error, Result};
 use crate::interrupt;
-
-/// Bytes that are copied between two looks at the interrupt flag.
-const AT_ONCE: u64 = 1 << 23;
 
 /// Which way bytes are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +34,7 @@ pub(crate) fn copy(way: Way, pieces: impl IntoIterator<Item = Piece>) -> Result<
             if interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
-            let bytes = AT_ONCE.min(piece.bytes - done);
+            let bytes = (piece.bytes - done).min(AT_ONCE as u64);
             let (there, here) = (piece.there + done, piece.here + done);
             if !copy_at_once(way, Piece { there, here, bytes, ..piece }) {
                 return Ok(false);

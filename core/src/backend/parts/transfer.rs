@@ -7,15 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::begun::all;
 use crate::backend::host::exhausted;
-use crate::backend::memory::{Parcel, Piece};
+use crate::backend::memory::{AT_ONCE, Parcel, Piece};
 use crate::backend::peer_memory::{Way, copy};
 use crate::backend::{Backend, Begun, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
-
-/// Bytes that are moved between two looks at the interrupt flag.
-const PIECE: u64 = 1 << 23;
 
 /// An address of a part.
 #[derive(Clone, Copy, Debug)]
@@ -191,11 +188,11 @@ fn gone(device: &str) -> Error {
 
 /// Calls `work` with start and length of pieces of `n`, and looks at the interrupt flag between them.
 pub(super) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()> {
-    for start in (0..n).step_by(exactly::<usize>(PIECE)) {
+    for start in (0..n).step_by(AT_ONCE) {
         if interrupt::is_requested() {
             return Err(Error::Interrupted);
         }
-        work(start, PIECE.min(n - start))?;
+        work(start, (n - start).min(AT_ONCE as u64))?;
     }
     Ok(())
 }

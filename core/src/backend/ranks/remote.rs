@@ -11,7 +11,7 @@ use super::greeting::Build;
 use super::link::{Asked, Link, Process};
 use super::local::{Machine, RanksOn};
 use super::message::{Reply, Request};
-use crate::backend::memory::{Parcel, Piece, Reach};
+use crate::backend::memory::{AT_ONCE, Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
     Backend, Begun, Capacity, Executable, FileLanes, Listener, Look, Memory, SortedRun,
@@ -19,9 +19,6 @@ use crate::backend::{
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, LiteralMode};
-
-/// Bytes of a message at most: both sides have room for one beside what is moved.
-const PIECE: usize = 1 << 23;
 
 /// A rank.
 pub(super) struct Remote {
@@ -257,14 +254,17 @@ impl Memory for Remote {
     }
 
     fn write(&self, address: u64, source: &[u8]) -> Result<()> {
-        for (piece, address) in source.chunks(PIECE).zip((address..).step_by(PIECE)) {
-            self.done(&Request::Write { address }, piece)?;
+        for (piece, at) in source.chunks(AT_ONCE).zip((address..).step_by(AT_ONCE)) {
+            if at > address && interrupt::is_requested() {
+                return Err(Error::Interrupted);
+            }
+            self.done(&Request::Write { address: at }, piece)?;
         }
         Ok(())
     }
 
     fn read(&self, address: u64, target: &mut [u8]) -> Result<()> {
-        for (piece, at) in target.chunks_mut(PIECE).zip((address..).step_by(PIECE)) {
+        for (piece, at) in target.chunks_mut(AT_ONCE).zip((address..).step_by(AT_ONCE)) {
             if at > address && interrupt::is_requested() {
                 return Err(Error::Interrupted);
             }
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn what_is_long_is_written_in_pieces() {
         let (rank, asked) = willing();
-        for (bytes, want) in [(0, 0), (1, 1), (PIECE, 2), (2 * PIECE + 1, 5)] {
+        for (bytes, want) in [(0, 0), (1, 1), (AT_ONCE, 2), (2 * AT_ONCE + 1, 5)] {
             rank.write(64, &vec![0; bytes]).unwrap();
             assert_eq!(asked.load(Ordering::Relaxed), want, "{bytes}");
         }
