@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 
 /// The number of what they say to each other, raised whenever that changes: messages, kernels, operations, primitives. Builds
-/// of one version may differ.
+/// of one version may differ. A test has the sum of what is said by this number.
 const PROTOCOL: u32 = 2;
 
 /// The first byte of a greeting and of its answer: both are the first of what there is to be said.
@@ -78,6 +78,41 @@ mod tests {
     use super::super::worker::serve;
     use super::*;
     use crate::backend::Outside;
+    use crate::ir::op::{OPS, ReduceOp, ScatterOp};
+
+    /// The sum of what is said by the number [`PROTOCOL`].
+    const SAID: u64 = 0x8b5e_35de_03e7_bb55;
+
+    /// The lines of an item, without comments.
+    fn item<'t>((text, head): (&'t str, &str)) -> impl Iterator<Item = &'t str> + use<'t> {
+        let (_, rest) = text.split_once(&format!("\n{head} {{\n")).expect(head);
+        let lines = rest.lines().take_while(|line| *line != "}").map(str::trim);
+        lines.filter(|line| !line.starts_with("//"))
+    }
+
+    #[test]
+    fn what_is_said_has_a_number() {
+        let messages = include_str!("message.rs");
+        let kernels = include_str!("../../ir/kernel.rs");
+        let items = [
+            (messages, "pub(super) enum Request"),
+            (messages, "pub(super) enum Reply"),
+            (messages, "pub(super) struct Code"),
+            (messages, "pub(super) enum Failure"),
+            (kernels, "pub enum Code"),
+            (kernels, "pub struct Inst"),
+            (kernels, "pub struct Kernel"),
+            (include_str!("../../ir/primitive.rs"), "pub enum Primitive"),
+        ];
+        let operations = OPS.iter().map(|info| info.name);
+        let others = ScatterOp::ALL.map(ScatterOp::name).into_iter();
+        let others = others.chain(ReduceOp::ALL.map(ReduceOp::name));
+        let said = items.into_iter().flat_map(item).chain(operations).chain(others);
+        // FNV-1a.
+        let add = |sum: u64, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let sum = said.flat_map(str::bytes).fold(0xcbf2_9ce4_8422_2325, add);
+        assert_eq!(sum, SAID, "it has changed: raise PROTOCOL, and let SAID be {sum:#x}");
+    }
 
     /// A connection over which one head comes; what was sent.
     #[derive(Clone)]
