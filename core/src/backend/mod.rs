@@ -13,6 +13,8 @@ pub mod interp;
 pub mod isa;
 pub(crate) mod limits;
 mod memory;
+#[cfg(test)]
+pub(crate) mod mocks;
 mod open;
 mod outside;
 #[cfg(target_os = "linux")]

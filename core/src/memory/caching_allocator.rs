@@ -413,50 +413,32 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::backend::primitive::{PrimitiveCall, Room};
-    use crate::backend::{Executable, Memory};
-    use crate::ir::kernel::{Kernel, LiteralMode};
+    use crate::backend::Memory;
+    use crate::backend::mocks::{computes_nothing, moves_nothing};
 
     /// A device that has this many bytes left and would hand out more.
     struct Generous(AtomicU64);
 
     impl Backend for Generous {
+        computes_nothing!();
+
         fn name(&self) -> String {
             "generous".into()
-        }
-        fn lower(&self, _: &Kernel, _: LiteralMode) -> crate::error::Result<Arc<dyn Executable>> {
-            Err(crate::error::Error::Interrupted)
-        }
-        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> crate::error::Result<()> {
-            Err(crate::error::Error::Interrupted)
         }
         fn memory(&self) -> &dyn Memory {
             self
         }
-        fn sync(&self) -> crate::error::Result<()> {
-            Ok(())
-        }
     }
 
     impl Memory for Generous {
+        moves_nothing!();
+
         fn alloc_raw(&self, bytes: usize) -> Option<u64> {
             let less = |left: u64| Some(left.saturating_sub(bytes as u64));
             self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()
         }
         fn free_raw(&self, _: u64, bytes: usize) {
             self.0.fetch_add(bytes as u64, Ordering::Relaxed);
-        }
-        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> crate::error::Result<()> {
-            Ok(())
-        }
-        fn copy(&self, _: u64, _: u64, _: usize) -> crate::error::Result<()> {
-            Ok(())
-        }
-        fn write(&self, _: u64, _: &[u8]) -> crate::error::Result<()> {
-            Ok(())
-        }
-        fn read(&self, _: u64, _: &mut [u8]) -> crate::error::Result<()> {
-            Ok(())
         }
         fn capacity(&self) -> Capacity {
             Capacity { bytes: self.0.load(Ordering::Relaxed), whose: "the device" }

@@ -97,6 +97,7 @@ mod tests {
 
     use super::*;
     use crate::backend::Capacity;
+    use crate::backend::mocks::moves_nothing;
 
     /// A memory of so many bytes that is only asked for them.
     struct Asked {
@@ -105,6 +106,8 @@ mod tests {
     }
 
     impl Memory for Asked {
+        moves_nothing!();
+
         fn alloc_raw(&self, _: usize) -> Option<u64> {
             Some(4096)
         }
@@ -115,22 +118,6 @@ mod tests {
             let is_there = bytes.end <= self.most;
             self.ranges.lock().unwrap().push((bytes.start, bytes.end));
             Ok(is_there)
-        }
-
-        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> Result<()> {
-            Ok(())
-        }
-
-        fn copy(&self, _: u64, _: u64, _: usize) -> Result<()> {
-            Ok(())
-        }
-
-        fn write(&self, _: u64, _: &[u8]) -> Result<()> {
-            Ok(())
-        }
-
-        fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
-            Ok(())
         }
 
         fn capacity(&self) -> Capacity {

@@ -55,25 +55,18 @@ fn short(part: &dyn Backend, wanted: u64, purpose: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::primitive::{PrimitiveCall, Room};
+    use crate::backend::mocks::{computes_nothing, moves_nothing};
     use crate::backend::ranks::Machine;
-    use crate::backend::{Capacity, Executable, Memory};
-    use crate::ir::kernel::{Kernel, LiteralMode};
+    use crate::backend::{Capacity, Memory};
 
     /// A part on a machine that has so much left.
     struct Part(Option<Machine>, u64);
 
     impl Backend for Part {
+        computes_nothing!();
+
         fn name(&self) -> String {
             "part".into()
-        }
-
-        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
-            Err(Error::Interrupted)
-        }
-
-        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
-            Err(Error::Interrupted)
         }
 
         fn host(&self) -> Option<&Machine> {
@@ -83,34 +76,16 @@ mod tests {
         fn memory(&self) -> &dyn Memory {
             self
         }
-
-        fn sync(&self) -> Result<()> {
-            Ok(())
-        }
     }
 
     impl Memory for Part {
+        moves_nothing!();
+
         fn alloc_raw(&self, _: usize) -> Option<u64> {
             None
         }
 
         fn free_raw(&self, _: u64, _: usize) {}
-
-        fn fill(&self, _: u64, _: u64, _: usize, _: u64) -> Result<()> {
-            Ok(())
-        }
-
-        fn copy(&self, _: u64, _: u64, _: usize) -> Result<()> {
-            Ok(())
-        }
-
-        fn write(&self, _: u64, _: &[u8]) -> Result<()> {
-            Ok(())
-        }
-
-        fn read(&self, _: u64, _: &mut [u8]) -> Result<()> {
-            Ok(())
-        }
 
         fn capacity(&self) -> Capacity {
             Capacity { bytes: self.1, whose: "the system" }

@@ -300,10 +300,8 @@ mod lost {
     use std::sync::atomic::AtomicUsize;
 
     use super::*;
-    use crate::backend::Executable;
     use crate::backend::host::HostMemory;
-    use crate::backend::primitive::{PrimitiveCall, Room};
-    use crate::ir::kernel::{Kernel, LiteralMode};
+    use crate::backend::mocks::computes_nothing;
 
     /// A rank that would wait for ever, or is lost, or turns out to be when it is asked.
     #[derive(Default)]
@@ -315,16 +313,10 @@ mod lost {
     }
 
     impl Backend for Rank {
+        computes_nothing!();
+
         fn name(&self) -> String {
             format!("rank {}", self.number)
-        }
-
-        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
-            Err(Error::Interrupted)
-        }
-
-        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
-            Err(Error::Interrupted)
         }
 
         fn is_lost(&self) -> bool {
@@ -343,10 +335,6 @@ mod lost {
 
         fn memory(&self) -> &dyn Memory {
             &HostMemory
-        }
-
-        fn sync(&self) -> Result<()> {
-            Ok(())
         }
     }
 
