@@ -83,3 +83,26 @@ impl Drop for Working<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::host::exhausted;
+    use crate::backend::open_processor;
+
+    /// A launch that ends with `OutOfMemory` is repeated.
+    #[test]
+    fn what_has_written_does_not_ask_for_memory() {
+        let shared = Shared::new(vec![open_processor(1); 2], 4096);
+        let told = |error| halfway(&shared, error);
+        assert!(matches!(told(exhausted(64)), Error::DeviceFailed { lost: false, .. }));
+        assert_eq!(told(Error::Interrupted), Error::Interrupted);
+    }
+
+    #[test]
+    fn a_part_without_bytes_has_no_block() {
+        let shared = Shared::new(vec![open_processor(1); 2], 4096);
+        let blocks = Working::of_parts(&shared, &[0, 64], "a test").unwrap();
+        assert!(blocks[0].address == 0 && blocks[1].address > 0);
+    }
+}

@@ -250,7 +250,10 @@ impl Asked<'_> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
         let mut waiting = Waiting::new(&self.link.waiting);
         let mut stop: Option<Stop> = None;
-        while !channel.is_there(MOMENT)? {
+        // While others were waited for somebody may have had enough.
+        let mut moment = if interrupt::is_requested() { Duration::ZERO } else { MOMENT };
+        while !channel.is_there(moment)? {
+            moment = MOMENT;
             waiting.say(|time| format!("waiting for {}, {} s", self.link.name, time.as_secs()));
             if !interrupt::is_requested() {
                 stop = None;
