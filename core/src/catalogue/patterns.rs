@@ -1,6 +1,7 @@
 //! Matrices whose entries repeat a pattern, and orders by several keys.
 
 use super::{Answer, Call, Kind, Row, table};
+use crate::convert::exactly;
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::primitive::{Order, lane_number_type};
@@ -69,8 +70,8 @@ table! {
 /// A tensor of one axis.
 fn line(c: &Call<'_, '_>, i: usize) -> Result<(Tensor, u64)> {
     let tensor = c.tensor(i)?;
+    let tensor = tensor.atleast_1d()?;
     match *tensor.shape().extents() {
-        [] => Ok((tensor.reshape(&[1])?, 1)),
         [n] => Ok((tensor, n)),
         _ => Err(c.unexpected(i, "an array")),
     }
@@ -122,14 +123,17 @@ fn hankel(c: &Call<'_, '_>) -> Result<Tensor> {
             (Tensor::concat(&[column, row.slice(0, 1..)?], 0)?, n)
         }
     };
+    if m == 0 || n == 0 {
+        return all.slice(0, ..0)?.reshape(&[exactly(m), exactly(n)]);
+    }
     all.sliding_window_view(&[n], None)
 }
 
 fn block_diag(c: &Call<'_, '_>) -> Result<Tensor> {
     let matrix = |arg: &&Argument<'_>| {
-        let block = arg.to_tensor(c.op)?;
+        let block = arg.to_tensor(c.op)?.atleast_1d()?;
         match block.shape().rank() {
-            0 | 1 => block.reshape(&[1, -1]),
+            1 => block.reshape(&[1, -1]),
             2 => Ok(block),
             _ => {
                 let what = format!("got a block of {}, expected matrices", block.shape());
@@ -137,6 +141,10 @@ fn block_diag(c: &Call<'_, '_>) -> Result<Tensor> {
             }
         }
     };
+    if c.args.is_empty() {
+        let what = "got no blocks, expected one or more".into();
+        return Err(Error::Argument { op: c.op, what });
+    }
     let blocks = c.args.iter().map(matrix).collect::<Result<Vec<_>>>()?;
     let columns = |block: &Tensor| block.shape().extents()[1];
     let all: u64 = blocks.iter().map(columns).sum();
