@@ -175,8 +175,8 @@ table! {
     /// >> cumsum(Int32C([3, 1, 4]))
     /// [3, 4, 8]
     cumsum(x: Value) = |c| c.value(0)?.prefix(Op::Add);
-    /// Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not
-    /// run. Of a vector: over its components, lane by lane.
+    /// Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum, complex ones
+    /// too. Recorded, not run. Of a vector: over its components, lane by lane.
     ///
     /// >> cumprod(Int32C([3, 1, 4]))
     /// [3, 3, 12]

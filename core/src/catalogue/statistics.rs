@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
 use crate::ir::primitive::lane_number_type;
 use crate::tensor::{Shape, Tensor};
-use crate::value::{Argument, Value, apply, map};
+use crate::value::{Argument, Form, Value, apply, map};
 
 table! {
     /// What chooses entries by masks, numbers and keys.
@@ -33,8 +33,7 @@ table! {
     ///  [1, 0],
     ///  [1, 1]]
     argwhere(t: Tensor) = |c| {
-        let tensor = c.tensor(0)?;
-        let tensor = if tensor.shape().rank() == 0 { tensor.expand(0)? } else { tensor };
+        let tensor = c.tensor(0)?.atleast_1d()?;
         let column = |numbers: &Array| Tensor::new(numbers, &[numbers.size()]);
         let columns = tensor.nonzero()?.iter().map(column).collect::<Result<Vec<_>>>()?;
         Tensor::stack(&columns, 1)
@@ -68,7 +67,8 @@ table! {
         };
         (0..shape.rank()).map(along).collect::<Result<Vec<Value>>>()
     };
-    /// Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run.
+    /// Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run; complex ones are
+    /// evaluated.
     ///
     /// >> isin(TensorXiC([[1, 2], [3, 4]]), [4, 1])
     /// [[1, 0],
@@ -79,7 +79,8 @@ table! {
             Argument::Number(number) => Tensor::from(&c.session.full(tensor.dtype().meet(*number), *number, 1)?),
             _ => c.tensor(1)?,
         };
-        c.like_first(tensor.is_among(&values)?)
+        let found = tensor.is_among(&values)?;
+        if matches!(c.args[0], Argument::Nested(Form::Complex, _)) { found.lanes() } else { c.like_first(found) }
     };
     /// Whether two arrays or tensors have the same shape and equal entries; NaN equals nothing. Evaluates.
     ///
@@ -522,8 +523,7 @@ pub(super) fn mode(c: &Call<'_, '_>, default: &'static str) -> Result<&'static s
 /// as the longer one has, begins one lane further in if `starts_late`.
 fn slid(c: &Call<'_, '_>, a: &Tensor, b: &Tensor, mode: &str, starts_late: bool) -> Result<Value> {
     // One complex lane is a tensor of no axis.
-    let line = |x: &Tensor| if x.shape().rank() == 0 { x.reshape(&[1]) } else { Ok(x.clone()) };
-    let (a, b) = (&line(a)?, &line(b)?);
+    let (a, b) = (&a.atleast_1d()?, &b.atleast_1d()?);
     let (&[n], &[m]) = (a.shape().extents(), b.shape().extents()) else {
         let what = format!("got {} and {}, expected two arrays", a.shape(), b.shape());
         return Err(Error::Argument { op: c.op, what });

@@ -70,13 +70,16 @@ impl Tensor {
         self.take(&Self::of([lanes], shape)?, axis)
     }
 
-    /// Which entries are equal to one of some values. Recorded, not run.
+    /// Which entries are equal to one of some values. Recorded, not run; complex ones are evaluated.
     ///
     /// # Errors
-    /// `Forms` for complex ones; `TypeMismatch` for masks and numbers.
+    /// `TypeMismatch` for masks and numbers.
     pub fn is_among(&self, values: &Self) -> Result<Self> {
         let op = "isin";
-        let (lhs, rhs) = (self.real(op)?.dtype(), values.real(op)?.dtype());
+        if self.is_complex() || values.is_complex() {
+            return self.is_among_complex(op, values);
+        }
+        let (lhs, rhs) = (self.dtype(), values.dtype());
         let dtype = lhs.promote(rhs).ok_or(Error::TypeMismatch { op, lhs, rhs })?;
         // Masks have no order.
         let dtype = if dtype == DType::Mask { DType::U8 } else { dtype };

@@ -2,6 +2,7 @@
 
 use super::{Shape, Tensor};
 use crate::array::Array;
+use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
 use crate::error::Result;
 use crate::ir::op::{Op, ReduceOp, ScatterOp};
@@ -68,6 +69,20 @@ impl Tensor {
         let end = session.full(counter, Scalar::UInt(n), 1)?;
         let next = session.concat(&[&start.slice(1..)?, &end])?;
         Ok(Distinct { first: order.take(&start)?, inverse, counts: next.try_sub(&start)? })
+    }
+
+    /// As [`Tensor::is_among`], of complex entries, by their numbers among the different ones.
+    pub(super) fn is_among_complex(&self, op: &'static str, values: &Self) -> Result<Self> {
+        let n = exactly::<i64>(values.shape().n_entries());
+        let lines = [values, self].map(|x| x.to_complex()?.reshape(&[-1]));
+        let [values, own] = lines;
+        let numbers = Self::concat(&[values?, own?], 0)?.distinct(op, 0)?.inverse;
+        let known = Self::from(&numbers.slice(..n)?);
+        let found = Self::from(&numbers.slice(n..)?).is_among(&known)?.entries()?.swap_remove(0);
+        // NaN is equal to nothing.
+        let whole =
+            self.entries()?.iter().try_fold(found, |found, part| found.try_and(&part.eq(part)?))?;
+        Self::of([whole], self.shape().clone())
     }
 
     /// The rows along the first axis as words: unsigned integers whose order, from the first column on, is that of the

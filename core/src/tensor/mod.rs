@@ -45,7 +45,7 @@ mod view;
 
 pub use edges::Edges;
 pub use indexing::AxisIndex;
-pub(crate) use linear::Triangle;
+pub(crate) use linear::{Triangle, interruptible};
 pub use shape::{MAX_RANK, Shape};
 
 use std::sync::Arc;
@@ -349,6 +349,11 @@ impl Tensor {
             Some(extents) => self.reshape(&[])?.broadcast_to(&extents),
             None => self.reshape(extents),
         }
+    }
+
+    /// Itself, but a number as one entry along an axis.
+    pub(crate) fn atleast_1d(&self) -> Result<Self> {
+        if self.shape().rank() == 0 { self.expand(0) } else { Ok(self.clone()) }
     }
 
     /// As [`Tensor::reshape`], of extents that fit; where they are the same it stays the view that it is.

@@ -14,7 +14,7 @@ type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
 
 impl Tensor {
     /// The entries in order along an axis, as [`Array::sort`]; complex ones by their real parts, where those are equal by
-    /// the imaginary ones.
+    /// the imaginary ones, and behind all others those of which a part is NaN.
     ///
     /// # Errors
     /// `Argument` if there is no such axis.
@@ -35,7 +35,13 @@ impl Tensor {
     pub fn argsort(&self, order: Order, axis: i64) -> Result<Self> {
         if self.is_complex() {
             let by_imag = self.part(1)?.argsort(order, axis)?;
-            let by_real = self.part(0)?.take_along(&by_imag, axis)?.argsort(order, axis)?;
+            // Zeros are equal, and where one part is NaN the number is, which comes last.
+            let [real, imag] = [self.part(0)?, self.part(1)?].map(|part| part.entries());
+            let (real, imag) = (&real?[0], &imag?[0]);
+            let real = real.try_add(0)?;
+            let key = imag.eq(imag)?.apply(Op::Select, &[(&real).into(), imag.into()])?;
+            let key = Self::of([key], self.shape().clone())?;
+            let by_real = key.take_along(&by_imag, axis)?.argsort(order, axis)?;
             return by_imag.take_along(&by_real, axis);
         }
         self.in_rows("argsort", axis, |x, extent| {
@@ -169,6 +175,30 @@ impl Tensor {
         }
         let along = |x: &Self, axis: usize| x.median_of_known(op, axis);
         self.over(op, axes, keeps, &|all| along(all, 0), &along)
+    }
+
+    /// The entry in the middle of those in order, of a window of odd extents around each; beyond the ends there are zeros. In
+    /// the type that entries have: nothing is computed. NaN where there is one.
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`]; `Argument` unless there is an extent for each axis.
+    pub(crate) fn middle_of_windows(&self, extents: &[u64]) -> Result<Self> {
+        let widths: Vec<[u64; 2]> = extents.iter().map(|extent| [extent / 2; 2]).collect();
+        let padded = self.pad(&widths, Scalar::Int(0))?;
+        let windows = padded.sliding_window_view(extents, None)?;
+        let n = extents.iter().product();
+        let rows = [self.shape().extents(), &[n]].concat();
+        let sorted = windows.shaped("medfilt", rows)?.sort(Order::Ascending, -1)?;
+        let at = |i: u64| sorted.slice(-1, exactly::<i64>(i)..exactly(i + 1))?.squeeze(-1);
+        let (middle, last) = (at(n / 2)?, at(n - 1)?);
+        if !self.dtype().is_float() {
+            return Ok(middle);
+        }
+        let [middle, last] = [&middle, &last].map(Self::entries);
+        let (middle, last) = (&middle?[0], &last?[0]);
+        let is_nan = last.apply(Op::Ne, &[last.into()])?;
+        let found = is_nan.apply(Op::Select, &[last.into(), middle.into()])?;
+        Self::of([found], self.shape().clone())
     }
 
     fn median_of_known(&self, op: &'static str, axis: usize) -> Result<Self> {

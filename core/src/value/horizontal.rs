@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Value;
 use super::argument::Argument;
 use super::extremes::with_equal_shares;
 use super::map::{apply, function};
+use super::{Form, Value};
 use crate::array::Array;
 use crate::convert::exactly;
 use crate::dtype::{DType, Scalar};
@@ -204,13 +204,20 @@ impl Value {
         }
     }
 
-    /// Prefix sums (`Op::Add`) or products (`Op::Mul`): of the lanes of an array, of complex numbers and quaternions the
+    /// Prefix sums (`Op::Add`) or products (`Op::Mul`): of the lanes of an array or of complex numbers, of quaternions the
     /// sums, of the components of other nested values.
     ///
     /// # Errors
-    /// `Forms` for products of numbers of several parts; as [`Array::psum`] and [`apply`].
+    /// `Forms` for products of quaternions and matrices; as [`Array::psum`] and [`apply`].
     pub fn prefix(&self, op: Op) -> Result<Self> {
         let wide = match self {
+            Self::Nested(Form::Complex, _) if op == Op::Mul => {
+                return Argument::from(self)
+                    .to_tensor("cumprod")?
+                    .atleast_1d()?
+                    .cumprod(-1)?
+                    .lanes();
+            }
             Self::Nested(form, _) if form.is_number() => {
                 let name = if op == Op::Mul { "cumprod" } else { "psum" };
                 return self.over_lanes(name, op == Op::Add, Array::psum);
