@@ -599,17 +599,21 @@ def test_signals_and_triangles_are_those_of_scipy():
     o, t = pc.asarray, pc.TensorXd(r)
     y, state = pc.lfilter(o(b), o(a), d, zi=o(m[:, :3]))
     expected, left = s.lfilter(b, a, m, zi=m[:, :3])
-    definite = r @ r.T
+    definite, whole = r @ r.T, np.arange(9) * 7 % 5 + 2**60
+    high = np.random.default_rng(4).integers(0, 50, 100_000).astype(float)
     cases = [
         (y, expected), (state, left), (pc.lfilter(o(b), 1, p), s.lfilter(b, 1, x)), (pc.lfilter(o(b), o(a), d, 0), s.lfilter(b, a, m, 0)),
+        (pc.lfilter(2, o(a), p), s.lfilter([2], a, x)), (pc.lfilter(o(b), o(a), d, zi=o(m[:1, :3]))[1], s.lfilter(b, a, m, zi=m[:1, :3])[1]),
         (pc.lfilter(o(b), o(a), o(x + 1j * x)), s.lfilter(b, a, x + 1j * x)),
         (pc.savgol_filter(p, 7, 3), s.savgol_filter(x, 7, 3)), (pc.savgol_filter(d, 5, 2, deriv=1, delta=0.5), s.savgol_filter(m, 5, 2, 1, 0.5)),
         (pc.savgol_filter(d, 3, 1, axis=0, mode="interp"), s.savgol_filter(m, 3, 1, axis=0)),
-        (pc.medfilt(p, 5), s.medfilt(x, 5)), (pc.medfilt(d, (3, 1)), s.medfilt(m, (3, 1))),
+        (pc.savgol_filter(d, 7, 4, deriv=3, delta=0.5), s.savgol_filter(m, 7, 4, 3, 0.5)), (pc.savgol_filter(d, 11, 10), s.savgol_filter(m, 11, 10)),
+        (np.asarray(pc.medfilt(o(whole), 5)) - 2**60, s.medfilt(whole, 5) - 2**60), (pc.medfilt(p, 5), s.medfilt(x, 5)), (pc.medfilt(d, (3, 1)), s.medfilt(m, (3, 1))),
         (pc.detrend(d), s.detrend(m)), (pc.detrend(d, 0, type="constant"), s.detrend(m, 0, "constant")),
         (pc.hilbert(p), s.hilbert(x)), (pc.hilbert(d, N=10, axis=1), s.hilbert(m, 10, 1)),
         (pc.find_peaks(p), s.find_peaks(x)[0]), (pc.find_peaks(p, height=0.6), s.find_peaks(x, height=0.6)[0]),
         (pc.find_peaks(p, distance=4), s.find_peaks(x, distance=4)[0]), (pc.find_peaks(p, prominence=0.4), s.find_peaks(x, prominence=0.4)[0]),
+        (pc.find_peaks(o(high), prominence=30), s.find_peaks(high, prominence=30)[0]),
         (pc.fftconvolve(p, o(b), mode="same"), s.fftconvolve(x, b, "same")),
         (pc.solve_triangular(t, d.T[:4]), l.solve_triangular(r, m.T[:4])),
         (pc.solve_triangular(t, p[:4], lower=True, unit_diagonal=True), l.solve_triangular(r, x[:4], lower=True, unit_diagonal=True)),

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(2);
 /// Entries of work that are worth a thread.
 pub(super) const PIECE: usize = 1 << 14;
 /// Entries whose transforms take less than the time that an interrupt may.
-pub(super) const FEW: u64 = 1 << 16;
+const FEW: u64 = 1 << 16;
 
 /// Which entries of a matrix are those of a triangle.
 #[derive(Clone, Copy, Debug)]
@@ -162,11 +162,11 @@ impl Tensor {
         axis: i64,
         n: Option<u64>,
     ) -> Result<Self> {
-        let given =
-            if kind == Transform::Real { self.real(op)?.clone() } else { self.to_complex()? };
-        if given.dtype() == DType::Mask {
+        if self.dtype() == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype: DType::Mask, expected: "numbers" });
         }
+        let given =
+            if kind == Transform::Real { self.real(op)?.clone() } else { self.to_complex()? };
         let extent = given.shape().extents()[given.shape().axis(op, axis)?];
         let length = Length { n: n.unwrap_or_else(|| kind.length(extent)), kind };
         if n == Some(0) {
@@ -252,8 +252,7 @@ impl Tensor {
         session.check_host_memory(room.saturating_mul(2 * size_of::<T>() as u64))?;
         let (plans, threads) = (session.plans(), session.threads());
         let work = move |stop: &AtomicBool| T::transform_all(&rows, length, &plans, threads, stop);
-        let done = if room < FEW { work(&AtomicBool::new(false)) } else { off_thread(op, work)? };
-        let Some(done) = done else { return Err(Error::Interrupted) };
+        let Some(done) = interruptible(op, room, work)? else { return Err(Error::Interrupted) };
         let planes = [done.real, done.imag].into_iter().filter(|plane| !plane.is_empty());
         planes.map(|plane| session.array(&plane)).collect()
     }
@@ -418,9 +417,21 @@ fn room_of(given: u64, n: u64, outlines: &[Outline]) -> u64 {
     given.saturating_mul(64).saturating_add(n.saturating_mul(each))
 }
 
+/// Does work on so many entries, on a thread of its own unless it takes less than an interrupt may.
+///
+/// # Errors
+/// `Interrupted`.
+pub(crate) fn interruptible<R: Send + 'static>(
+    op: &'static str,
+    entries: u64,
+    work: impl FnOnce(&AtomicBool) -> R + Send + 'static,
+) -> Result<R> {
+    if entries < FEW { Ok(work(&AtomicBool::new(false))) } else { off_thread(op, work) }
+}
+
 /// Does work on a thread of its own, and waits: an interrupt is answered at once, and the result is dropped when it comes.
 /// Where the system refuses the thread it is done here, and an interrupt waits.
-pub(super) fn off_thread<R: Send + 'static>(
+fn off_thread<R: Send + 'static>(
     op: &'static str,
     work: impl FnOnce(&AtomicBool) -> R + Send + 'static,
 ) -> Result<R> {

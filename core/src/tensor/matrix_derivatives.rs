@@ -322,15 +322,15 @@ impl Tensor {
         }
     }
 
-    pub(super) fn plus(&self, other: &Self) -> Result<Self> {
+    pub(crate) fn plus(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Add, &[self, other])
     }
 
-    pub(super) fn less(&self, other: &Self) -> Result<Self> {
+    pub(crate) fn less(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Sub, &[self, other])
     }
 
-    pub(super) fn times(&self, other: &Self) -> Result<Self> {
+    pub(crate) fn times(&self, other: &Self) -> Result<Self> {
         Self::elementwise(Op::Mul, &[self, other])
     }
 
@@ -355,7 +355,7 @@ impl Tensor {
         self.number(1.0)?.divided_by(self)
     }
 
-    pub(super) fn divided_by(&self, divisor: &Self) -> Result<Self> {
+    pub(crate) fn divided_by(&self, divisor: &Self) -> Result<Self> {
         Self::elementwise(Op::Div, &[self, divisor])
     }
 

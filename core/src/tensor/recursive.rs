@@ -1,8 +1,8 @@
 //! Filters along the last axis: what comes of an entry and those before it, and of what came of those before it (S26).
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::linear::{FEW, PIECE, off_thread};
+use super::linear::{PIECE, interruptible};
 use super::{Shape, Tensor};
 use crate::array::Array;
 use crate::array::rules::Derivative;
@@ -20,6 +20,10 @@ impl Tensor {
     /// As [`Tensor::slid`].
     pub(crate) fn weighed(&self, op: &'static str, b: &Self) -> Result<Self> {
         let (n, taps) = (self.last_extent(), b.shape().n_entries());
+        if self.shape().n_entries() == 0 {
+            // None, of the type that sums have.
+            return self.times(&b.slice(0, ..1)?);
+        }
         let in_front = self.padded_last([taps - 1, 0])?;
         // One line, in which each row has as many places as it has entries now; those at its end are none of its sums.
         let places = in_front.shape().clone();
@@ -80,27 +84,30 @@ fn recursion(op: &'static str, x: &Array, a: &Array, length: u64) -> Result<Arra
         let what = "got coefficients that are not finite by a[0], expected finite ones, and an a[0] that is not 0";
         return Err(Error::Argument { op, what: what.into() });
     }
-    let (length, threads) = (exactly::<usize>(length), session.threads());
+    let (length, threads, n_back) = (exactly::<usize>(length), session.threads(), a.len() as u64);
     let work = move |stop: &AtomicBool| {
         let rows: Vec<&[f64]> = lanes.chunks_exact(length).collect();
         let pieces = threads.min(lanes.len().div_ceil(PIECE));
-        in_pieces(rows.len(), pieces, stop, |k| Ok::<_, Error>(fed(rows[k], &a)))
+        in_pieces(rows.len(), pieces, stop, |k| fed(rows[k], &a, stop))
     };
-    let is_short = x.size() < FEW;
-    let done = if is_short { work(&AtomicBool::new(false)) } else { off_thread(op, work)? };
-    let Some(rows) = done? else { return Err(Error::Interrupted) };
+    let Some(rows) = interruptible(op, x.size().saturating_mul(n_back), work)?? else {
+        return Err(Error::Interrupted);
+    };
     session.array(&rows.concat())
 }
 
-fn fed(row: &[f64], a: &[f64]) -> Vec<f64> {
+fn fed(row: &[f64], a: &[f64], stop: &AtomicBool) -> Result<Vec<f64>> {
     let mut y: Vec<f64> = Vec::with_capacity(row.len());
     for (n, &x) in row.iter().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         let known = a.len().min(n);
         let oldest = y[n - known..].iter().zip(a[..known].iter().rev());
         // The newest, which is waited for, comes last.
         y.push(oldest.fold(x, |rest, (y, a)| rest - a * y));
     }
-    y
+    Ok(y)
 }
 
 /// The derivative of [`Tensor::fed_back`]. With the linear map L that makes y of x, a change of x and a changes y by
