@@ -9,7 +9,10 @@ use rhai::{AST, ASTNode, Dynamic, Expr, Identifier, ImmutableString, Map};
 use crate::value::{ArrayRef, Known};
 
 /// Tables of the same keys that are known.
-const MOST_TABLES: usize = 16;
+const MOST_TABLES: usize = 256;
+
+/// Those of them whose arrays are gone: their texts may be part of other tables.
+const MOST_GONE: usize = 16;
 
 /// Keys as they were written, the newest last, by the same keys in the order of the alphabet.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +24,15 @@ struct Order {
     keys: Vec<Identifier>,
     /// The columns of the table that has it, by name; empty where it is that of a text.
     of: Vec<(Identifier, Column)>,
+}
+
+impl Order {
+    /// Whether it is that of a table which had arrays, and none of them is any more.
+    fn is_gone(&self) -> bool {
+        let is_lanes = |column: &Column| matches!(column, Column::Lanes(_));
+        let mut arrays = self.of.iter().map(|(_, column)| column).filter(|column| is_lanes(column));
+        arrays.next().is_some_and(|first| !first.is_alive() && !arrays.any(Column::is_alive))
+    }
 }
 
 /// By what a column is known again.
@@ -56,8 +68,9 @@ impl Columns {
             true => !order.of.is_empty(),
             false => order.of.is_empty() || order.of.iter().any(|(_, column)| column.is_alive()),
         });
-        if orders.len() == MOST_TABLES {
-            orders.remove(0);
+        let n_gone = orders.iter().filter(|order| order.is_gone()).count();
+        if n_gone == MOST_GONE || orders.len() == MOST_TABLES {
+            orders.remove(orders.iter().position(Order::is_gone).unwrap_or(0));
         }
         orders.push(Order { keys, of });
     }
