@@ -24,8 +24,11 @@ const OF_LISTS: [&str; 9] =
 /// Registers functions of arrays and tensors for lists of numbers.
 pub(super) fn register(registry: &mut Registry<'_>) {
     for row in ACROSS_LANES.iter().chain(tensor_rows()) {
+        // An operand in front of a tensor is no vector.
         let first = row.parameters[0].1;
-        if OF_LISTS.contains(&row.name) || !(takes_list(first) && first != Kind::Operand) {
+        let is_tensor =
+            first != Kind::Operand || row.parameters.iter().any(|(_, kind)| *kind == Kind::Tensor);
+        if OF_LISTS.contains(&row.name) || !(takes_list(first) && is_tensor) {
             continue;
         }
         for arity in row.n_required..=row.parameters.len() {
@@ -135,7 +138,7 @@ pub(super) fn beside_tensors(
     args: &[&mut Dynamic],
 ) -> Result<Vec<(usize, Dynamic)>> {
     let mut made = Vec::new();
-    if !matches!(row.parameters[0].1, Kind::Tensor | Kind::List) {
+    if !matches!(row.parameters[0].1, Kind::Tensor | Kind::Operand | Kind::List) {
         return Ok(made);
     }
     for (place, (arg, (_, kind))) in args.iter().zip(row.parameters).enumerate() {
