@@ -917,7 +917,7 @@ def checkpoint(f: _F) -> _F:
     """The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are"""
     ...
 
-def cho_solve(l: Any, b: Any, lower: Any = ...) -> Any:
+def cho_solve(l: Any, b: Any, lower: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """X of l @ l.H @ X = b: that of a @ X = b where l is cholesky(a), which is found once for many b. With lower false of"""
     ...
 
@@ -1090,7 +1090,7 @@ def cummin(t: Any, axis: Any = ...) -> Any:
     ...
 
 def cumprod(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not"""
+    """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum, complex ones"""
     ...
 
 def cumsum(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -1098,7 +1098,7 @@ def cumsum(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     ...
 
 def cumulative_prod(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum. Recorded, not"""
+    """Prefix products: lane i is the product of lanes 0 to i, in one order on every device; types as of hsum, complex ones"""
     ...
 
 def cumulative_sum(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -1716,7 +1716,7 @@ def imag(*args: Any, **kwargs: Any) -> Any:
     ...
 
 def in1d(t: Any, values: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run."""
+    """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run; complex ones are"""
     ...
 
 def indices(dimensions: Any, dtype: Any = ...) -> Any:
@@ -1792,7 +1792,7 @@ def isfinite(x: Any) -> Any:
     ...
 
 def isin(t: Any, values: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run."""
+    """Which entries are among values: a list, an array or a tensor. NaN is among none. Recorded, not run; complex ones are"""
     ...
 
 def isinf(x: Any) -> Any:
@@ -2654,7 +2654,7 @@ def save(path: Any, x: Any) -> Any:
     ...
 
 def savgol_filter(x: Any, window_length: Any = ..., polyorder: Any = ..., deriv: Any = ..., delta: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
-    """The entries along an axis (the last unless given) in the middle of polynomials (Savitzky's and Golay's) of a degree"""
+    """A signal along an axis (the last unless given), smoothed (Savitzky's and Golay's filter): each entry is the value, at"""
     ...
 
 def scan(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:

@@ -1,5 +1,7 @@
 """Arguments that SciPy's functions of signals and of special matrices have and core's tables do not."""
 
+from numbers import Number
+
 import porcini as pc
 
 from ._form import form
@@ -29,14 +31,32 @@ def _circulant(circulant, c):
 
 @form("block_diag")
 def _block_diag(block_diag, *arrs):
-    """Of blocks one by one, as SciPy has it, or of a list of them."""
+    """Of blocks one by one, as SciPy has it, or of a list of them; numbers in lists, or in lists of lists, are one block."""
+    if len(arrs) == 1 and isinstance(arrs[0], (list, tuple)) and not _is_of_numbers(arrs[0]):
+        arrs = arrs[0]
     return block_diag([_operand(block) for block in arrs])
+
+
+def _is_of_numbers(block):
+    rows = (row if isinstance(row, (list, tuple)) else [row] for row in block)
+    return all(isinstance(number, Number) for row in rows for number in row)
+
+
+@form("cho_solve")
+def _cho_solve(cho_solve, c_and_lower, b, lower=None, overwrite_b=False, check_finite=True):
+    """Of a triangle, or of it and whether it is the lower one, (c, True), as SciPy has it; nothing is overwritten."""
+    if isinstance(c_and_lower, tuple) and len(c_and_lower) == 2:
+        c_and_lower, lower = c_and_lower
+    return cho_solve(c_and_lower, b) if lower is None else cho_solve(c_and_lower, b, bool(lower))
 
 
 @form("detrend")
 def _detrend(detrend, data, axis=-1, type="linear", bp=0, overwrite_data=False):
     """The names that SciPy has; bp= is 0: one line for all."""
-    return detrend(data, axis, type) if isinstance(bp, int) and bp == 0 else NotImplemented
+    starts = bp if hasattr(bp, "__iter__") else [bp]
+    if type == "linear" and any(start != 0 for start in starts):
+        raise ValueError(f"detrend: got bp={bp!r}, expected 0: one line for all; of pieces it goes one by one")
+    return detrend(data, axis, type)
 
 
 @form("hilbert")
@@ -61,5 +81,9 @@ def _medfilt(medfilt, volume, kernel_size=3):
 
 @form("fftconvolve")
 def _fftconvolve(fftconvolve, in1, in2, mode="full"):
-    """The names that SciPy has for the arrays."""
-    return fftconvolve(in1, in2, mode)
+    """The names that SciPy has for the arrays; with "same" as many sums as the first has entries."""
+    if mode != "same":
+        return fftconvolve(in1, in2, mode)
+    in1, in2 = _operand(in1), _operand(in2)
+    first = (in2.size - 1) // 2
+    return fftconvolve(in1, in2, "full")[first : first + in1.size]

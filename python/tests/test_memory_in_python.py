@@ -86,6 +86,7 @@ WRITTEN_IN_PYTHON = {
     **named("ravel flatten", lambda f, b: f(b, order="F")),
     "reshape": lambda b: pc.reshape(b, (3, 1), order="F"),
     "solve_triangular": lambda b: pc.solve_triangular(b[None, 1:2], b[1:2], trans="T"),
+    "cho_solve": lambda b: pc.cho_solve((b[None, 1:2], True), b[1:2]),
     "toeplitz": lambda b: pc.toeplitz(c=b),
     "hankel": lambda b: pc.hankel(b, r=b),
     "circulant": lambda b: pc.circulant(c=b),

@@ -615,17 +615,24 @@ def test_signals_and_triangles_are_those_of_scipy():
         (pc.find_peaks(p, distance=4), s.find_peaks(x, distance=4)[0]), (pc.find_peaks(p, prominence=0.4), s.find_peaks(x, prominence=0.4)[0]),
         (pc.find_peaks(o(high), prominence=30), s.find_peaks(high, prominence=30)[0]),
         (pc.fftconvolve(p, o(b), mode="same"), s.fftconvolve(x, b, "same")),
+        (pc.fftconvolve(o(b), p, "same"), s.fftconvolve(b, x, "same")), (pc.fftconvolve(p[:6], p, "same"), s.fftconvolve(x[:6], x, "same")),
+        (pc.detrend(p, bp=np.int64(0)), s.detrend(x)), (pc.detrend(p, bp=[0]), s.detrend(x)),
         (pc.solve_triangular(t, d.T[:4]), l.solve_triangular(r, m.T[:4])),
         (pc.solve_triangular(t, p[:4], lower=True, unit_diagonal=True), l.solve_triangular(r, x[:4], lower=True, unit_diagonal=True)),
         (pc.solve_triangular(t, p[:4], trans="T"), l.solve_triangular(r, x[:4], trans="T")),
         (pc.cho_solve(pc.cholesky(o(definite)), p[:4]), np.linalg.solve(definite, x[:4])),
+        (pc.cho_solve((pc.cholesky(o(definite)), True), p[:4]), np.linalg.solve(definite, x[:4])),
+        (pc.cho_solve((pc.cholesky(o(definite)).T, False), p[:4]), np.linalg.solve(definite, x[:4])),
         (pc.hankel(p[:3], r=p[2:7]), l.hankel(x[:3], x[2:7])), (pc.hankel(p[:3]), l.hankel(x[:3])), (pc.circulant(p[:4]), l.circulant(x[:4])),
         (pc.block_diag(t, d), l.block_diag(r, m)), (pc.block_diag([t, d]), l.block_diag(r, m)),
+        (pc.block_diag([t, t]), l.block_diag(r, r)), (pc.block_diag([[1, 2], [3, 4]]), l.block_diag([[1, 2], [3, 4]])), (pc.block_diag([1, 2]), l.block_diag([1, 2])),
     ]  # fmt: skip
     for found, expected in cases:
         np.testing.assert_allclose(np.asarray(found), expected, 1e-9, 1e-12)
     with pytest.raises(ValueError, match="mode='nearest'"):
         pc.savgol_filter(p, 5, 2, mode="nearest")
+    with pytest.raises(ValueError, match="bp="):
+        pc.detrend(p, bp=[0, 5])
 
 
 def test_a_weight_by_name_is_no_length():

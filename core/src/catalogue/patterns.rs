@@ -49,7 +49,7 @@ table! {
         constant_along(c, &column, &column.flip(None)?.roll(1, 0)?)
     };
     /// The matrix with others along its diagonal, each to the right of and below the one before, and zeros beside them; an
-    /// array is a row.
+    /// array, or a list of numbers, is a row.
     ///
     /// >> block_diag([TensorXfC([[1, 2], [3, 4]]), FloatC([5, 6])])
     /// [[1, 2, 0, 0],

@@ -18,8 +18,8 @@ table! {
     /// y of a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + .. - a[1] y[n - 1] - a[2] y[n - 2] - .. along an axis (the last unless
     /// given); what lies in front of the first entry is 0. With a state zi in front of it, as many entries as the longer
     /// of b and a, less one, a list of y and the state behind the last entry, which the next piece of a signal begins
-    /// with; one state may be that of all rows. In double precision, rounded once to the float of x; where a has more than one coefficient
-    /// entries come one after the other, on the host: evaluates.
+    /// with; one state may be that of all rows. In double precision, rounded once to the float of x; where a has more than
+    /// one coefficient entries come one after the other, on the host: evaluates.
     ///
     /// >> lfilter(FloatC([1]), FloatC([1, -0.5]), FloatC([1, 0, 0, 2]))
     /// [1, 0.5, 0.25, 2.125]
@@ -28,7 +28,8 @@ table! {
     lfilter(b: Operand, a: Operand, x: Tensor; axis: Integer, zi: Tensor) = |c| filtered(c);
     /// A signal along an axis (the last unless given), smoothed (Savitzky's and Golay's filter): each entry is the value, at
     /// its place, of the polynomial of a degree that fits its window best, so many neighbours, an odd number; at both ends
-    /// of the polynomials of the first and the last window. With deriv the derivatives of that order of the polynomials, of entries that are delta (1 unless given) apart.
+    /// of the polynomials of the first and the last window. With deriv the derivatives of that order of the polynomials, of
+    /// entries that are delta (1 unless given) apart.
     ///
     /// >> savgol_filter(FloatC([2, 2, 5, 2, 1]), 5, 2)
     /// [1.65714, 3.17143, 3.54286, 2.77143, 0.857143]
