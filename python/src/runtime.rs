@@ -255,7 +255,12 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
         if let Ok(value) = object.cast::<PyValue>() {
             let value = value.get().value().clone();
             for leaf in value.leaves() {
-                known.entry(leaf.serial().0).or_default().push(name.to_string());
+                let own = known.entry(leaf.serial().0).or_default();
+                // Components may be one array.
+                let name = name.to_string();
+                if own.last() != Some(&name) {
+                    own.push(name);
+                }
             }
         }
     }

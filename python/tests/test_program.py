@@ -410,6 +410,8 @@ class TestListings:
         pc.set_label(x, "mine")
         assert pc.label(x) == "mine" and "mine" in repr(pc.whos())
         assert any(row["name"] == "x" for row in pc.whos(names=locals()))
+        of_equal_parts = {"v": pc.Vector3f(x, x, x)}
+        assert [row["name"] for row in pc.whos(names=of_equal_parts) if row["name"]] == ["v"]
 
     def test_log(self, capsys):
         pc.set_log_level(1)
