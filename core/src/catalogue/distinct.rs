@@ -22,29 +22,20 @@ table! {
     /// >> unique(TensorXiC([[2, 0], [1, 5], [2, 0]]), 0)
     /// [[1, 5],
     ///  [2, 0]]
-    unique(x: Tensor; axis: Integer) = |c| match c.given(1) {
-        None if c.tensor(0)?.is_complex() => {
-            let [values, ..] = of_complex(c)?;
-            Ok(values)
-        }
+    unique(x: Tensor; axis: Integer) = |c| match different(c)? {
+        Some([values, ..]) => Ok(values),
         None => distinct(c, &c.tensor(0)?).map(Value::Array),
-        Some(_) => c.like_first(c.tensor(0)?.unique(c.integer(1)?)?),
     };
     /// The values that occur, as unique, and how often each does: a list of two, the second an array. Evaluates.
     ///
     /// >> unique_counts(Int32C([3, 1, 3, 2]))
     /// [[1, 2, 3], [1, 1, 2]]
     unique_counts(x: Tensor; axis: Integer) = |c| {
-        if c.given(1).is_none() {
-            if c.tensor(0)?.is_complex() {
-                let [values, _, _, counts] = of_complex(c)?;
-                return Ok(vec![values, counts].into());
-            }
-            let found = real_entries(c, &c.tensor(0)?)?.unique_counts()?;
-            return Ok(Vec::from(found).into());
+        if let Some([values, _, _, counts]) = different(c)? {
+            return Ok(vec![values, counts].into());
         }
-        let [values, _, _, counts] = different(c, &c.tensor(0)?, c.integer(1)?)?;
-        Ok::<_, Error>(vec![values, counts])
+        let found = real_entries(c, &c.tensor(0)?)?.unique_counts()?;
+        Ok::<_, Error>(Vec::from(found.map(Value::Array)))
     };
     /// The values that occur, as unique, and of each entry the number of its value among them, in the shape of the entries:
     /// a list of two. Along an axis a number for each place of it. Evaluates.
@@ -52,12 +43,7 @@ table! {
     /// >> unique_inverse(Int32C([3, 1, 3, 2]))
     /// [[1, 2, 3], [2, 0, 2, 1]]
     unique_inverse(x: Tensor; axis: Integer) = |c| {
-        if c.given(1).is_some() {
-            let [values, _, inverse, _] = different(c, &c.tensor(0)?, c.integer(1)?)?;
-            return Ok(vec![values, inverse].into());
-        }
-        if c.tensor(0)?.is_complex() {
-            let [values, _, inverse, _] = of_complex(c)?;
+        if let Some([values, _, inverse, _]) = different(c)? {
             return Ok(vec![values, inverse].into());
         }
         let values = distinct(c, &c.tensor(0)?)?;
@@ -75,13 +61,10 @@ table! {
     /// >> unique_all(Int32C([3, 1, 3, 2]))
     /// [[1, 2, 3], [1, 3, 0], [2, 0, 2, 1], [1, 1, 2]]
     unique_all(x: Tensor; axis: Integer) = |c| {
+        if let Some(found) = different(c)? {
+            return Ok(Vec::from(found).into());
+        }
         let tensor = c.tensor(0)?;
-        if c.given(1).is_some() {
-            return Ok(Vec::from(different(c, &tensor, c.integer(1)?)?).into());
-        }
-        if tensor.is_complex() {
-            return Ok(Vec::from(of_complex(c)?).into());
-        }
         let line = tensor.reshape(&[-1])?;
         let found = line.distinct(c.op, 0)?;
         // Of zeros of both signs that one which unique gives, which need not be the first.
@@ -109,24 +92,23 @@ table! {
     setdiff1d(a: Tensor, b: Tensor) = |c| shared(c, false);
 }
 
-/// Along an axis the different entries, the numbers of the first ones, of each entry that of its value, and how often each
-/// is there.
-fn different(c: &Call<'_, '_>, of: &Tensor, axis: i64) -> Result<[Value; 4]> {
-    let found = of.distinct(c.op, axis)?;
+/// The different entries along an axis, or of all where they are complex; the numbers of the first ones, of each entry that
+/// of its value, in the shape of all entries, and how often each is there. `None` of all real ones, which have an order.
+fn different(c: &Call<'_, '_>) -> Result<Option<[Value; 4]>> {
+    let (given, along) = (c.tensor(0)?, c.given(1).map(|_| c.integer(1)).transpose()?);
+    if along.is_none() && !given.is_complex() {
+        return Ok(None);
+    }
+    let line = if along.is_some() { given.clone() } else { given.reshape(&[-1])? };
+    let axis = along.unwrap_or(0);
+    let found = line.distinct(c.op, axis)?;
     let first = Tensor::new(&found.first, &[found.first.size()])?;
-    let values = c.like_first(of.take(&first, axis)?)?;
-    Ok([values, found.first.into(), found.inverse.into(), found.counts.into()])
-}
-
-/// The same of all entries, which are complex; the numbers of values in the shape of the entries.
-fn of_complex(c: &Call<'_, '_>) -> Result<[Value; 4]> {
-    let given = c.tensor(0)?;
-    let line = given.reshape(&[-1])?;
-    let found = line.distinct(c.op, 0)?;
-    let first = Tensor::new(&found.first, &[found.first.size()])?;
-    let inverse = Tensor::new(&found.inverse, given.shape().extents())?;
-    let values = c.like_first(line.take(&first, 0)?)?;
-    Ok([values, found.first.into(), c.like_first(inverse)?, found.counts.into()])
+    let values = c.like_first(line.take(&first, axis)?)?;
+    let inverse = match along {
+        Some(_) => found.inverse.into(),
+        None => c.like_first(Tensor::new(&found.inverse, given.shape().extents())?)?,
+    };
+    Ok(Some([values, found.first.into(), inverse, found.counts.into()]))
 }
 
 /// The values that occur, ascending.

@@ -47,7 +47,7 @@ impl Tensor {
         let rows = self.move_axis(axis, 0)?;
         // The parts of complex entries are columns, too.
         let words = match self.is_complex() {
-            true => Self::stack(&[rows.part(0)?, rows.part(1)?], -1)?.words_of_rows(op)?,
+            true => Self::stack(&rows.whole_parts()?, -1)?.words_of_rows(op)?,
             false => rows.words_of_rows(op)?,
         };
         let [n, width] = [0, 1].map(|axis| words.shape().extents()[axis]);

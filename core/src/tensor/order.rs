@@ -34,20 +34,29 @@ impl Tensor {
     /// As [`Tensor::sort`].
     pub fn argsort(&self, order: Order, axis: i64) -> Result<Self> {
         if self.is_complex() {
-            let by_imag = self.part(1)?.argsort(order, axis)?;
-            // Zeros are equal, and where one part is NaN the number is, which comes last.
-            let [real, imag] = [self.part(0)?, self.part(1)?].map(|part| part.entries());
-            let (real, imag) = (&real?[0], &imag?[0]);
-            let real = real.try_add(0)?;
-            let key = imag.eq(imag)?.apply(Op::Select, &[(&real).into(), imag.into()])?;
-            let key = Self::of([key], self.shape().clone())?;
-            let by_real = key.take_along(&by_imag, axis)?.argsort(order, axis)?;
+            let [real, imag] = self.whole_parts()?;
+            let by_imag = imag.argsort(order, axis)?;
+            // Zeros of both signs are equal: imaginary parts decide.
+            let real = real.each(|real| real.try_add(0))?;
+            let by_real = real.take_along(&by_imag, axis)?.argsort(order, axis)?;
             return by_imag.take_along(&by_real, axis);
         }
         self.in_rows("argsort", axis, |x, extent| {
             let sorting = Sorting { order, extent };
             x.session().record(|recorder| recorder.sort_index_rows(x.id(), sorting))
         })
+    }
+
+    /// Real and imaginary parts, both NaN where one is: such an entry is NaN.
+    pub(super) fn whole_parts(&self) -> Result<[Self; 2]> {
+        let [real, imag] = &self.entries()?[..] else { return Ok([self.part(0)?, self.part(1)?]) };
+        let is_number = real.eq(real)?.try_and(&imag.eq(imag)?)?;
+        let part = |own: &Array| {
+            let nan = Scalar::Float(f64::NAN);
+            let whole = is_number.apply(Op::Select, &[own.into(), nan.into()])?;
+            Self::of([whole], self.shape().clone())
+        };
+        Ok([part(real)?, part(imag)?])
     }
 
     /// Sums of the entries up to each along an axis; floats are added by doubling, as [`Array::block_prefix_sum`] does, but
