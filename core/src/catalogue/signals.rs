@@ -84,8 +84,9 @@ const TRENDS: &[&str] = &["linear", "constant"];
 fn coefficients(c: &Call<'_, '_>, i: usize) -> Result<Tensor> {
     let given = match c.args[i] {
         Argument::Number(number) => Tensor::from(&c.session.full(DType::F64, *number, 1)?),
-        _ => wide(&c.tensor(i)?.atleast_1d()?)?,
+        _ => wide(&c.tensor(i)?)?,
     };
+    let given = given.atleast_1d()?;
     match *given.shape().extents() {
         [n] if n > 0 => Ok(given),
         _ => Err(c.unexpected(i, "an array of coefficients")),
