@@ -917,7 +917,7 @@ def checkpoint(f: _F) -> _F:
     """The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are"""
     ...
 
-def cho_solve(l: Any, b: Any, lower: Any = ..., *args: Any, **kwargs: Any) -> Any:
+def cho_solve(l: Any, b: Any = ..., lower: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """X of l @ l.H @ X = b: that of a @ X = b where l is cholesky(a), which is found once for many b. With lower false of"""
     ...
 
