@@ -30,12 +30,14 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 36] = [
+pub(crate) const FIRST: [(&str, First); 38] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
     ("pow", whole_power),
     ("nonzero", as_tuple),
+    ("cho_solve", with_a_tuple),
+    ("block_diag", of_numbers),
     ("concat", joined),
     ("sort", in_one_row),
     ("sort_desc", in_one_row),
@@ -433,6 +435,24 @@ fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 }
 
 // ---- what the tables do not take ----
+
+/// A pair in one argument, as SciPy has (c, True).
+fn with_a_tuple<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.first() {
+        Some(pair) if pair.is_instance_of::<PyTuple>() => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Numbers in lists are one block; to the tables each item is one.
+fn of_numbers<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let [list] = call.args else { return Ok(None) };
+    let is_plain =
+        is_sequence(list) && list.get_item(0).is_ok_and(|item| !item.is_instance_of::<PyValue>());
+    if is_plain { by_python(call.py, call.overloads.name, call.args, call.named) } else { Ok(None) }
+}
 
 /// Vectors, matrices and complex numbers are filled by their class; the tables know arrays and tensors.
 fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {

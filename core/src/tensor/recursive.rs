@@ -141,10 +141,7 @@ impl Derivative for FedBack {
         };
         let slopes = (1..=args[1].size()).map(slope).collect::<Result<Vec<_>>>()?;
         let of_a = Tensor::stack(&slopes, 0)?;
-        Ok([of_x, of_a]
-            .iter()
-            .map(|x| Ok(x.entries()?.into_iter().next()))
-            .collect::<Result<_>>()?)
+        [of_x, of_a].iter().map(|x| Ok(x.entries()?.into_iter().next())).collect()
     }
 
     fn push(&self, args: &[Array], value: &Array, tangents: &[Option<Array>]) -> Result<Array> {

@@ -100,8 +100,8 @@ impl Lanes {
         let mut inner = self.size();
         for &(own, _) in &self.runs {
             inner /= own;
-            let n = if step == 0 { 0 } else { inner / step };
-            if n > 1 && inner % step == 0 && extent > n && extent % n == 0 {
+            let n = inner.checked_div(step).unwrap_or(0);
+            if n > 1 && inner.is_multiple_of(step) && extent > n && extent % n == 0 {
                 to.push(Upward { extent: extent / n, step: inner, is_turned });
                 extent = n;
             }

@@ -343,7 +343,7 @@ mod lost {
         let of = |number| Rank { number, ..Rank::default() };
         let ranks = [of(1), of(2), Rank { number: 3, ..of_last }].map(Arc::new);
         let leader: Arc<dyn Backend> = Arc::new(Rank::default());
-        let all = ranks.iter().map(|rank| -> Arc<dyn Backend> { rank.clone() });
+        let all = ranks.iter().map(|rank| rank.clone() as Arc<dyn Backend>);
         let carrier = Carrier::new([leader].into_iter().chain(all).collect());
         let place = |part| Place { part, address: 0 };
         let transfer = |(from, to)| Transfer { from: place(from), to: place(to), bytes: 8 };

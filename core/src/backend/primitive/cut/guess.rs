@@ -132,7 +132,7 @@ mod tests {
             let random: Vec<Vec<u128>> = (0..1000).map(|run| alike(run % 90, 0)).collect();
             // One behind the other, as of a sorted row, and every eighth run apart.
             let ordered = (0..1000).map(|run| alike(exactly(run % 90), run << 40)).collect();
-            let apart = (0..1000).map(|run| alike(60, run % 8 << 40)).collect();
+            let apart = (0..1000).map(|run| alike(60, (run % 8) << 40)).collect();
             let few = vec![alike(3000, 0), vec![], alike(5, 0), alike(70_000, 0)];
             for runs in [random, ordered, apart, few, vec![vec![]], vec![vec![3]]] {
                 let numbered = |(run, words): (usize, &Vec<u128>)| {
