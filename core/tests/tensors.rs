@@ -405,6 +405,19 @@ fn a_stack_of_few_large_tensors_is_that_of_small_ones() -> Result<()> {
     Ok(())
 }
 
+/// Nobody pays for the order of what is stacked but who reads it in order.
+#[test]
+fn a_stack_takes_the_room_of_its_parts() -> Result<()> {
+    let session = Session::builder().memory_limit(16 << 20).build()?;
+    let x = session.arange(DType::F32, 0.into(), 1_000_000.into(), 1.into())?;
+    session.eval(&[&x])?;
+    let tensor = Tensor::new(&x, &[1000, 1000])?;
+    let stack = Tensor::stack(&[&tensor, &tensor], -1)?;
+    session.eval(&stack.parts().iter().collect::<Vec<_>>())?;
+    assert_eq!(stack.shape().extents(), [1000, 1000, 2]);
+    Ok(())
+}
+
 #[test]
 fn functions_of_the_catalogue_are_methods() -> Result<()> {
     let session = Session::new()?;

@@ -1,7 +1,6 @@
 //! Tensors put together, and their entries in other places along axes.
 
 use std::borrow::{Borrow, Cow};
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -23,10 +22,6 @@ const TOO_MANY: &str = "more entries than 2^63";
 
 /// Entries of a row from which on rows are written one by one; shorter ones column by column, and turned.
 const LONG_ROW: u64 = 32;
-
-/// Tensors that are stacked along a last axis by a launch of their own, and entries from which on that is worth it.
-const PAIRS: RangeInclusive<usize> = 2..=4;
-const LARGE: u64 = 1 << 16;
 
 /// Bytes that a tensor takes on the host, in a list and with a view of its own.
 const PART: u64 = 512;
@@ -129,27 +124,7 @@ impl Tensor {
         let Some(first) = tensors.first() else { return Self::joined(op, &tensors, axis) };
         let axis = first.place_between(op, axis)?;
         let views = tensors.iter().map(|tensor| View::clone(&tensor.view).expanded(op, 0));
-        let views = views.collect::<Result<OfFew<_>>>()?;
-        let stack = Self::behind_each_other(op, &tensors, &views, axis)?;
-        let is_pairs = axis + 1 == stack.shape().rank() && PAIRS.contains(&tensors.len());
-        let session = stack.parts[0].session();
-        let is_large = stack.shape().n_entries() >= LARGE;
-        if is_pairs && is_large && session.is_on_host() && !session.is_recording() {
-            return stack.turned(tensors.len() as u64);
-        }
-        Ok(stack)
-    }
-
-    /// The last axis of so few entries, which lie far from each other, inside the others: a launch of its own, which reads
-    /// memory as it lies. GPUs read it as they need it.
-    fn turned(&self, n: u64) -> Result<Self> {
-        let columns = self.shape().n_entries() / n;
-        let part = |part: &Array| {
-            let ids = part.session().ids("stack", &[part])?;
-            part.session().record(|recorder| recorder.turned(ids[0], n, columns))
-        };
-        let parts = self.parts.iter().map(part).collect::<Result<Parts>>()?;
-        Self::of(parts, self.shape().clone())
+        Self::behind_each_other(op, &tensors, &views.collect::<Result<OfFew<_>>>()?, axis)
     }
 
     /// An axis in another place, the others in their order.

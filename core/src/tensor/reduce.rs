@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 use crate::ir::op::ReduceOp;
 use crate::ir::primitive::Lines;
 use crate::ir::scalar::identity_bits;
+use crate::trace::strided::LARGE;
 
 /// The most entries along an axis that operations combine.
 pub(super) const FEW: u64 = 16;
-/// The same where lines lie in memory, one behind the other, and entries from which on that counts:
-/// gathers of each place of a line take longer than the lines as they lie (1e6 of 16 f32: 9 ms, 3 as they lie).
+/// The same where lines lie in memory, one behind the other, of many entries: gathers of each place of a line take longer
+/// than the lines as they lie (1e6 of 16 f32: 9 ms, 3 as they lie).
 const FEW_IN_MEMORY: u64 = 3;
-const LARGE: u64 = 1 << 16;
 
 impl Tensor {
     /// The entries along axes combined into one; without axes all of them, in their order. The axes go away, or remain as
@@ -236,8 +236,8 @@ impl Tensor {
         Self::of(identity, Shape::new(op.name(), extents)?)
     }
 
-    /// The product of complex entries along an axis, of which there are some: the first half times the second, again and again. One that is left
-    /// over is multiplied in the end.
+    /// The product of complex entries along an axis, of which there are some: the first half times the second, again and
+    /// again. One that is left over is multiplied in the end.
     fn product_along(&self, axis: usize) -> Result<Self> {
         let op = ReduceOp::Prod;
         let (mut halved, mut left_over): (Self, Option<Self>) = (self.clone(), None);

@@ -11,6 +11,7 @@ use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::primitive::lane_number_type;
 use crate::session::Session;
+use crate::trace::strided::{LARGE, Sides};
 
 /// Entry (i, j, ..) of a shape is lane start + i s₀ + j s₁ + ..; arithmetic wraps, as that of lane numbers does.
 ///
@@ -158,8 +159,12 @@ impl View {
         if self.is_whole(array.size()) {
             return Ok(Cow::Borrowed(array));
         }
-        let (start, runs) = (self.start(), self.runs());
-        array.session().record(|recorder| recorder.view(array.id(), start, runs)).map(Cow::Owned)
+        let (session, start, runs) = (array.session(), self.start(), self.runs());
+        let sides = match array.size() >= LARGE && session.is_on_host() && !session.is_recording() {
+            true => Sides::Any,
+            false => Sides::Long,
+        };
+        session.record(|recorder| recorder.view(array.id(), start, runs, sides)).map(Cow::Owned)
     }
 
     /// Without an axis, of which the first entry stays.

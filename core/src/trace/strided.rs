@@ -3,6 +3,8 @@
 //! A view of what is not evaluated yet reads what that is made of: of a sum in other places the summands in those places.
 //! So a slice of an expression is one kernel, which computes the lanes of the slice alone.
 
+use std::ops::RangeInclusive;
+
 use smallvec::{SmallVec, smallvec};
 
 use super::Recorder;
@@ -21,23 +23,41 @@ const VIEW: &str = "view";
 const MOST_OPERATIONS: usize = 32;
 
 /// Lanes, those of a matrix, and rows and columns from which on matrices are turned by a primitive.
-const LARGE: u64 = 1 << 16;
+pub(crate) const LARGE: u64 = 1 << 16;
 const LARGE_MATRIX: u64 = 1 << 10;
 const LARGE_SIDE: u64 = 8;
+/// So few rows, as those of a stack along the last axis, lie far from each other: a primitive puts them side by side.
+const FEW_ROWS: RangeInclusive<u64> = 2..=4;
+
+/// Which matrices a primitive turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sides {
+    /// Those of [`FEW_ROWS`] too: processors read memory as it lies, where GPUs read it as they need it.
+    Any,
+    Long,
+}
 
 impl Recorder<'_> {
     /// [`Recorder::strided`] as a call, which an evaluation spells out.
     ///
     /// # Errors
     /// As [`Recorder::gather`].
-    pub(crate) fn view(&mut self, x: VarId, start: u64, runs: Vec<(u64, i64)>) -> Result<VarId> {
+    pub(crate) fn view(
+        &mut self,
+        x: VarId,
+        start: u64,
+        runs: Vec<(u64, i64)>,
+        sides: Sides,
+    ) -> Result<VarId> {
         let n: u64 = runs.iter().map(|(extent, _)| extent).product();
         if n == 0 || self.size(x) == 1 || self.var(x).kind.number().is_some() {
-            return self.strided(x, start, &runs);
+            return self.strided(x, start, &runs, sides);
         }
-        let (words, result) = (to_words(start, &runs), (self.dtype(x), n));
+        let mut words = to_words(start, &runs);
+        words.push(u64::from(sides == Sides::Any));
+        let result = (self.dtype(x), n);
         self.known_composite(VIEW, &words, &[x], result, move |recorder, args| {
-            recorder.strided(args[0], start, &runs)
+            recorder.strided(args[0], start, &runs, sides)
         })
     }
 
@@ -46,7 +66,13 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// As [`Recorder::gather`].
-    pub fn strided(&mut self, x: VarId, start: u64, runs: &[(u64, i64)]) -> Result<VarId> {
+    fn strided(
+        &mut self,
+        x: VarId,
+        start: u64,
+        runs: &[(u64, i64)],
+        sides: Sides,
+    ) -> Result<VarId> {
         let n: u64 = runs.iter().map(|(extent, _)| extent).product();
         let (dtype, size) = (self.dtype(x), self.size(x));
         if n == 0 {
@@ -56,7 +82,7 @@ impl Recorder<'_> {
         if size == 1 {
             return self.widen(x, n);
         }
-        if let Some([rows, columns]) = matrices_turned(size, start, runs) {
+        if let Some([rows, columns]) = matrices_turned(size, start, runs, sides) {
             return self.turned(x, rows, columns);
         }
         let lanes = Lanes::new(start, runs);
@@ -259,7 +285,7 @@ impl Recorder<'_> {
 
 /// Rows and columns of matrices that are all of so many lanes and are read column by column, if they are large enough for
 /// a launch of their own to be worth it.
-fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2]> {
+fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)], sides: Sides) -> Option<[u64; 2]> {
     let (matrices, &[(columns, 1), (rows, step)]) = runs.split_last_chunk::<2>()? else {
         return None;
     };
@@ -269,7 +295,9 @@ fn matrices_turned(size: u64, start: u64, runs: &[(u64, i64)]) -> Option<[u64; 2
         &[(n, step)] => step.cast_unsigned() == each && n * each == size,
         _ => false,
     };
-    let is_large = size >= LARGE && each >= LARGE_MATRIX && rows.min(columns) >= LARGE_SIDE;
+    let has_sides =
+        rows.min(columns) >= LARGE_SIDE || sides == Sides::Any && FEW_ROWS.contains(&rows);
+    let is_large = size >= LARGE && each >= LARGE_MATRIX && has_sides;
     let is_turned = start == 0 && step.cast_unsigned() == columns && are_all;
     (is_turned && is_large).then_some([rows, columns])
 }

@@ -30,9 +30,9 @@ const TASKS_A_THREAD: usize = 4;
 const AT_ONCE: usize = 4;
 /// Lanes that are worth a task.
 const TASK: usize = 1 << 16;
-/// Lines that are combined side by side, lanes of one place as a vector, if each has at most so many lanes: longer ones fill
-/// vectors by themselves.
+/// Lines that are combined side by side, lanes of one place as a vector.
 const SIDE_BY_SIDE: usize = 64;
+/// Lanes of such a line at most: longer ones fill vectors by themselves.
 const SHORT: usize = 20;
 
 /// Lanes `[outer, extent, inner]`, combined along the middle, and perhaps times factors before.
