@@ -85,9 +85,23 @@ fn the_sandbox_holds() {
         "let b = blob(1000); let t = \"x\"; t.pad(1000, \"x\"); loop { b += t; }",
         "let b = blob(1000); loop { b.splice(0, 0, b); }",
         "let l = [1]; loop { l.splice(0..1, l + l); }",
+        "let l = []; loop { l += l.len(); }",
+        "let b = blob(999999); loop { b.push(1); }",
+        "let b = blob(999999); loop { b += 1; }",
+        "let b = blob(999999); loop { b.append(1); }",
+        "let b = blob(999999); loop { b += 'c'; }",
+        "let b = blob(999999); loop { b.append('c'); }",
+        "let b = blob(999999); loop { b = b + 'c'; }",
+        "let b = blob(999999); loop { b.insert(0, 1); }",
+        "let t = \"x\"; loop { t += t.to_blob(); }",
+        "let t = \"x\"; loop { t = t + t.to_blob(); }",
+        "let t = \"x\"; loop { t = t.to_blob() + t; }",
     ] {
         fails(&[], script, too_many);
     }
+    // What replaces as much as it brings makes nothing longer.
+    let same = "let l = []; l.pad(1000000, 7); l.splice(0, 600000, l.extract(0, 600000)); l.len()";
+    assert_eq!(run(&["--sandbox", "-e", same]).1, "1000000\n");
     let nested = "let l = []; l.pad(1000, [7, 7]); let k = []; k.pad(100000, l)";
     fails(&[], nested, "of 512 MiB");
 }

@@ -129,14 +129,14 @@ fn blobs(engine: &mut Engine, sizes: Sizes) {
     fn blob(sizes: Sizes, n: i64, byte: i64) -> Result<Blob> {
         let n = usize::try_from(n).unwrap_or(0);
         sizes.check_text("blob", n)?;
-        Ok(vec![u8::try_from(byte & 0xff).unwrap_or(0); n])
+        Ok(vec![low_byte(byte); n])
     }
     engine.register_fn("blob", move |n: i64| blob(sizes, n, 0));
     engine.register_fn("blob", move |n: i64, byte: i64| blob(sizes, n, byte));
     engine.register_fn("pad", move |blob: &mut Blob, n: i64, byte: i64| -> Result<()> {
         let n = usize::try_from(n).unwrap_or(0).max(blob.len());
         sizes.check_text("pad", n)?;
-        blob.resize(n, u8::try_from(byte & 0xff).unwrap_or(0));
+        blob.resize(n, low_byte(byte));
         Ok(())
     });
     engine.register_fn("+", move |mut a: Blob, b: Blob| -> Result<Blob> {
@@ -156,24 +156,87 @@ fn blobs(engine: &mut Engine, sizes: Sizes) {
             Ok(())
         });
     }
-    splices(engine, move |blob: &Blob, n| sizes.check_text("splice", blob.len() + n));
+    blob_bytes(engine, sizes);
+    blob_texts(engine, sizes);
+    splices::<u8>(engine, move |n| sizes.check_text("splice", n));
 }
 
-/// Puts items in place of others, of which there are so many from a place on, or in a range.
+/// What adds one byte or one letter to a blob.
+fn blob_bytes(engine: &mut Engine, sizes: Sizes) {
+    fn add(sizes: Sizes, op: &str, blob: &mut Blob, bytes: &[u8]) -> Result<()> {
+        sizes.check_grown(op, blob.capacity(), blob.len() + bytes.len())?;
+        blob.extend(bytes);
+        Ok(())
+    }
+    for op in ["+=", "append", "push"] {
+        engine.register_fn(op, move |blob: &mut Blob, byte: i64| -> Result<()> {
+            add(sizes, op, blob, &[low_byte(byte)])
+        });
+    }
+    for op in ["+=", "append"] {
+        engine.register_fn(op, move |blob: &mut Blob, letter: char| -> Result<()> {
+            add(sizes, op, blob, letter.encode_utf8(&mut [0; 4]).as_bytes())
+        });
+    }
+    engine.register_fn("+", move |mut blob: Blob, letter: char| -> Result<Blob> {
+        add(sizes, "+", &mut blob, letter.encode_utf8(&mut [0; 4]).as_bytes())?;
+        Ok(blob)
+    });
+    engine.register_fn("insert", move |blob: &mut Blob, at: i64, byte: i64| -> Result<()> {
+        sizes.check_grown("insert", blob.capacity(), blob.len() + 1)?;
+        blob.insert(place(at, blob.len()), low_byte(byte));
+        Ok(())
+    });
+}
+
+/// Blobs as texts: what is no text becomes a sign that is longer.
+fn blob_texts(engine: &mut Engine, sizes: Sizes) {
+    type Text = ImmutableString;
+    engine.register_fn("+", move |text: Text, blob: Blob| -> Result<Text> {
+        let letters = String::from_utf8_lossy(&blob);
+        sizes.check_text("+", text.len() + letters.len())?;
+        Ok(text + &*letters)
+    });
+    engine.register_fn("+", move |blob: Blob, text: Text| -> Result<Text> {
+        let letters = String::from_utf8_lossy(&blob);
+        sizes.check_text("+", letters.len() + text.len())?;
+        Ok((letters.into_owned() + text.as_str()).into())
+    });
+    for op in ["+=", "append"] {
+        engine.register_fn(op, move |text: &mut Text, blob: Blob| -> Result<()> {
+            let letters = String::from_utf8_lossy(&blob);
+            sizes.check_text(op, text.len() + letters.len())?;
+            *text += &*letters;
+            Ok(())
+        });
+    }
+}
+
+fn low_byte(number: i64) -> u8 {
+    number.to_le_bytes()[0]
+}
+
+/// Where an item of so many goes; a negative place counts from the end.
+fn place(at: i64, n: usize) -> usize {
+    match usize::try_from(at) {
+        Ok(at) => at.min(n),
+        Err(_) => n.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
+    }
+}
+
+/// Puts items in place of others, of which there are so many from a place on, or in a range. `check` refuses too many that
+/// there would be then.
 fn splices<T: Variant + Clone>(
     engine: &mut Engine,
-    check: impl Fn(&Vec<T>, usize) -> Result<()> + Copy + Send + Sync + 'static,
+    check: impl Fn(usize) -> Result<()> + Copy + Send + Sync + 'static,
 ) where
     Vec<T>: Variant + Clone,
 {
     let splice = move |items: &mut Vec<T>, start: i64, n: i64, new: Vec<T>| -> Result<()> {
-        check(items, new.len())?;
         let length = items.len();
-        // A negative place counts from the end.
-        let from_end =
-            || length.saturating_sub(usize::try_from(start.unsigned_abs()).unwrap_or(length));
-        let start = usize::try_from(start).unwrap_or_else(|_| from_end()).min(length);
+        let start = place(start, length);
         let n = usize::try_from(n).unwrap_or(0).min(length - start);
+        check(length - n + new.len())?;
         items.splice(start..start + n, new);
         Ok(())
     };
@@ -210,7 +273,12 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
             Ok(())
         });
     }
-    splices(engine, move |list: &Array, n| sizes.check("splice", list.len() + n, OF_LIST));
+    engine.register_fn("+=", move |list: &mut Array, item: Dynamic| -> Result<()> {
+        sizes.make_room("+=", list)?;
+        list.push(item);
+        Ok(())
+    });
+    splices::<Dynamic>(engine, move |n| sizes.check("splice", n, OF_LIST));
     engine.register_fn("push", move |list: &mut Array, item: Dynamic| -> Result<()> {
         sizes.make_room("push", list)?;
         list.push(item);
@@ -218,12 +286,7 @@ fn lists(engine: &mut Engine, sizes: Sizes) {
     });
     engine.register_fn("insert", move |list: &mut Array, at: i64, item: Dynamic| -> Result<()> {
         sizes.make_room("insert", list)?;
-        let n = list.len();
-        let at = match usize::try_from(at) {
-            Ok(at) => at.min(n),
-            Err(_) => n.saturating_sub(usize::try_from(at.unsigned_abs()).unwrap_or(usize::MAX)),
-        };
-        list.insert(at, item);
+        list.insert(place(at, list.len()), item);
         Ok(())
     });
 }
