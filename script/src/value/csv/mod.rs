@@ -37,6 +37,8 @@ const SAMPLED: usize = 1 << 20;
 /// Columns of a text at most, and what each takes besides its values: its name, its lanes' array, a variable.
 const MOST_COLUMNS: usize = 1 << 20;
 const COLUMN: u64 = 1 << 10;
+/// Bytes of a column's name at most.
+const LONGEST_NAME: usize = 1 << 20;
 /// Names of columns that an error lists.
 const LISTED: usize = 20;
 /// What stands for a missing value.
@@ -78,7 +80,8 @@ impl Layout {
     }
 }
 
-/// The columns of a text with their names, read by so many threads. `check_room` says whether so many bytes of values may be made.
+/// The columns of a text with their names, read by so many threads. `check_room` says whether so many bytes of values may
+/// be made.
 pub(crate) fn read(
     path: &str,
     bytes: &[u8],
@@ -92,18 +95,14 @@ pub(crate) fn read(
     check_room(n_columns as u64 * COLUMN + length as u64)?;
     let body = text.read_names()?;
     let cut = pieces::cut(bytes, layout.separator, body, n_columns);
-    let mut pieces = cut.map_err(|uncut| match uncut {
-        Uncut::Interrupted => stop(Stop::Interrupt),
-        Uncut::Open(at) => text.fault(at, None, "a quote that is never closed"),
-    })?;
+    let mut pieces = cut.map_err(|uncut| text.uncut(&uncut))?;
     let counted = side_by_side(threads, pieces.iter_mut(), |piece| {
         piece.lines = pieces::count_filled(&bytes[piece.range.clone()]) + 1;
-        if interrupt::is_requested() { Err(()) } else { Ok(()) }
+        piece.copied = piece.measure_copy(bytes, layout.separator)?;
+        if interrupt::is_requested() { Err(Uncut::Interrupted) } else { Ok(()) }
     });
-    counted.map_err(|()| stop(Stop::Interrupt))?;
-    // Of a piece with quotes each record is copied, and where its fields end.
-    let longest = pieces.iter().filter(|piece| piece.is_quoted).map(|piece| piece.excess).max();
-    check_room(longest.unwrap_or(0) as u64 * (1 + size_of::<usize>() as u64))?;
+    counted.map_err(|uncut| text.uncut(&uncut))?;
+    check_room(pieces.iter().map(|piece| piece.copied).max().unwrap_or(0))?;
     let n_rows = pieces.iter().map(|piece| piece.lines as u64).sum::<u64>();
     let mut kinds = text.guess(pieces.first());
     let parts = loop {
@@ -223,12 +222,19 @@ impl<'a> Text<'a> {
     /// The fields of the first record, before any is kept, and its bytes.
     fn first_record(&self) -> Result<(usize, usize)> {
         let first = pieces::first_record(self.bytes, self.layout.separator, MOST_COLUMNS);
-        first.ok_or_else(|| {
+        first.map_err(|uncut| self.uncut(&uncut))?.ok_or_else(|| {
             let separator = char::from(self.layout.separator).escape_default();
             let what =
                 format!("more than {MOST_COLUMNS} columns (the separator is \"{separator}\")");
             self.fault(0, None, &what)
         })
+    }
+
+    fn uncut(&self, uncut: &Uncut) -> Box<rhai::EvalAltResult> {
+        match *uncut {
+            Uncut::Interrupted => stop(Stop::Interrupt),
+            Uncut::Open(at) => self.fault(at, None, "a quote that is never closed"),
+        }
     }
 
     /// Finds the names of the columns, and where the first record of values begins.
@@ -244,6 +250,10 @@ impl<'a> Text<'a> {
         for (i, field) in first.iter().enumerate() {
             if i.is_multiple_of(POLL) {
                 check_interrupt()?;
+            }
+            if self.layout.header && field.len() > LONGEST_NAME {
+                let what = format!("a name of {} bytes, at most {LONGEST_NAME}", field.len());
+                return Err(self.fault(0, Some((i, "")), &what));
             }
             let field = str::from_utf8(field)
                 .map_err(|_| self.fault(0, Some((i, "")), "the text is not UTF-8"))?;
@@ -445,6 +455,11 @@ mod tests {
         assert!(error(&format!("a\n1\n{columns}\n")).contains("got 1048577 fields, expected 1"));
         let quoted = format!("a\n\"1\"\n{}", columns.repeat(16));
         assert!(error(&quoted).contains("no room"));
+        let name = format!("{}\n1\n", "x".repeat(LONGEST_NAME + 1));
+        assert!(error(&name).contains("column 1: a name of 1048577 bytes, at most 1048576"));
+        let table = self::columns(&format!("a\n\"{}\"\n", "x".repeat(20 << 20)));
+        let Whole::Texts(texts) = &table[0].1.values else { panic!("not texts") };
+        assert_eq!(texts.names[0].len(), 20 << 20);
         let blank = format!("a\n1{}2\n", "\n".repeat(20_000_000));
         let table = self::columns(&blank);
         let int = |piece: &Values| match piece {

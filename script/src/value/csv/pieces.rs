@@ -10,6 +10,7 @@ const PIECE: usize = 1 << 20;
 const COLUMN: usize = 1 << 8;
 /// Bytes looked at between two looks at the interrupt flag.
 const POLL: usize = 1 << 24;
+
 /// A part of a text.
 pub(super) struct Piece {
     pub(super) range: Range<usize>,
@@ -19,9 +20,29 @@ pub(super) struct Piece {
     pub(super) lines: usize,
     /// Whether a field in quotes is in it.
     pub(super) is_quoted: bool,
+    /// What copies of its excess take; 0 before that is measured.
+    pub(super) copied: u64,
+}
+
+impl Piece {
+    /// Of a piece with quotes each record is copied, and where its fields end.
+    pub(super) fn measure_copy(&self, text: &[u8], separator: u8) -> Result<u64, Uncut> {
+        if !self.is_quoted {
+            return Ok(0);
+        }
+        let excess = &text[self.range.end - self.excess..self.range.end];
+        let fields = |part: &[u8]| memchr_iter(separator, part).count() * size_of::<usize>();
+        let mut bytes = self.excess;
+        for part in excess.chunks(POLL) {
+            check_interrupt()?;
+            bytes += fields(part);
+        }
+        Ok(bytes as u64)
+    }
 }
 
 /// Why a text is not cut.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Uncut {
     Interrupted,
     /// Where a quote stands that is never closed: all that follows would be one field.
@@ -41,9 +62,7 @@ pub(super) fn cut(
     // Quotes before the body are closed too.
     let mut quoted = next_quoted(text, separator, 0)?;
     while start < text.len() {
-        if interrupt::is_requested() {
-            return Err(Uncut::Interrupted);
-        }
+        check_interrupt()?;
         let mut from = text.len().min(start.saturating_add(bytes));
         let mut is_quoted = false;
         let end = loop {
@@ -62,6 +81,7 @@ pub(super) fn cut(
             excess: (end - start).saturating_sub(bytes),
             lines: 0,
             is_quoted,
+            copied: 0,
         });
         start = end;
     }
@@ -89,15 +109,22 @@ fn next_quoted(text: &[u8], separator: u8, mut from: usize) -> Result<Option<Ran
 }
 
 fn next_quote(text: &[u8], from: usize) -> Result<Option<usize>, Uncut> {
-    for (i, part) in text[from..].chunks(POLL).enumerate() {
-        if interrupt::is_requested() {
-            return Err(Uncut::Interrupted);
-        }
-        if let Some(at) = memchr(b'"', part) {
-            return Ok(Some(from + i * POLL + at));
+    Ok(find(&text[from..], |part| memchr(b'"', part))?.map(|at| from + at))
+}
+
+/// What a search finds first, which looks at so much at a time that nobody waits long.
+fn find(text: &[u8], search: impl Fn(&[u8]) -> Option<usize>) -> Result<Option<usize>, Uncut> {
+    for (i, part) in text.chunks(POLL).enumerate() {
+        check_interrupt()?;
+        if let Some(at) = search(part) {
+            return Ok(Some(i * POLL + at));
         }
     }
     Ok(None)
+}
+
+fn check_interrupt() -> Result<(), Uncut> {
+    if interrupt::is_requested() { Err(Uncut::Interrupted) } else { Ok(()) }
 }
 
 /// The ends of lines in a text.
@@ -121,29 +148,35 @@ pub(super) fn count_filled(text: &[u8]) -> usize {
 }
 
 /// The fields of the first record, and how long it is; `None` if they are more than so many.
-pub(super) fn first_record(text: &[u8], separator: u8, most: usize) -> Option<(usize, usize)> {
-    let blank = text.iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count();
+pub(super) fn first_record(
+    text: &[u8],
+    separator: u8,
+    most: usize,
+) -> Result<Option<(usize, usize)>, Uncut> {
+    let is_filled = |byte: &u8| !matches!(byte, b'\n' | b'\r');
+    let blank = find(text, |part| part.iter().position(is_filled))?.unwrap_or(text.len());
     let (mut rest, mut n) = (&text[blank..], 1);
     while n <= most {
-        rest = behind_quotes(rest);
-        let end = memchr3(separator, b'\n', b'\r', rest).unwrap_or(rest.len());
+        rest = behind_quotes(rest)?;
+        let end = find(rest, |part| memchr3(separator, b'\n', b'\r', part))?;
+        let end = end.unwrap_or(rest.len());
         if rest.get(end) != Some(&separator) {
-            return Some((n, text.len() - blank - (rest.len() - end)));
+            return Ok(Some((n, text.len() - blank - (rest.len() - end))));
         }
         (rest, n) = (&rest[end + 1..], n + 1);
     }
-    None
+    Ok(None)
 }
 
 /// What follows a field in quotes, if the text begins with one.
-fn behind_quotes(text: &[u8]) -> &[u8] {
+fn behind_quotes(text: &[u8]) -> Result<&[u8], Uncut> {
     let mut rest = text;
     while let Some(quoted) = rest.strip_prefix(b"\"") {
-        let Some(end) = memchr(b'"', quoted) else { return &[] };
+        let Some(end) = next_quote(quoted, 0)? else { return Ok(&[]) };
         // Two quotes are one in the field.
         rest = &quoted[end + 1..];
     }
-    rest
+    Ok(rest)
 }
 
 #[cfg(test)]
@@ -161,8 +194,21 @@ mod tests {
             ("a,\"b\nc", Some((2, 6))),
             ("a,b,c,d,e", None),
         ] {
-            assert_eq!(first_record(text.as_bytes(), b',', 4), want, "{text:?}");
+            assert_eq!(first_record(text.as_bytes(), b',', 4), Ok(want), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_copy_takes_what_goes_on_and_its_fields() {
+        let piece = |text: &str| cut(text.as_bytes(), b',', 0, 1).unwrap().swap_remove(0);
+        let long = "x".repeat(2 << 20);
+        for (text, fields) in [(format!("\"{long}\"\n"), 0), (format!("\"{long}\",1,2\n"), 2)] {
+            let piece = piece(&text);
+            let excess = (text.len() - PIECE) as u64;
+            assert_eq!(piece.measure_copy(text.as_bytes(), b','), Ok(excess + 8 * fields));
+        }
+        let text = format!("{long}\n");
+        assert_eq!(piece(&text).measure_copy(text.as_bytes(), b','), Ok(0));
     }
 
     #[test]
