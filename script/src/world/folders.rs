@@ -43,7 +43,7 @@ const PROBE: usize = 64;
 /// Nothing is reported before this, and nothing twice in this time.
 const PATIENCE: Duration = Duration::from_secs(1);
 const EVERY: Duration = Duration::from_millis(200);
-/// Bytes that are read before somebody asks again whether there is room for more.
+/// Bytes that are read at most before somebody asks again whether there is room for more.
 const ASKED: usize = 16 << 20;
 
 /// Refuses to read so many bytes if there is no room for them.
@@ -105,13 +105,23 @@ pub fn read_module(
 
 /// The text of a module, as long as a script may be.
 fn read_script(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(LONGEST_SCRIPT + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > LONGEST_SCRIPT {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
+    room_of_module(bytes.len() as u64)?;
+    module_text(bytes)
+}
+
+/// Refuses a module that is longer than a script may be.
+pub(crate) fn room_of_module(bytes: u64) -> io::Result<()> {
+    if bytes > LONGEST_SCRIPT {
         let most = Bytes(LONGEST_SCRIPT);
         return Err(io::Error::other(format!("a module is at most {most} long")));
     }
-    Ok(text)
+    Ok(())
+}
+
+pub(crate) fn module_text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// The contents of a file. What takes longer than a second is reported, and an empty line when it has ended.
@@ -186,10 +196,11 @@ fn collect(
             break Err(io::Error::from(io::ErrorKind::Interrupted));
         }
         if bytes.len() > asked {
-            asked = bytes.len().saturating_add(ASKED);
-            if let Err(error) = room(asked as u64) {
+            if let Err(error) = room(bytes.len() as u64) {
                 break Err(error);
             }
+            // Of a little not much more is taken before somebody asks again.
+            asked = bytes.len().saturating_add(bytes.len().min(ASKED));
         }
         match read(&mut bytes) {
             Ok(Some(0)) => break Ok(()),
@@ -516,6 +527,41 @@ mod tests {
             entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
+    }
+
+    /// Modules are bytes first: what is cut off behind the most that is read may be a letter.
+    #[test]
+    fn long_modules_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.rhai");
+        std::fs::write(&path, "ä".repeat((LONGEST_SCRIPT / 2 + 1) as usize)).unwrap();
+        let error = read_module(&[folder.path().into()], None, "long").unwrap_err();
+        assert_eq!(error.to_string(), "a module is at most 64 MiB long");
+    }
+
+    /// What tells no length takes the room of what has come.
+    #[test]
+    fn sources_without_a_length_ask_for_what_they_give() {
+        let asked = std::cell::RefCell::new(Vec::new());
+        let room = |n: u64| -> io::Result<()> {
+            asked.borrow_mut().push(n);
+            Ok(())
+        };
+        let mut left = 100;
+        let bytes = collect(
+            0,
+            "pipe",
+            &room,
+            |_| {},
+            |bytes| {
+                let n = left.min(10);
+                left -= n;
+                bytes.resize(bytes.len() + n, 7);
+                Ok(Some(n))
+            },
+        );
+        assert_eq!(bytes.unwrap().len(), 100);
+        assert_eq!(asked.into_inner(), [10, 30, 70]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use porcini_core::log::LogSink;
 use crate::show::forms::{DisplayTarget, Shown};
 use crate::show::visible::visible;
 use crate::world::bounds::Watch;
-use crate::world::folders::Room;
+use crate::world::folders::{Room, module_text, room_of_module};
 use crate::world::host::Host;
 use crate::world::jail::{Jail, refused};
 
@@ -156,10 +156,8 @@ impl Host for Sandbox {
         }
         let beside = importer.and_then(|importer| jail.beside(importer, &file));
         let (path, bytes) =
-            self.read(&beside.filter(|path| jail.has(path)).unwrap_or(file), &|_| Ok(()))?;
-        let text = String::from_utf8(bytes);
-        text.map(|text| (path, text))
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+            self.read(&beside.filter(|path| jail.has(path)).unwrap_or(file), &room_of_module)?;
+        module_text(bytes).map(|text| (path, text))
     }
 
     fn folder(&self) -> io::Result<String> {
