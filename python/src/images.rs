@@ -45,7 +45,7 @@ fn read_image<'py>(
     }
     let session = home::session(py)?.clone();
     let floats = floats.map(|floats| floats.dtype);
-    let room = |bytes| session.check_host_memory(bytes).map_err(io::Error::other);
+    let room = |bytes| session.check_file_memory(bytes).map_err(io::Error::other);
     let read = blocking(py, || match folders::read(&path, &room, |_| {}) {
         Ok(file) => match images::read(&session, &file, floats) {
             Err(Refusal::Core(Error::Interrupted)) => Err(Error::Interrupted),

@@ -182,7 +182,7 @@ impl Context {
 
     /// The contents of a file that the session has room for.
     pub(crate) fn read_file(&self, path: &str) -> io::Result<Vec<u8>> {
-        let room = |bytes| self.session.check_host_memory(bytes).map_err(io::Error::other);
+        let room = |bytes| self.session.check_file_memory(bytes).map_err(io::Error::other);
         self.host.read_file(path, &room)
     }
 

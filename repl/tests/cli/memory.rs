@@ -61,7 +61,9 @@ fn files_have_the_limit_of_arrays() {
 fn lists_have_a_limit_beside_arrays() {
     let script = "let l = []; loop { l.push(blob(10000000, 1)) }";
     let (code, err) = run_within("64M", script);
-    assert!(code == 1 && err.contains("arrays of 64 MiB (PORCINI_MEMORY_LIMIT) leave"), "{err}");
+    let whole =
+        "of 1.125 GiB: twice 64 MiB (PORCINI_MEMORY_LIMIT) and 1 GiB, for arrays, lists and";
+    assert!(code == 1 && err.contains(whole), "{err}");
 }
 
 /// Fewer calls nest where the stack is small, and the error says why.

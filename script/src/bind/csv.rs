@@ -157,7 +157,7 @@ fn read_csv(context: &Context, path: &str, layout: &Layout) -> Result<(Map, Vec<
         let text = unpacked(context, &mut MultiGzDecoder::new(&*bytes), &mut room);
         bytes = text.map_err(|error| placed(error, &format!("read_csv: {path}")))?;
     }
-    let check_room = |bytes| session.check_host_memory(bytes).or_fault();
+    let check_room = |bytes| session.check_file_memory(bytes).or_fault();
     let (mut columns, mut names) = (Map::new(), Vec::new());
     let read = csv::read(path, &bytes, layout, session.threads(), check_room)?;
     for (name, column) in read {

@@ -65,8 +65,8 @@ fn npy(registry: &mut Registry<'_>) {
         "write_npy",
         "(path, x)",
         "Writes an array or host array as a NumPy .npy file of shape [lanes], [lanes, components] of a vector, [lanes, \
-         rows, columns] of a matrix, of a tensor its own; of complex numbers as such. Evaluates. On a device of several parts each writes its lanes of a \
-         long array or real tensor by itself.\n\n\
+         rows, columns] of a matrix, of a tensor its own; of complex numbers as such. Evaluates. On a device of several \
+         parts each writes its lanes of a long array or real tensor by itself.\n\n\
          >> write_npy(\"x.npy\", Int32C([1, 2])); read_npy(\"x.npy\")\n[1, 2]\nndarray i32 [2]",
     );
     registry.any("write_npy", 2, |context, _, args| {
@@ -233,8 +233,12 @@ fn no_archive(path: &str, bytes: &[u8], error: &ZipError) -> Box<EvalAltResult> 
 
 /// How the arrays of a file but one are read.
 fn without(path: &str, name: &str, names: &[(usize, String)]) -> String {
-    let others = names.iter().filter(|(_, other)| other != name);
-    let others = listed(others.map(|(_, other)| format!("\"{other}\"")));
+    let others: Vec<_> = names.iter().filter(|(_, other)| other != name).collect();
+    if others.len() > MOST_NAMES {
+        let n = others.len();
+        return format!("the {n} others are read by read_npz with #{{arrays: a list of names}}");
+    }
+    let others = listed(others.iter().map(|(_, other)| format!("\"{other}\"")));
     format!("the others are read by read_npz(\"{path}\", #{{arrays: [{others}]}})")
 }
 
@@ -260,7 +264,7 @@ pub(super) fn unpacked(
         if n == 0 {
             return Ok(bytes);
         }
-        context.session.check_host_memory(bytes.len() as u64).or_fault()?;
+        context.session.check_file_memory(bytes.len() as u64).or_fault()?;
         *room = room.checked_sub(n).ok_or_else(|| {
             let unpacked = Bytes(bytes.len() as u64);
             fault(format!("out of memory: {unpacked} unpacked are more than the limit leaves"))

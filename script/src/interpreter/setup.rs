@@ -18,7 +18,7 @@ use crate::diagnose::error::{Error, ErrorKind};
 use crate::language::{powers, tokens};
 use crate::options::Options;
 use crate::value::Deleted;
-use crate::world::bounds::Watch;
+use crate::world::bounds::{Limited, Watch};
 use crate::world::engine_thread::{ENGINE_STACK, stack};
 use crate::world::host::{Host, NOTHING};
 use crate::world::modules::{Resolver, Texts};
@@ -27,6 +27,8 @@ use crate::world::sandbox::Sandbox;
 
 /// Nested function calls of a script, on the whole stack.
 const MAX_CALLS: usize = 1500;
+/// What errors call the limit of arrays.
+const MEMORY_LIMIT: &str = "PORCINI_MEMORY_LIMIT";
 /// Nested expressions of a script, on the whole stack.
 const MAX_EXPRESSIONS: usize = 2000;
 /// Nested expressions in a function: calls times these levels, a few kilobytes each, fit the stack.
@@ -38,7 +40,7 @@ impl Interpreter {
     /// # Errors
     /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
-        let watch = Watch::new(options.sandbox.clone(), options.memory_limit, host.process_end());
+        let watch = Watch::new(options.sandbox.clone(), limited(options), host.process_end());
         if !watch.is_sandbox {
             return Self::within(watch, host, options);
         }
@@ -132,12 +134,20 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     if let Some(threads) = options.threads {
         builder = builder.threads(threads);
     }
-    let set = options.memory_limit.map(|bytes| (bytes, "PORCINI_MEMORY_LIMIT"));
+    let set = options.memory_limit.map(|bytes| (bytes, MEMORY_LIMIT));
     let bound = options.sandbox.as_ref().map(|bounds| (bounds.memory, "--max-memory"));
     if let Some((bytes, name)) = set.into_iter().chain(bound).min() {
         builder = builder.memory_limit_by(bytes, name);
     }
     builder.build()
+}
+
+/// The limit of arrays: that of a session which others use too, or that of our own.
+fn limited(options: &Options) -> Option<Limited> {
+    match &options.session {
+        Some(session) => session.memory_limit().map(Limited::beside_others),
+        None => options.memory_limit.map(|bytes| Limited::alone(bytes, MEMORY_LIMIT)),
+    }
 }
 
 fn configure(engine: &mut Engine, host: &Rc<dyn Host>, modules: &Texts) {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use porcini_core::device::{Capacity, physical_capacity};
 use porcini_core::interrupt;
 use porcini_core::log::LogSink;
-use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::memory::caching_allocator::{Bytes, Limit, LimitSource};
 use porcini_core::memory::process_heap;
 
 use crate::diagnose::error::{Error, ErrorKind};
@@ -175,8 +175,8 @@ pub(crate) struct Watch {
     pub(crate) bounds: Bounds,
     /// Whether the bounds hold; else only memory is looked at.
     pub(crate) is_sandbox: bool,
-    /// Bytes of arrays of scripts that are trusted, if somebody said so.
-    limit: Option<u64>,
+    /// Of arrays of scripts that are trusted, if somebody said so.
+    limit: Option<Limited>,
     pub(crate) turn: Arc<Turn>,
     depth: Cell<usize>,
     /// Ends the process.
@@ -202,7 +202,7 @@ impl Drop for Running {
 
 impl Watch {
     /// A watch over scripts in a sandbox, or without bounds over those that are trusted, whose arrays may have a limit.
-    pub(crate) fn new(bounds: Option<Bounds>, limit: Option<u64>, end: LogSink) -> Rc<Self> {
+    pub(crate) fn new(bounds: Option<Bounds>, limit: Option<Limited>, end: LogSink) -> Rc<Self> {
         Rc::new(Self {
             is_sandbox: bounds.is_some(),
             limit,
@@ -246,7 +246,7 @@ impl Watch {
                     end(&why);
                 }
             } else {
-                guard_memory(&turn, &ended, resident, &Room::of(physical_capacity(), limit));
+                guard_memory(&turn, &ended, resident, &Allowance::of(physical_capacity(), limit));
             }
         };
         match Builder::new().name("timer".into()).spawn(wait) {
@@ -325,25 +325,48 @@ fn outlived(turn: &Turn, ended: &mpsc::Receiver<()>, grace: Duration) -> Option<
     })
 }
 
-/// What a turn of a script that is trusted may take, and of what.
-struct Room {
-    bytes: u64,
-    whole: String,
+/// A limit of the arrays of scripts that are trusted.
+#[derive(Clone, Copy)]
+pub(crate) struct Limited {
+    limit: Limit,
+    /// Bytes that the process had before scripts took any, if it is theirs alone.
+    before: Option<u64>,
 }
 
-impl Room {
+impl Limited {
+    /// A limit for scripts that are all that this process does.
+    pub(crate) fn alone(bytes: u64, name: &'static str) -> Self {
+        let limit = Limit { bytes, source: LimitSource::Set(name) };
+        Self { limit, before: resident() }
+    }
+
+    /// A limit for scripts beside which the process takes what it likes: only what a turn takes counts.
+    pub(crate) fn beside_others(limit: Limit) -> Self {
+        Self { limit, before: None }
+    }
+}
+
+/// What scripts that are trusted may take, and of what.
+struct Allowance {
+    bytes: u64,
+    whole: String,
+    /// What the process had before they took any; else what it has as a turn begins.
+    before: Option<u64>,
+}
+
+impl Allowance {
     /// Nearly all that is left, before the system ends the process. A limit of arrays leaves as much again for lists and
-    /// texts, and in any case as much as a sandbox, and what a GPU's driver takes.
-    fn of(left: Capacity, limit: Option<u64>) -> Self {
-        let whole = format!("95 % of what {} had left", left.whose);
-        let left = Self { bytes: left.bytes / 20 * 19, whole };
-        let most = |limit: u64| limit.saturating_mul(2).saturating_add(LISTS + SLACK);
-        match limit.map(|limit| (most(limit), Bytes(limit))) {
-            Some((bytes, limit)) if bytes < left.bytes => {
-                let whole = format!(
-                    "what arrays of {limit} (PORCINI_MEMORY_LIMIT) leave for lists and texts"
-                );
-                Self { bytes, whole }
+    /// texts, and in any case as much as a sandbox, and what a GPU's driver takes; that holds for all turns together.
+    fn of(left: Capacity, limited: Option<Limited>) -> Self {
+        const BESIDES: u64 = LISTS + SLACK;
+        let whole = format!(", 95 % of what {} had left", left.whose);
+        let left = Self { bytes: left.bytes / 20 * 19, whole, before: None };
+        let most = |limit: u64| limit.saturating_mul(2).saturating_add(BESIDES);
+        match limited.map(|limited| (most(limited.limit.bytes), limited)) {
+            Some((bytes, Limited { limit, before })) if bytes < left.bytes => {
+                let besides = Bytes(BESIDES);
+                let whole = format!(": twice {limit} and {besides}, for arrays, lists and texts");
+                Self { bytes, whole, before }
             }
             _ => left,
         }
@@ -355,22 +378,25 @@ fn guard_memory(
     turn: &Turn,
     ended: &mpsc::Receiver<()>,
     used: impl Fn() -> Option<u64>,
-    room: &Room,
+    allowed: &Allowance,
 ) {
-    let Some(before) = used() else { return };
-    let mut taken = 0;
-    while taken <= room.bytes {
+    let Some(now) = used() else { return };
+    let before = allowed.before.unwrap_or(now);
+    let mut taken = now.saturating_sub(before);
+    // Whatever is too large can be deleted, which takes a little.
+    let most = if taken > allowed.bytes { taken.saturating_add(A_LITTLE) } else { allowed.bytes };
+    while taken <= most {
         // Nobody needs to look before so much can have been taken.
         #[expect(clippy::cast_precision_loss, reason = "a time")]
-        let soonest = Duration::from_secs_f64((room.bytes - taken) as f64 / BYTES_IN_A_SECOND);
+        let soonest = Duration::from_secs_f64((most - taken) as f64 / BYTES_IN_A_SECOND);
         if ended.recv_timeout(soonest.clamp(LOOK_AFTER, SELDOM)) != Err(RecvTimeoutError::Timeout) {
             return;
         }
         taken = used().unwrap_or(0).saturating_sub(before);
     }
-    let (whole, room, taken) = (&room.whole, Bytes(room.bytes), Bytes(taken));
+    let (whole, bytes, taken) = (&allowed.whole, Bytes(allowed.bytes), Bytes(taken));
     turn.stop_with(format!(
-        "out of memory: the script took {taken} of {room}, {whole}; del x frees a list or array, \
+        "out of memory: the script took {taken} of {bytes}{whole}; del x frees a list or array, \
          %reset all; eval(x) in a long loop lets go of what was recorded; arrays take less than lists"
     ));
 }
@@ -398,16 +424,38 @@ mod tests {
         let samples = Mutex::new([100, 150, 1200].into_iter());
         let used = || samples.lock().unwrap().next();
         let left = Capacity { bytes: 1000, whose: "the system" };
-        guard_memory(&watch.turn, &ended, used, &Room::of(left, Some(300 << 20)));
+        let limited = Limited { before: Some(100), ..Limited::alone(300 << 20, "LIMIT") };
+        guard_memory(&watch.turn, &ended, used, &Allowance::of(left, Some(limited)));
         let error = watch.judge(Ok(Outcome::default())).unwrap_err();
         let text = "took 1.0742 KiB of 950 B, 95 % of what the system had left; del x";
         assert!(error.message.contains(text), "{}", error.message);
         assert!(watch.judge(Ok(Outcome::default())).is_ok());
-        let room = Room::of(Capacity { bytes: 4 << 30, ..left }, Some(300 << 20));
-        assert_eq!(
-            (room.bytes, room.whole.contains("arrays of 300 MiB (PORCINI_MEM")),
-            (1624 << 20, true)
-        );
+        let allowed = Allowance::of(Capacity { bytes: 4 << 30, ..left }, Some(limited));
+        assert_eq!(allowed.bytes, 1624 << 20);
+        let whole = ": twice 300 MiB (LIMIT) and 1 GiB, for arrays, lists and texts";
+        assert_eq!(allowed.whole, whole);
+    }
+
+    /// Turns that take a little each take much together; one that begins with too much can still delete it.
+    #[test]
+    fn a_limit_holds_for_all_turns_together() {
+        let watch = Watch::new(None, None, nowhere());
+        let _running = watch.begin();
+        let (_turn, ended) = mpsc::channel();
+        let limited = Limited { before: Some(100), ..Limited::alone(0, "LIMIT") };
+        let left = Capacity { bytes: 4 << 30, whose: "the system" };
+        let allowed = Allowance::of(left, Some(limited));
+        let guard = |samples: [u64; 2]| {
+            let samples = Mutex::new(samples.into_iter());
+            let next = || samples.lock().unwrap().next();
+            guard_memory(&watch.turn, &ended, || next().or(Some(u64::MAX)), &allowed);
+            watch.judge(Ok(Outcome::default())).unwrap_err().message
+        };
+        let message = guard([1 << 30, (1 << 30) + 200]);
+        assert!(message.contains("took 1 GiB of 1 GiB: twice 0 B (LIMIT)"), "{message}");
+        // Only the sample behind these is too much.
+        let message = guard([2 << 30, (2 << 30) + 200]);
+        assert!(message.contains("took 16777216 TiB of 1 GiB"), "{message}");
     }
 
     #[test]
