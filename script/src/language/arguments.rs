@@ -12,7 +12,7 @@ pub(crate) const MOST_ARGUMENTS: usize = 255;
 pub(super) fn too_many(lexemes: &[Lexeme]) -> Option<&Lexeme> {
     // The open brackets, and the commas in each.
     let mut open: Vec<(&Lexeme, usize)> = Vec::new();
-    for lexeme in lexemes {
+    for (i, lexeme) in lexemes.iter().enumerate() {
         match &lexeme.token {
             Token::LeftParen
             | Token::LeftBracket
@@ -23,7 +23,9 @@ pub(super) fn too_many(lexemes: &[Lexeme]) -> Option<&Lexeme> {
             Token::Comma => {
                 let Some((bracket, n)) = open.last_mut() else { continue };
                 *n += 1;
-                if *n >= MOST_ARGUMENTS && bracket.token == Token::LeftParen {
+                let is_more =
+                    *n > MOST_ARGUMENTS || *n == MOST_ARGUMENTS && !ends(&lexemes[i + 1..]);
+                if is_more && bracket.token == Token::LeftParen {
                     return Some(bracket);
                 }
             }
@@ -31,6 +33,12 @@ pub(super) fn too_many(lexemes: &[Lexeme]) -> Option<&Lexeme> {
         }
     }
     None
+}
+
+/// Whether a call ends here: a comma before its bracket has no argument behind it.
+fn ends(lexemes: &[Lexeme]) -> bool {
+    let next = lexemes.iter().find(|next| !next.is_comment());
+    next.is_some_and(|next| next.token == Token::RightParen)
 }
 
 #[cfg(test)]
@@ -45,6 +53,8 @@ mod tests {
         let place = |text: &str| too_many(Cell::script(text).lexemes()).map(|call| call.start);
         assert_eq!(place(&text("", 253, "")), None);
         assert_eq!(place(&text("", 254, "")), Some(1));
+        let trailing = |n: usize| format!("f({})", "1,".repeat(n));
+        assert_eq!((place(&trailing(255)), place(&trailing(256))), (None, Some(1)));
         assert_eq!(place(&text("[", 1000, "]")), None);
         assert_eq!(place(&text("g(", 1000, ")")), Some(6));
         assert_eq!(
