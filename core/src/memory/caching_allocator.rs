@@ -245,8 +245,8 @@ impl Allocator {
 
     /// The limit that was set, else 90 % of what the device had left when it was first asked.
     ///
-    /// Asked once, unless that is [forgotten](Self::forget_limit): pages that were handed out but not touched yet do not show in what is left, so adding
-    /// what we hold to a later answer would count them twice.
+    /// Asked once, unless that is [forgotten](Self::forget_limit): pages that were handed out but not touched yet do not
+    /// show in what is left, so adding what we hold to a later answer would count them twice.
     fn limit(&self, held: u64) -> Limit {
         if let Some(limit) = self.limit.or_else(|| self.lock().measured) {
             return limit;

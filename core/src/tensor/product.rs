@@ -127,8 +127,9 @@ impl Tensor {
         Self::of(products(&left, &right)?, shape)?.reduce(ReduceOp::Sum, Some(&[-1]), false)
     }
 
-    /// The product of lanes of 32 or 64 bits where the matrices lie in memory, row by row or column by column: each is read once, where it
-    /// lies. `None` of others, and of few products for each of many sums, which are computed with what is around.
+    /// The product of lanes of 32 or 64 bits where the matrices lie in memory, row by row or column by column: each is read
+    /// once, where it lies. `None` of others, and of few products for each of many sums, which are computed with what is
+    /// around.
     fn by_lying_vector(&self, other: &Self) -> Result<Option<Self>> {
         let is_left = other.shape().rank() == 1;
         let (matrix, vector) = if is_left { (self, other) } else { (other, self) };

@@ -1,5 +1,5 @@
-//! Matrices turned: `turned_vectors.rs` where they are large and there are vectors for it, otherwise tile by tile; each is copied to a near
-//! place by rows, and from there by columns.
+//! Matrices turned: `turned_vectors.rs` where they are large and there are vectors for it, otherwise tile by tile; each is
+//! copied to a near place by rows, and from there by columns.
 
 use std::array::from_fn;
 
