@@ -68,6 +68,34 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             Ok(said.as_bool().unwrap_or(false))
         })
     });
+    for (name, stays) in [("drain", false), ("retain", true)] {
+        engine.register_fn(name, move |call: Call<'_>, list: &mut Array, chooses: FnPtr| {
+            taken(name, &call, list, &chooses, stays)
+        });
+    }
+}
+
+/// Takes out the items that a function chooses, or those that it does not where the chosen stay. Rhai's own move all
+/// behind each that goes.
+fn taken(
+    op: &str,
+    call: &Call<'_>,
+    list: &mut Array,
+    chooses: &FnPtr,
+    chosen_stay: bool,
+) -> Result<Array> {
+    let mut stays = Vec::with_capacity(list.len());
+    for (i, item) in list.iter_mut().enumerate() {
+        check_interrupt()?;
+        let i = [i64::try_from(i).unwrap_or(i64::MAX).into()];
+        let said = chooses.call_raw_with_extra_args(op, call, Some(item), [], i, Some(0))?;
+        stays.push(said.as_bool().unwrap_or(false) == chosen_stay);
+    }
+    let mut stays = stays.into_iter();
+    let all = std::mem::take(list).into_iter();
+    let (kept, taken) = all.partition(|_| stays.next().unwrap_or(true));
+    *list = kept;
+    Ok(taken)
 }
 
 fn sort_by(op: &str, call: &Call<'_>, list: &mut Array, order: &FnPtr) -> Result<()> {

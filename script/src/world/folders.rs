@@ -534,7 +534,8 @@ mod tests {
     fn long_modules_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long.rhai");
-        std::fs::write(&path, "ä".repeat((LONGEST_SCRIPT / 2 + 1) as usize)).unwrap();
+        std::fs::write(&path, "ä".repeat(usize::try_from(LONGEST_SCRIPT).unwrap() / 2 + 1))
+            .unwrap();
         let error = read_module(&[folder.path().into()], None, "long").unwrap_err();
         assert_eq!(error.to_string(), "a module is at most 64 MiB long");
     }
