@@ -193,6 +193,16 @@ mod tests {
     use super::*;
     use crate::language::tokens::{registered, typed};
 
+    #[test]
+    fn a_session_that_is_handed_in_has_its_limit() {
+        let session = Session::builder().memory_limit_by(1 << 20, "memory_limit").build().unwrap();
+        let has_limit = |session, memory_limit| {
+            limited(&Options { session, memory_limit, ..Options::default() }).is_some()
+        };
+        assert!(has_limit(Some(session), None) && has_limit(None, Some(1)));
+        assert!(!has_limit(Some(Session::new().unwrap()), None) && !has_limit(None, None));
+    }
+
     /// Words that scripts call as functions must parse in both forms.
     #[test]
     fn every_registered_name_can_be_called() {
