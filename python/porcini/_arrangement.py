@@ -1,6 +1,7 @@
 """Functions of NumPy about shapes and places of entries, and types that several have in common, which core's tables do not
 have: each in a few words of those that they have."""
 
+import math
 import numbers
 
 import porcini as pc
@@ -109,8 +110,9 @@ def put_along_axis(x, index, values, axis):
     x[tuple(index if place == axis else line for place, line in enumerate(lines))] = values
 
 
-def fill_diagonal(x, value):
-    """Writes a value to the diagonal of a matrix, or of more axes.
+def fill_diagonal(x, value, wrap=False):
+    """Writes a value to the diagonal of a matrix, or of more axes of one extent; entries of a row that is shorter come again.
+    With wrap=True the diagonal of a tall matrix begins again a row below its end.
 
     >>> x = pc.zeros((2, 2))
     >>> pc.fill_diagonal(x, 3)
@@ -120,7 +122,17 @@ def fill_diagonal(x, value):
     """
     if x.ndim < 2:
         raise TypeError(f"fill_diagonal: got {x.ndim} axes, expected a matrix")
-    x[(pc.arange(min(x.shape)),) * x.ndim] = value
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ValueError(f"fill_diagonal: got the shape {x.shape}, expected one extent along all axes")
+    n_columns = x.shape[-1]
+    rows = range(0, x.size, n_columns + 1) if wrap and x.ndim == 2 else range(min(x.shape))
+    places = [divmod(place, n_columns) for place in rows] if wrap and x.ndim == 2 else [(i,) * x.ndim for i in rows]
+    if not places:
+        return
+    value = pc.ravel(_operand(value))
+    if value.size > 1:
+        value = value[pc.arange(len(places)) % value.size]
+    x[tuple(pc.Int64(list(axis)) for axis in zip(*places))] = value
 
 
 def tril_indices_from(x, k=0):
@@ -153,7 +165,7 @@ def argpartition(x, kth, axis=-1):
 
 def apply_along_axis(f, axis, x, *args, **named):
     """What a function makes of each line along an axis, in its place; other arguments go to it. It is called once a line: for few
-    of them. What has one lane is a number.
+    of them. One lane is a number, but for a tensor of an axis.
 
     >>> pc.apply_along_axis(pc.sum, 0, pc.TensorXf([[1, 2], [3, 4]]))
     [4, 6]
@@ -161,9 +173,12 @@ def apply_along_axis(f, axis, x, *args, **named):
     x = entries(x)
     axis = axis_of("apply_along_axis", axis, x.ndim)
     x = pc.moveaxis(x, axis, -1)
-    shape, lines = list(x.shape[:-1]), pc.reshape(x, [-1, x.shape[-1]])
+    shape = list(x.shape[:-1])
+    lines = pc.reshape(x, [math.prod(shape), x.shape[-1]])
+    if lines.shape[0] == 0:
+        raise ValueError(f"apply_along_axis: got the shape {tuple(x.shape)}, expected at least one line")
     found = [_operand(f(lines[i], *args, **named)) for i in range(lines.shape[0])]
-    own = [] if found[0].size == 1 else list(found[0].shape)
+    own = [] if found[0].size == 1 and not isinstance(found[0], pc.Tensor) else list(found[0].shape)
     rows = pc.reshape(pc.stack([pc.reshape(one, own or [1]) for one in found]), shape + own)
     places = list(range(axis, axis + len(own)))
     return pc.moveaxis(rows, list(range(len(shape), len(shape) + len(own))), places) if own else rows

@@ -33,3 +33,10 @@ def item(x, index):
     if len(places) not in (1, x.ndim):
         raise ValueError(f"item: got {len(places)} indices of {x.ndim} axes, expected one, or one for each axis")
     return pc.ravel(x)[places[0]] if len(places) == 1 else x[places]
+
+
+def wide(x):
+    """Entries as sums of many and quotients need them: masks and integers as the floats that mean gives, halves as float32."""
+    if x.dtype == "float16" or x.dtype.kind in "bui":
+        return x.astype("float64" if x.dtype.itemsize == 8 else "float32")
+    return x

@@ -247,6 +247,9 @@ def _enable_grad(enable_grad, *values):
 def _interp(interp, x, xp, fp, left=None, right=None, period=None):
     """With left= in front of the first place and right= behind the last; with period= places come again, and need no order."""
     if period is not None:
+        period = abs(period)
+        if period == 0:
+            raise ValueError("interp: got period=0, expected the distance at which places come again")
         return interp(_operand(x) % period, *_around(_operand(xp) % period, _operand(fp), period))
     found = interp(x, xp, fp)
     x, xp = _operand(x), _operand(xp)

@@ -57,8 +57,8 @@ def zscore(x, axis=0, ddof=0):
 
 
 def _wide(*counts):
-    """Counts in 64 bits, where they are integers."""
-    return [x if "float" in x.dtype else x.astype("float64") for x in map(_operand, counts)]
+    """Counts in 64 bits: logarithms of the results have no digits to lose."""
+    return [_operand(x).astype("float64") for x in counts]
 
 
 def factorial(n):
@@ -67,7 +67,8 @@ def factorial(n):
     >>> pc.factorial([0, 3, 5])
     [1, 6, 120]
     """
-    (n,) = _wide(n)
+    n = _operand(n)
+    n = n if "float" in n.dtype else n.astype("float64")
     return pc.where(n < 0, 0, pc.gamma(pc.maximum(n, 0) + 1))
 
 
@@ -82,7 +83,7 @@ def _ratio(n, k, *others):
 
 
 def comb(n, k):
-    """How many sets of k there are among n things. Of integers in 64 bits, with about 13 digits.
+    """How many sets of k there are among n things. In 64 bits, with about 13 digits.
 
     >>> pc.comb(5, [0, 2, 6])
     [1, 10, 0]
@@ -92,7 +93,7 @@ def comb(n, k):
 
 
 def perm(n, k):
-    """How many rows of k there are of n things, none twice. Of integers in 64 bits, with about 13 digits.
+    """How many rows of k there are of n things, none twice. In 64 bits, with about 13 digits.
 
     >>> pc.perm(5, [0, 2, 6])
     [1, 20, 0]
@@ -111,6 +112,8 @@ def log_ndtr(x):
     [-804.608, -0.693147]
     """
     x = _operand(x)
+    if x.dtype == "float16":
+        return log_ndtr(x.astype("float32")).astype("float16")
     x = x if "float" in x.dtype else x.astype("float32")
     far = -30 if x.dtype == "float64" else -12
     # Where norm_cdf is next to nothing, by its asymptotic series.
@@ -156,6 +159,8 @@ def convolve2d(a, b, mode="full"):
         raise ValueError(f"convolve2d: got the shapes {a.shape} and {b.shape}, expected two matrices")
     shape, (large, small) = a.shape, (a, b) if a.size >= b.size else (b, a)
     n_rows, n_columns = small.shape
+    if mode == "valid" and any(n < m for n, m in zip(large.shape, small.shape)):
+        raise ValueError(f"convolve2d: got the shapes {a.shape} and {b.shape}, expected one as large as the other along both axes")
     terms = (
         pc.pad(large, [i, n_rows - 1 - i, j, n_columns - 1 - j]) * small[i : i + 1, j : j + 1] for i in range(n_rows) for j in range(n_columns)
     )

@@ -47,7 +47,8 @@ def _quantile(quantile, x, q, axis=None, keepdims=False, *, method="linear", wei
     if weights is not None:
         raise TypeError(f"{name}: got weights=, expected None: pc.repeat(x, counts) has entries several times")
     if method == "linear":
-        return quantile(x, q, axis, keepdims)
+        has_axes = isinstance(q, (list, tuple)) and len(_extents(q)) > 1
+        return quantile(x, pc.asarray(q, dtype="float64") if has_axes else q, axis, keepdims)
     if method not in _PLACES:
         raise TypeError(f"{name}: got the method {method!r}, expected {', '.join(map(repr, ['linear', *_PLACES]))}")
     x, scale = _operand(x), 100 if name.endswith("percentile") else 1

@@ -5,6 +5,7 @@ import math
 import porcini as pc
 
 from ._axes import axes_of, axis_of
+from ._entries import wide
 from ._form import form
 from ._porcini import _operand
 
@@ -20,11 +21,21 @@ def _as_type(found, dtype):
     return found if dtype is None else found.astype(dtype)
 
 
+def _mask(where):
+    """The mask where=; None if it says nothing."""
+    return None if where is None or where is True else _operand(where)
+
+
+def _own(x, dtype):
+    """The type of what is found in lanes that are wide: of halves their own."""
+    return "float16" if dtype is None and x.dtype == "float16" else dtype
+
+
 @form("hsum", "hprod", "hmax", "hmin", "nansum", "nanprod", "nanmax", "nanmin")
 def _combined(reduce, x, *args, dtype=None, initial=None, where=None, **named):
     """Other arguments as above. With dtype= in lanes of that type, from initial= on, of the entries where the mask where= is
     true; of extremes with where= initial= is what there is of none."""
-    where = None if where is True else where
+    where = _mask(where)
     if dtype is None and initial is None and where is None:
         return reduce(x, *args, **named)
     name = reduce.__name__.removeprefix("nan").removeprefix("h")
@@ -44,16 +55,15 @@ def _combined(reduce, x, *args, dtype=None, initial=None, where=None, **named):
 @form("hmean", "nanmean")
 def _mean(mean, x, axis=None, keepdims=False, *, dtype=None, where=None):
     """With dtype= in lanes of that type, of the entries where the mask where= is true."""
-    x = _of_type(x, dtype)
-    if where is None or where is True:
+    x, where = _of_type(x, dtype), _mask(where)
+    if where is None:
         return _as_type(mean(x) if axis is None and not keepdims else mean(x, axis, keepdims), dtype)
-    total, n = _sums(x, where, axis, keepdims, mean.__name__ == "nanmean")
-    return _as_type(total / n, dtype)
+    total, n = _sums(wide(x), where, axis, keepdims, mean.__name__ == "nanmean")
+    return _as_type(total / n, _own(x, dtype))
 
 
 def _sums(x, where, axis, keepdims, is_nan_left_out=False):
     """The sum of the entries where a mask is true, or of all, and how many they are."""
-    x = x.astype("uint32") if x.dtype == "bool" else x
     ones = pc.ones_like(x)
     if is_nan_left_out:
         x, ones = pc.where(pc.isnan(x), 0, x), pc.where(pc.isnan(x), 0, ones)
@@ -66,11 +76,12 @@ def _spread(of, x, axis=None, keepdims=False, ddof=0, *, dtype=None, where=None,
     """With dtype= in lanes of that type, of the entries where the mask where= is true, correction= for ddof, around a mean= that
     is known."""
     x, ddof = _of_type(x, dtype), ddof if correction is None else correction
-    where = None if where is True else where
+    where = _mask(where)
     if where is None and mean is None:
         return _as_type(of(x, axis, keepdims, ddof), dtype)
     name = of.__name__
     is_nan_left_out = name.startswith("nan")
+    x, dtype = wide(x), _own(x, dtype)
     total, n = _sums(x, where, axis, True, is_nan_left_out)
     distance = x - (total / n if mean is None else mean)
     square = pc.real(distance * pc.conj(distance))
@@ -82,7 +93,9 @@ def _spread(of, x, axis=None, keepdims=False, ddof=0, *, dtype=None, where=None,
 @form("all", "any")
 def _truth(reduce, x, *args, where=None, **named):
     """Of the entries where the mask where= is true."""
-    if where is None or where is True:
+    x, where = _operand(x), _mask(where)
+    # Of numbers it says what to write.
+    if where is None or x.dtype != "bool":
         return reduce(x, *args, **named)
     return reduce(pc.where(where, x, reduce.__name__ == "all"), *args, **named)
 

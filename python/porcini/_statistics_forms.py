@@ -4,18 +4,29 @@ import math
 
 import porcini as pc
 
+from ._entries import wide
 from ._form import form
 from ._functions_of_others import bounds_of
 from ._porcini import _operand
 
 
-def _weighed(x, edges, weights):
-    """The sums of weights between bounds; what is the last one belongs to the last bin."""
-    x, weights = pc.ravel(_operand(x)), pc.ravel(_operand(weights))
-    n = edges.size - 1
-    bin = pc.minimum(pc.searchsorted(edges, x, "right").astype("int64") - 1, n - 1)
-    is_inside = (x >= edges[:1]) & (x <= edges[-1:])
-    return pc.segment_sum(pc.where(is_inside, weights, 0), pc.where(is_inside, bin, 0), n)
+def _weighed(x, weights, n, low, high, bin):
+    """The sums of weights in bins; what is the last bound belongs to the last one."""
+    weights, is_inside = pc.ravel(_operand(weights)), (x >= low) & (x <= high)
+    bin = pc.minimum(pc.where(is_inside, bin, 0).astype("int64"), n - 1)
+    return pc.segment_sum(pc.where(is_inside, weights, 0), bin, n)
+
+
+def _weighed_between(x, edges, weights):
+    x = pc.ravel(x)
+    bin = pc.searchsorted(edges, x, "right").astype("int64") - 1
+    return _weighed(x, weights, edges.size - 1, edges[:1], edges[-1:], bin)
+
+
+def _weighed_alike(x, bins, low, high, weights):
+    """Between bounds at equal distances: the bin of each entry is the one in which it is counted without weights."""
+    x = wide(pc.ravel(x))
+    return _weighed(x, weights, bins, low, high, (x - low) * (bins / (high - low)))
 
 
 @form("histogram")
@@ -25,12 +36,12 @@ def _histogram(histogram, x, bins=10, range=None, density=False, weights=None):
     x = _operand(x)
     if hasattr(bins, "__len__"):
         edges = _operand(bins)
-        counts = histogram(x, bins) if weights is None else _weighed(x, edges, weights)
+        counts = histogram(x, bins) if weights is None else _weighed_between(x, edges, weights)
         widths = edges[1:] - edges[:-1]
     else:
         low, high = bounds_of(x, range)
         widths = (high - low) / bins
-        counts = histogram(x, bins, low, high) if weights is None else _weighed(x, pc.histogram_bin_edges(x, bins, range), weights)
+        counts = histogram(x, bins, low, high) if weights is None else _weighed_alike(x, bins, low, high, weights)
     return counts / (pc.hsum(counts) * widths) if density else counts
 
 
@@ -82,7 +93,7 @@ def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None, *, fweights=None, a
 
 
 def _weighed_cov(rows, fweights, aweights, ddof):
-    x = pc.concat([pc.reshape(row, [-1, row.shape[-1]]) for row in rows], 0)
+    x = wide(pc.concat([pc.reshape(row, [-1, row.shape[-1]]) for row in rows], 0))
     given = [_operand(weights).astype(x.dtype) for weights in (fweights, aweights) if weights is not None]
     weights = given[0] * given[-1] if len(given) == 2 else given[0]
     total = pc.hsum(weights)

@@ -52,12 +52,14 @@ pub(crate) fn wrong_type(what: impl Into<String>) -> PyErr {
 
 /// How an error calls an object: its type, numbers and short texts as they are.
 pub(crate) fn got(object: &Bound<'_, PyAny>) -> String {
-    let name =
-        || object.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string());
-    match object.repr() {
-        Ok(text) if is_plain(object) && text.len().is_ok_and(|n| n <= 40) => text.to_string(),
-        _ => name(),
+    // Not of arrays: it computes them, and there are none while a function is recorded.
+    if is_plain(object)
+        && let Ok(text) = object.repr()
+        && text.len().is_ok_and(|n| n <= 40)
+    {
+        return text.to_string();
     }
+    object.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string())
 }
 
 fn is_plain(object: &Bound<'_, PyAny>) -> bool {

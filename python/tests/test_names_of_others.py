@@ -21,6 +21,7 @@ ALIKE = {
     "dstack": lambda l, x: l.dstack([x, x]),
     "broadcast_arrays": lambda l, x: l.broadcast_arrays(x, x[:1], x[0]),
     "apply_along_axis": lambda l, x: l.apply_along_axis(l.sum, 0, x),
+    "apply_along_axis of an axis": (lambda l, x: l.apply_along_axis(lambda line: l.sum(line, keepdims=True), 0, x)),
     "apply_along_axis of lines": lambda l, x: l.apply_along_axis(lambda line: line[::-1], 0, x),
     "apply_along_axis of matrices": lambda l, x: l.apply_along_axis(lambda line: l.stack([line, line * 2]), 0, x),
     "tril_indices_from": lambda l, x: l.tril_indices_from(x, 1),

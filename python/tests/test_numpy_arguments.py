@@ -94,6 +94,16 @@ ALIKE = {
     "polyint with constants": (lambda l, x: l.polyint(x, 2, k=[1, 2]), line),
     "polysub of counts": (lambda l, x: l.polysub(x, x[2:]), np.array([5, 6, 7], "uint32")),
     "cov of one": (lambda l, x: l.cov(x, bias=True), np.array([1.0])),
+    "mean where of integers": (lambda l, x: l.mean(x + (2**31 - 4), where=x > 0), np.array(integers, "int32")),
+    "var where of integers": (lambda l, x: l.var(x, where=x < 3, keepdims=True), np.array(integers, "int32")),
+    "var around a mean": (lambda l, x: l.var(x, axis=0, mean=x[:1] * 0 + 1), np.array([[1, 5], [2, 2]], "int32")),
+    "var where of a mask": (lambda l, x: l.var(x > 0.5, where=x > 0.2), matrix),
+    "sum where nothing": (lambda l, x: l.sum(x, axis=0, where=False), matrix),
+    "any where nothing": (lambda l, x: l.any(x > 0, where=False), matrix),
+    "cov of integers": (lambda l, x: l.cov(x, aweights=[0.1, 0.2, 0.3, 0.4]), np.array(integers, "int32")),
+    "interp backwards": (lambda l, x: l.interp(x, [1, 2], [3, 4], period=-3), line),
+    "quantiles with axes": (lambda l, x: l.quantile(x, [[0.1, 0.2], [0.3, 0.4]]), line),
+    "cond of small entries": (lambda l, x: linear(l).cond(x, 1), np.eye(20, dtype="float32") * np.float32(1e-3)),
     "polynomials": (lambda l, x: [l.polymul(x, x[:2]), l.polyadd(x, x[:2]), l.polysub(x[:2], x), l.polyder(x, 2), l.polyint(x, 2, k=3)], line),
 }  # fmt: skip
 for mode in ["constant", "edge", "reflect", "symmetric", "wrap"]:
@@ -368,3 +378,55 @@ def test_other_functions_of_the_name():
 def test_masks_are_no_numbers(f):
     with pytest.raises(TypeError, match=r"T\(mask\) has 1 where it is true"):
         f(pc.Float([1, 2]) > 1)
+
+
+def test_halves_are_summed_in_floats():
+    x = pc.ones(70000, dtype="float16")
+    for found, expected in [(pc.mean(x, where=x > 0), 1), (pc.std(x, where=x > 0), 0), (pc.nanmean(x, where=x > 0), 1)]:
+        assert found.dtype == "float16" and found.tolist() == [expected]
+    np.testing.assert_allclose(pc.log_ndtr(pc.Float16([-5, 0])).tolist(), [-15.0625, -0.6934], 1e-3)
+
+
+def test_weights_are_in_the_bins_of_counts():
+    x = pc.Int32([-1, 0, 1])
+    counts = np.histogram([-1, 0, 1], range=(-1, 1))[0].tolist()
+    assert pc.histogram(x, range=(-1, 1)).tolist() == pc.histogram(x, range=(-1, 1), weights=[1, 1, 1]).tolist() == counts
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5), (7, 3), (3, 3, 3)])
+@pytest.mark.parametrize("value", [4, [1, 2]])
+@pytest.mark.parametrize("wrap", [False, True])
+def test_diagonals_are_filled(shape, value, wrap):
+    expected, got = np.zeros(shape), pc.zeros(shape, dtype="float64")
+    np.fill_diagonal(expected, value, wrap)
+    pc.fill_diagonal(got, value, wrap)
+    assert got.tolist() == expected.tolist()
+
+
+def test_many_digits_of_counts_and_wrong_shapes():
+    assert pc.comb(pc.Float([30]), 15).tolist() == [155117520]
+    row, column = pc.TensorXf([[1, 2, 3]]), pc.TensorXf([[1], [2], [3]])
+    for wrong in [
+        lambda: pc.convolve2d(row, column, "valid"), lambda: pc.fill_diagonal(pc.zeros((2, 3, 4)), 1),
+        lambda: pc.interp(pc.Float([1]), [1, 2], [3, 4], period=0), lambda: pc.apply_along_axis(pc.sum, 1, pc.zeros((0, 3))),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match="expected"):
+            wrong()
+
+
+def test_forms_are_recorded():
+    x = pc.Float([1, 2, 3])
+    for f, expected in [
+        (lambda t: pc.mean(t, where=t > 1), [2.5]), (lambda t: pc.sum(t, dtype="float64"), [6]), (lambda t: pc.sum(t, initial=1), [7]),
+        (lambda t: pc.cumulative_sum(t, include_initial=True), [0, 1, 3, 6]), (lambda t: pc.quantile(t, 0.4, method="lower"), [1]),
+        (lambda t: pc.interp(t, pc.Float([1, 2]), pc.Float([3, 4]), period=2), [3, 4, 3]),
+    ]:  # fmt: skip
+        assert pc.jit(f)(x).tolist() == expected
+
+
+def test_what_errors_call_arrays_is_not_computed():
+    x = pc.arange(10, dtype="float32") + 1
+    pc.kernel_history_clear()
+    total = pc.sum(x, dtype="float64")
+    assert len(pc.kernel_history()) == 0
+    assert total.tolist() == [55]
