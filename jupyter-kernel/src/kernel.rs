@@ -138,7 +138,7 @@ impl Kernel {
             let data = found.as_ref().map_or_else(search, documentation);
             return Ok(vec![json!({"source": "page", "data": data, "start": 0})]);
         }
-        if stores && !self.wrong.is_empty() {
+        if stores && !code.trim().is_empty() && !self.wrong.is_empty() {
             return Err(self.tell_wrong().into());
         }
         interrupt::clear();

@@ -159,7 +159,7 @@ impl Post {
                     }
                     Order::FlushAt(time) => flush_at = Some(flush_at.map_or(time, |t| t.min(time))),
                     Order::HandOn(done) => {
-                        self.receive(&self.shell, "shell", &self.requests);
+                        while self.receive(&self.shell, "shell", &self.requests) {}
                         // Who asked may have ended.
                         done.send(()).unwrap_or(());
                     }
@@ -191,15 +191,17 @@ impl Post {
         let _: Result<i32, zmq::Error> = zmq::poll(&mut items, timeout);
     }
 
-    fn receive(&self, socket: &Socket, name: &str, to: &mpsc::Sender<Request>) {
+    /// Whether more may have arrived than is taken in a row.
+    fn receive(&self, socket: &Socket, name: &str, to: &mpsc::Sender<Request>) -> bool {
         for _ in 0..MOST_IN_A_ROW {
-            let Ok(frames) = socket.recv_multipart(DONTWAIT) else { return };
+            let Ok(frames) = socket.recv_multipart(DONTWAIT) else { return false };
             match self.wire.read(frames) {
                 // Without its receiver the process is about to end.
                 Ok(request) => drop(to.send(request)),
                 Err(error) => warn(&format!("{name}: {error}")),
             }
         }
+        true
     }
 
     /// Tells new subscribers that they will miss nothing from now on.

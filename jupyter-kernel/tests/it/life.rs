@@ -152,6 +152,18 @@ fn what_was_printed_goes_with_the_kernel() {
     }
 }
 
+#[test]
+fn all_cells_that_wait_are_not_run() {
+    let (_kernel, client) = Kernel::start();
+    let id = client.start("print(1); sleep(0.5); throw 1");
+    let send = |_| client.send(&client.shell, "execute_request", &cell("x = 0"));
+    let queued: Vec<_> = (0..250).map(send).collect();
+    assert_eq!(client.reply(&id)["status"], "error");
+    for id in queued {
+        assert_eq!(client.reply(&id)["status"], "aborted");
+    }
+}
+
 /// Of what is wrong with the environment the first cell tells, and a person decides.
 #[test]
 fn a_mistyped_limit_is_told_once() {
@@ -159,6 +171,8 @@ fn a_mistyped_limit_is_told_once() {
     let process = command(&file).env("PORCINI_MEMORY_LIMIT", "2GX").spawn().unwrap();
     let kernel = Kernel { process, file };
     let client = kernel.client();
+    // It has nothing to go on with.
+    assert_eq!(client.run(" ").reply["status"], "ok");
     let answer = client.run("1 + 1");
     let why = "PORCINI_MEMORY_LIMIT=2GX is no size (bytes, 512M, 1.5G); ignored";
     assert_eq!((&answer.reply["status"], &answer.reply["evalue"]), (&"error".into(), &why.into()));
