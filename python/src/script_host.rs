@@ -3,12 +3,14 @@
 //! What a script prints and shows goes to the thread that runs it, which waits: that writes as many lines at once as there are,
 //! so Python's lock changes hands once for all of them.
 
+use std::collections::HashSet;
 use std::io;
 use std::iter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use porcini_core::log::LogSink;
@@ -107,6 +109,30 @@ impl Outlet {
             shown.forms.push(("text/html", String::new()));
         }
         drop(self.send(Event::Shown(shown, place)));
+    }
+}
+
+/// The threads that write what scripts print.
+#[derive(Clone, Default)]
+pub(crate) struct Followers(Arc<Mutex<HashSet<ThreadId>>>);
+
+/// This thread among them.
+pub(crate) struct Following(Followers);
+
+impl Followers {
+    /// `None` within what this thread writes: the script that it waits for may wait until that is written.
+    pub(crate) fn join(&self) -> Option<Following> {
+        self.lock().insert(thread::current().id()).then(|| Following(self.clone()))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<ThreadId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.lock().remove(&thread::current().id());
     }
 }
 

@@ -15,7 +15,7 @@ use crate::errors::got;
 use crate::exchanged::{Made, Picture, exchanged, is_same};
 use crate::home;
 use crate::interrupt::blocking;
-use crate::script_host::{self, Outlet, PythonHost, follow};
+use crate::script_host::{self, Followers, Following, Outlet, PythonHost, follow};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -27,6 +27,7 @@ type Job = Box<dyn FnOnce(&mut Interpreter) + Send>;
 struct Scripts {
     jobs: Mutex<Sender<Job>>,
     outlet: Outlet,
+    followers: Followers,
 }
 
 /// The variables that a text has from the start.
@@ -67,7 +68,9 @@ impl Scripts {
         thread.map_err(|error| PyRuntimeError::new_err(format!("scripts: {error}")))?;
         let started = py.detach(move || starts.recv());
         match started {
-            Ok(Ok(())) => Ok(Self { jobs: Mutex::new(jobs), outlet }),
+            Ok(Ok(())) => {
+                Ok(Self { jobs: Mutex::new(jobs), outlet, followers: Followers::default() })
+            }
             Ok(Err(error)) => Err(PyRuntimeError::new_err(error)),
             Err(_) => Err(PyRuntimeError::new_err("scripts: the interpreter did not start")),
         }
@@ -85,6 +88,7 @@ impl Scripts {
         display: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyDict>, Object<'py>)> {
         let variables = Variables::of(given)?;
+        let following = self.follow()?;
         let (output, events) = script_host::events();
         let (reply, replies) = channel();
         let (outlet, shows) = (self.outlet.clone(), display.is_some());
@@ -99,6 +103,7 @@ impl Scripts {
             let stopped = follow(&events, display.as_ref());
             Ok((replies.recv().ok().filter(|_| sent), stopped))
         })?;
+        drop(following);
         if let Some(stopped) = stopped {
             interrupt::clear();
             return Err(stopped);
@@ -129,7 +134,7 @@ impl Scripts {
                 candidates.map(|found| (found.name, format!("{:?}", found.kind).to_lowercase()));
             drop(reply.send((start, candidates.collect())));
         });
-        let jobs = self.sender();
+        let (jobs, _following) = (self.sender(), self.follow()?);
         let found = blocking(py, move || {
             drop(jobs.send(job));
             Ok(replies.recv().ok())
@@ -139,6 +144,12 @@ impl Scripts {
 }
 
 impl Scripts {
+    /// Notes that this thread waits for the interpreter.
+    fn follow(&self) -> PyResult<Following> {
+        let what = "scripts: one runs already, for which this writes; run it behind that";
+        self.followers.join().ok_or_else(|| PyRuntimeError::new_err(what))
+    }
+
     fn sender(&self) -> Sender<Job> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -183,9 +194,10 @@ impl Variables {
     /// The report of an error, which may be that a variable was refused.
     fn report(&self, mut error: Error) -> String {
         let is_it = |name: &str| {
-            ["is not defined", "is no variable"]
-                .iter()
-                .any(|what| error.message.starts_with(&format!("`{name}` {what}")))
+            error.message.starts_with(&format!("no function `{name}`"))
+                || ["is not defined", "is no variable"]
+                    .iter()
+                    .any(|what| error.message.starts_with(&format!("`{name}` {what}")))
         };
         if let Some((_, why)) = self.refused.iter().find(|(name, _)| is_it(name)) {
             error.message.clone_from(why);

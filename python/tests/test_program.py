@@ -492,6 +492,25 @@ class TestScripts:
         assert again._repr_mimebundle_()["text/plain"] == value._repr_mimebundle_()["text/plain"]
         assert pc.run_text("plot(FloatC([1, 2]))")[1] is None
 
+    def test_functions_of_python_are_named(self):
+        with pytest.raises(RuntimeError, match="`f` is a Python function, which scripts have not"):
+            pc.run_text("f(2)", {"f": lambda x: x})
+
+    def test_none_runs_within_what_one_prints(self, monkeypatch, capsys):
+        said = []
+
+        class Stream:
+            def write(self, text):
+                with pytest.raises(RuntimeError, match="one runs already"):
+                    pc.run_text("1 + 1")
+                said.append(text)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", Stream())
+            pc.run_text("for i in 0..3000 { print(i) }")
+        assert "".join(said) == "".join(f"{i}\n" for i in range(3000))
+        assert pc.run_text("1 + 1")[1] == 2
+
     def test_names_are_completed(self):
         start, names = shared().complete("zebra = 1\nFloatC::lins", 22)
         assert start == 18 and names == [("linspace", "function")]
