@@ -177,7 +177,10 @@ impl Overloads {
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Object<'py>> {
         let call = Call { overloads: self, py, args, named };
-        if let Some(done) = forms::of_complex_numbers(&call)? {
+        // Most calls are of arrays.
+        if !args.first().is_some_and(|first| first.is_instance_of::<PyValue>())
+            && let Some(done) = forms::of_complex_numbers(&call)?
+        {
             return Ok(done);
         }
         if let Some(first) = self.first
