@@ -1,5 +1,7 @@
 """%load_ext porcini: cells in Rhai, listings with the names of variables."""
 
+import re
+
 from IPython.core.completer import SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
@@ -60,7 +62,9 @@ def complete(context):
         above = context.full_text.split("\n")[1 : context.cursor_line]
         text = "\n".join([*above, line]) if context.cursor_line else None
     else:
-        text = line.partition("%porcini ")[2] or None
+        # At the beginning, or behind what the value is assigned to.
+        behind = re.match(r"\s*(?:[\w\s,]+=\s*)?%porcini (.+)", line)
+        text = behind and behind[1]
     if text is None:
         return {"completions": []}
     start, names = shared().complete(text, len(text))

@@ -46,7 +46,10 @@ def test_magics():
     with completer.provisionalcompleter():
         text = "%%porcini\na = FloatC::lins"
         found = [found.text for found in interactive.Completer.completions(text, len(text))]
-    assert "linspace" in found
+        assert "linspace" in found
+        for text, is_script in [("  y = %porcini FloatC::lins", True), ("%porcini FloatC::lins", True), ("print('%porcini FloatC::lins", False)]:
+            found = [found.text for found in interactive.Completer.completions(text, len(text))]
+            assert ("linspace" in found) == is_script
     interactive.run_line_magic("unload_ext", "porcini")
     assert interactive.find_magic("porcini", "cell") is None
     interactive.run_line_magic("load_ext", "porcini")
