@@ -3,6 +3,11 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use crate::install::{CONTROL_FILE, EVCXR, argument, home, is_ours, search_path, spec};
 use crate::trial;
@@ -25,24 +30,37 @@ pub(crate) fn report() -> (String, usize) {
     let _ = writeln!(text, "Jupyter: {found}");
     text.push_str(&package());
     let (mut n_found, mut n_sick) = (0, 0);
-    for kernels in search_path() {
-        let Ok(entries) = std::fs::read_dir(&kernels) else { continue };
-        for folder in entries.flatten().map(|entry| entry.path()) {
-            let file = folder.join("kernel.json");
-            if !is_ours(&file) {
-                continue;
-            }
-            n_found += 1;
-            let found = starts(&file);
-            n_sick += usize::from(found.is_err());
-            let (Ok(state) | Err(state)) = found;
-            let _ = writeln!(text, "{}: {state}", folder.display());
+    let is_stopped = stop_flag();
+    let entries = search_path().into_iter().filter_map(|kernels| kernels.read_dir().ok()).flatten();
+    for folder in entries.flatten().map(|entry| entry.path()) {
+        let file = folder.join("kernel.json");
+        if !is_ours(&file) {
+            continue;
+        }
+        n_found += 1;
+        let found = starts(&file, &is_stopped);
+        n_sick += usize::from(found.is_err());
+        let (Ok(state) | Err(state)) = found;
+        let _ = writeln!(text, "{}: {state}", folder.display());
+        if is_stopped.load(Ordering::Relaxed) {
+            break;
         }
     }
     if n_found == 0 {
         text.push_str("no kernel is installed: run porcini-jupyter install\n");
     }
     (text, n_sick)
+}
+
+/// Set by Ctrl-C and SIGTERM, so that what a trial has made goes; the second one ends the program.
+fn stop_flag() -> Arc<AtomicBool> {
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let ends = flag::register_conditional_default(signal, is_stopped.clone());
+        // Without it the system's way stays.
+        drop(ends.and_then(|_| flag::register(signal, is_stopped.clone())));
+    }
+    is_stopped
 }
 
 /// A program of the environment that this one lives in, if it has it; else what the search path has.
@@ -71,7 +89,7 @@ pub(crate) fn package() -> String {
 }
 
 /// What a kernelspec starts, or why it does not.
-fn starts(file: &Path) -> Result<String, String> {
+fn starts(file: &Path, is_stopped: &AtomicBool) -> Result<String, String> {
     let program = argument(file, 0).unwrap_or_default();
     // That program has no --version.
     let is_evcxr = Path::new(&program).file_stem().is_some_and(|stem| stem == EVCXR);
@@ -89,7 +107,7 @@ fn starts(file: &Path) -> Result<String, String> {
     if is_evcxr || is_rust {
         return Ok(format!("starts {name}"));
     }
-    match trial::start(&spec(file).unwrap_or_default()) {
+    match trial::start(&spec(file).unwrap_or_default(), is_stopped) {
         Ok(warned) if warned.is_empty() => Ok(format!("starts {name}")),
         Ok(warned) => Ok(format!("starts {name}\n{warned}")),
         Err(why) => Err(format!("does not start: {why}")),

@@ -1,7 +1,7 @@
 //! What a cell prints: a page shows its beginning and its end, a file keeps all of it.
 
 use std::collections::VecDeque;
-use std::fs::{File, OpenOptions, remove_file};
+use std::fs::{File, OpenOptions, remove_file, rename};
 use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -165,8 +165,10 @@ pub(crate) fn sweep(folder: &Path) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
         let begins = |done: &&str| name.starts_with(&format!("porcini-{done}-"));
+        let is_printed = DONE.iter().any(begins) && name.ends_with(".txt");
+        let is_trial = name.starts_with("porcini-doctor-") && name.ends_with(".json");
         let is_file = || entry.file_type().is_ok_and(|kind| kind.is_file());
-        if DONE.iter().any(begins) && name.ends_with(".txt") && is_file() {
+        if (is_printed || is_trial) && is_file() {
             let path = entry.path();
             // Whoever lives has it locked; what belongs to others cannot be opened.
             if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
@@ -190,11 +192,13 @@ impl Kept {
     /// `None` if the system has no place for it.
     fn new(done: &str, number: usize) -> Option<Self> {
         let path = env::temp_dir().join(format!("porcini-{done}-{}-{number}.txt", process::id()));
-        // That of a process of the same number, which was killed.
-        drop(remove_file(&path));
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        // Tells others that it is not left over (`sweep`).
+        // It has its name once it is locked, which tells others that it is not left over (`sweep`). That of a process of the
+        // same number, which was killed, is replaced.
+        let new = path.with_extension("new");
+        drop(remove_file(&new));
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).ok()?;
         drop(file.try_lock());
+        rename(&new, &path).ok()?;
         Some(Self { number, path, file: BufWriter::new(file), n: 0, is_full: false })
     }
 
@@ -288,7 +292,7 @@ mod tests {
     fn what_the_killed_have_left_is_removed() {
         let folder = env::temp_dir().join(format!("porcini-sweep-{}", process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let names = ["porcini-printed-1-1.txt", "porcini-logged-2-1.txt", "porcini-notes.txt"];
+        let names = ["porcini-doctor-1.json", "porcini-logged-2-1.txt", "porcini-notes.txt"];
         let paths = names.map(|name| folder.join(name));
         let files = paths.each_ref().map(|path| File::create(path).unwrap());
         files[1].lock().unwrap();

@@ -1,14 +1,17 @@
 //! Whether a kernelspec starts: it is started as Jupyter does, and asked to end.
 
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::{File, OpenOptions, remove_file};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use std::{env, fs, process, thread};
+use std::{env, process, thread};
 
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::connection_file::ConnectionFile;
 use crate::socket::leave_message;
@@ -17,39 +20,67 @@ use crate::wire::Wire;
 /// How long a kernel may take to start and to end, and how often somebody looks.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(10);
+/// Bytes that are read of what it says.
+const MOST_SAID: u64 = 1 << 20;
 
-/// Starts what a kernelspec says; what it warned of, or why it did not start.
-pub(crate) fn start(spec: &Value) -> Result<String, String> {
-    let folder = env::temp_dir().join(format!("porcini-doctor-{}", process::id()));
-    let made = DirBuilder::new().mode(0o700).create(&folder).map_err(|error| error.to_string());
-    let said = made.and_then(|()| start_in(&folder, spec));
-    drop(fs::remove_dir_all(folder));
-    said
+/// Starts what a kernelspec says, until somebody stops it; what it warned of, or why it did not start.
+pub(crate) fn start(spec: &Value, is_stopped: &AtomicBool) -> Result<String, String> {
+    let path = env::temp_dir().join(format!("porcini-doctor-{}.json", Uuid::new_v4().simple()));
+    let said = start_with(&path, spec, is_stopped);
+    drop(remove_file(&path));
+    let (status, said) = said.map_err(|error| error.to_string())?;
+    if !status.success() {
+        return Err(reason(&said).into());
+    }
+    let warnings = said.lines().filter(|line| line.contains("warning: "));
+    Ok(warnings.collect::<Vec<_>>().join("\n"))
 }
 
-fn start_in(folder: &Path, spec: &Value) -> Result<String, String> {
-    let path = folder.join("connection.json");
-    let connection = connection(folder).to_string();
-    let mut file = OpenOptions::new();
-    let file = file.write(true).create_new(true).mode(0o600).open(&path);
-    file.and_then(|mut file| file.write_all(connection.as_bytes())).map_err(|e| e.to_string())?;
-    let connection = ConnectionFile::parse(&connection).map_err(|error| error.to_string())?;
-    let child = command(spec, &path).spawn().map_err(|error| error.to_string())?;
+/// How a kernel ended that was asked to, and what it said.
+fn start_with(
+    path: &Path,
+    spec: &Value,
+    is_stopped: &AtomicBool,
+) -> io::Result<(ExitStatus, String)> {
+    let connection = connection()?.to_string();
+    let mut file = own_file(path)?;
+    // Kernels remove what is left of others, and that is not locked.
+    drop(file.try_lock());
+    file.write_all(connection.as_bytes())?;
+    let connection = ConnectionFile::parse(&connection).map_err(io::Error::other)?;
     let end = json!({"restart": false});
     let end = Wire::new(&connection.key).write(&[], "shutdown_request", &Value::Null, &end);
-    // On shell, where cells are answered.
-    let sent = leave_message(&connection.address(connection.shell_port), end);
-    let said = wait(child);
+    // On shell, where cells are answered. The kernel need not be there.
+    let sent = leave_message(&connection.address(connection.shell_port), end)?;
+    // No pipe: what the kernel has started may hold it open.
+    let told = path.with_extension("said");
+    let (said, heard) = (own_file(&told)?, File::open(&told));
+    remove_file(&told)?;
+    let kernel = command(spec, path).stderr(said).spawn()?;
+    let status = wait(kernel, is_stopped)?;
     drop(sent);
-    said
+    let mut bytes = Vec::new();
+    heard?.take(MOST_SAID).read_to_end(&mut bytes)?;
+    Ok((status, String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Channels that are files in a folder.
-fn connection(folder: &Path) -> Value {
-    json!({
-        "transport": "ipc", "ip": folder.join("channel"), "key": uuid::Uuid::new_v4().simple().to_string(),
-        "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4, "hb_port": 5,
-    })
+/// A new file that nobody else reads.
+fn own_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Channels at ports that nobody listens at, as Jupyter finds them.
+fn connection() -> io::Result<Value> {
+    let listeners: io::Result<Vec<_>> =
+        (0..5).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
+    let listeners = listeners?;
+    let ports = listeners.iter().map(|one| Ok(one.local_addr()?.port()));
+    let ports = ports.collect::<io::Result<Vec<_>>>()?;
+    Ok(json!({
+        "transport": "tcp", "ip": "127.0.0.1", "key": Uuid::new_v4().simple().to_string(),
+        "shell_port": ports[0], "iopub_port": ports[1], "stdin_port": ports[2],
+        "control_port": ports[3], "hb_port": ports[4],
+    }))
 }
 
 fn command(spec: &Value, connection: &Path) -> Command {
@@ -63,38 +94,25 @@ fn command(spec: &Value, connection: &Path) -> Command {
         .envs(variables.filter_map(|(name, value)| Some((name, value.as_str()?))))
         .env("JPY_PARENT_PID", process::id().to_string())
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+        .stdout(Stdio::null());
     command
 }
 
-/// Waits for the end of a kernel; what it warned of, or why it failed.
-fn wait(mut kernel: Child) -> Result<String, String> {
+/// Waits for the end of a kernel, or ends it.
+fn wait(mut kernel: Child, is_stopped: &AtomicBool) -> io::Result<ExitStatus> {
     let end = Instant::now() + PATIENCE;
-    let status = loop {
-        match kernel.try_wait().map_err(|error| error.to_string())? {
-            Some(status) => break status,
-            None if Instant::now() < end => thread::sleep(LOOK),
-            None => {
-                drop(kernel.kill().and_then(|()| kernel.wait()));
-                return Err(format!("it has not answered for {} s", PATIENCE.as_secs()));
-            }
+    loop {
+        if let Some(status) = kernel.try_wait()? {
+            return Ok(status);
         }
-    };
-    let said = said(&mut kernel).map_err(|error| error.to_string())?;
-    if !status.success() {
-        return Err(reason(&said).into());
+        let is_stopped = is_stopped.load(Ordering::Relaxed);
+        if is_stopped || Instant::now() >= end {
+            drop(kernel.kill().and_then(|()| kernel.wait()));
+            let late = format!("it has not answered for {} s", PATIENCE.as_secs());
+            return Err(io::Error::other(if is_stopped { "stopped".into() } else { late }));
+        }
+        thread::sleep(LOOK);
     }
-    let warnings = said.lines().filter(|line| line.contains("warning: "));
-    Ok(warnings.collect::<Vec<_>>().join("\n"))
-}
-
-fn said(kernel: &mut Child) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    if let Some(mut stream) = kernel.stderr.take() {
-        stream.read_to_end(&mut bytes)?;
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Why arguments are not taken, without what a program says of its use.

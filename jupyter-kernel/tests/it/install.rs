@@ -183,6 +183,47 @@ fn doctor_looks_around_itself() {
     assert!(said.contains(&format!("{}: starts porcini-jupyter", kernel.display())), "{said}");
 }
 
+/// What a trial makes goes with it, wherever that is, also if somebody stops it.
+#[test]
+fn doctor_leaves_nothing() {
+    let home = folder("install-trial");
+    let folder = home.join("a".repeat(100)).join("b".repeat(100));
+    std::fs::create_dir_all(&folder).unwrap();
+    assert_eq!(run(&home, &["install"], &[]).0, Some(0));
+    let (code, said) = run(&home, &["doctor"], &[("TMPDIR", &folder)]);
+    assert!(code == Some(0) && said.contains(": starts porcini-jupyter"), "{said}");
+    assert_eq!(folder.read_dir().unwrap().count(), 0);
+
+    // One that never ends.
+    let file = home.join(".local/share/jupyter/kernels/porcini/kernel.json");
+    let mut written = spec(file.parent().unwrap());
+    let program = home.join("late/porcini-jupyter");
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    let text = "#!/bin/sh\n[ \"$1\" = --version ] || exec sleep 1000\n";
+    std::fs::write(&program, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&program, mode).unwrap();
+    written["argv"][0] = program.to_str().into();
+    std::fs::write(&file, written.to_string()).unwrap();
+    let doctor = Command::new(env!("CARGO_BIN_EXE_porcini-jupyter"))
+        .arg("doctor")
+        .envs([("HOME", &home), ("TMPDIR", &folder)])
+        .env_remove("JUPYTER_DATA_DIR")
+        .env_remove("XDG_DATA_HOME")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while folder.read_dir().unwrap().count() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_raw(doctor.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = doctor.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("does not start: stopped"), "{said}");
+    assert_eq!(folder.read_dir().unwrap().count(), 0);
+}
+
 #[test]
 fn ranks_are_installed() {
     let home = folder("install-ranks");
