@@ -169,13 +169,17 @@ def _select(select, condlist, choicelist, default=0):
 
 @_form("compress")
 def _compress(compress, condition, x=None, axis=None):
-    """As NumPy has it, with the mask in front; as Dr.Jit has it, of a mask alone the numbers of the lanes where it is true."""
-    condition = _operand(condition)
+    """As NumPy has it, with the mask in front, which may be shorter; as Dr.Jit has it, of a mask alone the numbers of the lanes
+    where it is true."""
+    is_row, condition = hasattr(condition, "__len__"), _operand(condition)
     if condition.dtype != "bool":
         return NotImplemented
     if x is None:
         return pc.flatnonzero(condition)
-    return compress(pc.ravel(x) if axis is None else x, condition, 0 if axis is None else axis)
+    x, axis = (pc.ravel(x), 0) if axis is None else (_operand(x), axis)
+    if is_row and condition.size < x.shape[axis]:
+        x = pc.take(x, pc.arange(condition.size), axis)
+    return compress(x, condition, axis)
 
 
 @_form("take")

@@ -151,15 +151,19 @@ impl Array {
     /// # Errors
     /// `UnsupportedType` if it is no mask; what evaluation fails with.
     pub fn true_lanes(&self) -> Result<Self> {
-        let dtype = self.dtype();
-        if dtype != DType::Mask {
-            return Err(Error::UnsupportedType { op: "compress", dtype, expected: "a mask" });
-        }
+        self.require_mask()?;
         let n_true = self.count()?;
         // The mask, too: what follows reads it from memory.
         self.session().evaluate_for("compress", self.id())?;
         let n_true = count(n_true.item(0)?);
         self.session().record(|recorder| recorder.true_lanes(self.id(), n_true))
+    }
+
+    fn require_mask(&self) -> Result<()> {
+        match self.dtype() {
+            DType::Mask => Ok(()),
+            dtype => Err(Error::UnsupportedType { op: "compress", dtype, expected: "a mask" }),
+        }
     }
 
     /// The lanes where `mask` is true, in order. Counts them, which evaluates.
@@ -168,6 +172,7 @@ impl Array {
     /// `SizeMismatch`, `UnsupportedType`, `ForeignArray`; what evaluation fails with.
     pub fn compress(&self, mask: &Self) -> Result<Self> {
         self.check_session("compress", mask)?;
+        mask.require_mask()?;
         let size = crate::trace::broadcast_size("compress", self.size(), mask.size())?;
         let lanes = mask.resize(size)?.true_lanes()?;
         self.session().record(|recorder| {
