@@ -60,6 +60,7 @@ fn names_that_the_cell_declares_itself() {
         assert_eq!(of("for (zebra, zebu) in [1] { zeb"), ["zebra", "zebu"]);
         assert_eq!(of("try { f() } catch (zebra) { zeb"), ["zebra"]);
         assert_eq!(of("f = |zebra, n| zeb"), ["zebra"]);
+        assert_eq!(of("f = |zebra| { let n = g(1, 2); zeb"), ["zebra"]);
         assert_eq!(of("fn stripes(zebra) { zeb"), ["zebra"]);
         assert_eq!(of("fn stripes(n) { zebra = n; zeb"), ["zebra"]);
         assert_eq!(of("fn stripes(n) {\n  n\n}\nstrip"), ["stripes"]);
@@ -71,6 +72,9 @@ fn names_that_the_cell_declares_itself() {
             "fn stripes(zebra) { let zebu = 1; }\nzeb",
             "{ let zebra = 1; }\nzeb",
             "m.zebra = 1\nzeb",
+            "f = |zebra, n| zebra + n;\nzeb",
+            "f = [|zebra| zebra, zeb",
+            "f(|zebra| zebra)\nzeb",
             "// zebra = 1\nzeb",
         ] {
             assert!(of(text).is_empty(), "{text}: {:?}", of(text));
@@ -256,6 +260,8 @@ fn texts_are_complete_or_not() {
             ("for i", goes_on(0)),
             ("fn f(x)", goes_on(0)),
             ("fn f", goes_on(0)),
+            ("fn", goes_on(0)),
+            ("fn 1", Completeness::Invalid),
             ("loop // for ever", goes_on(0)),
             ("do { a }", goes_on(0)),
             ("try { a }", goes_on(0)),

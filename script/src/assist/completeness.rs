@@ -9,9 +9,17 @@ use crate::language::cell::{Cell, Piece};
 /// Blanks that a bracket indents by.
 const INDENT: usize = 4;
 
-/// How a statement can go on whose head is all that was typed: of `while x`, `fn f`, `for i`, `try {}` and the like.
-const ENDS: [&str; 7] =
-    ["{}", "{}\nwhile true", "while true", "{}\ncatch {}", "catch {}", "in 0..1 {}", "() {}"];
+/// How a statement can go on whose head is all that was typed: of `while x`, `fn`, `fn f`, `for i`, `try {}` and the like.
+const ENDS: [&str; 8] = [
+    "{}",
+    "{}\nwhile true",
+    "while true",
+    "{}\ncatch {}",
+    "catch {}",
+    "in 0..1 {}",
+    "() {}",
+    "f() {}",
+];
 
 /// Whether a text can be run as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +78,7 @@ impl Interpreter {
         };
         let is_possible = match error.err_type() {
             ParseErrorType::MissingToken(..)
+            | ParseErrorType::FnMissingName
             | ParseErrorType::FnMissingParams(_)
             | ParseErrorType::FnMissingBody(_) => is_in_last_line(error, cell),
             _ => false,

@@ -32,7 +32,7 @@ fn variables<'t>(text: &'t str, lexemes: &[Lexeme]) -> Vec<&'t str> {
     for lexeme in lexemes.iter().filter(|lexeme| !lexeme.is_comment()) {
         reader.read(lexeme);
     }
-    let inside = reader.inside.iter().map(|(name, _)| *name);
+    let inside = reader.inside.iter().chain(&reader.of_closures).map(|(name, _)| *name);
     reader.outside.iter().copied().chain(inside).collect()
 }
 
@@ -43,6 +43,8 @@ enum Next {
     Here(usize),
     /// Variables of a block that opens behind them.
     InBlock(usize),
+    /// Parameters of a closure in so many brackets.
+    OfClosure(usize),
     /// A function, whose parameters follow.
     Function(usize),
 }
@@ -54,6 +56,8 @@ struct Reader<'t> {
     /// Variables that stay, and those that go with the block that is so deep.
     outside: Vec<&'t str>,
     inside: Vec<(&'t str, usize)>,
+    /// Parameters, up to the end of the closure's expression or block.
+    of_closures: Vec<(&'t str, usize)>,
     /// Those of a block that has not begun.
     of_block: Vec<(&'t str, usize)>,
     /// How deep the bodies of functions are that are open, and the one that has not begun.
@@ -80,10 +84,17 @@ impl<'t> Reader<'t> {
             Token::Fn => self.next = Some(Next::Function(depth + 1)),
             // The second one of a closure ends its parameters.
             Token::Pipe if self.next.is_some() => self.next = None,
-            Token::Pipe if !self.is_behind_value() => self.next = Some(Next::Here(depth)),
+            Token::Pipe if !self.is_behind_value() => {
+                self.next = Some(Next::OfClosure(depth));
+            }
             Token::Identifier(_) | Token::Reserved(_) => self.name(lexeme),
             Token::LeftBracket => self.assigned.clear(),
+            Token::Comma if self.next.is_none() => self.end_closures(depth),
             Token::RightBracket | Token::Comma | Token::Underscore => {}
+            Token::SemiColon => {
+                self.end_closures(depth);
+                self.end();
+            }
             Token::LeftParen | Token::RightParen => self.assigned.clear(),
             Token::LeftBrace => self.enter(depth),
             Token::Equals => self.assign(),
@@ -101,6 +112,7 @@ impl<'t> Reader<'t> {
                     self.next = None;
                 }
             }
+            Some(Next::OfClosure(depth)) => self.of_closures.push((name, depth)),
             Some(Next::InBlock(depth)) => self.of_block.push((name, depth)),
             Some(Next::Function(depth)) => {
                 self.body = Some(depth);
@@ -145,9 +157,15 @@ impl<'t> Reader<'t> {
         self.end();
     }
 
+    /// What stands in so many brackets, and closures are a part of, is behind them.
+    fn end_closures(&mut self, depth: usize) {
+        self.of_closures.retain(|(_, own)| *own < depth);
+    }
+
     /// Forgets what belongs to deeper brackets than are open.
     fn leave(&mut self, depth: usize) {
         self.inside.retain(|(_, own)| *own <= depth);
+        self.of_closures.retain(|(_, own)| *own <= depth);
         self.of_block.retain(|(_, own)| *own <= depth + 1);
         while self.bodies.pop_if(|body| *body > depth).is_some() {}
     }
