@@ -4,7 +4,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::fs::{File, OpenOptions, TryLockError, create_dir_all};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -62,10 +62,17 @@ fn last_lines(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Leaves a long file only its last lines.
-fn shorten(path: &Path, last: &str) -> io::Result<()> {
-    let is_long = path.metadata()?.len() > MOST_KEPT;
-    if is_long { folders::replace(path, last.as_bytes()) } else { Ok(()) }
+/// Leaves a long file only its last lines. It is locked meanwhile, so that no line of others is lost.
+fn shorten(path: &Path) -> io::Result<()> {
+    let is_long = || Ok::<_, io::Error>(path.metadata()?.len() > MOST_KEPT);
+    if is_long()? {
+        let _locked = open(path)?;
+        // Another kernel may have shortened it.
+        if is_long()? {
+            folders::replace(path, last_lines(path)?.as_bytes())?;
+        }
+    }
+    Ok(())
 }
 
 /// Session, number and input of the cells in the lines of a file; what is none is left out.
@@ -75,14 +82,24 @@ fn cells(text: &str) -> impl Iterator<Item = (u64, usize, String)> + '_ {
 
 /// The file for a line more, locked if that takes no more than a moment: others write to it, too.
 fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
     let end = Instant::now() + PATIENCE;
-    while let Err(TryLockError::WouldBlock) = file.try_lock()
-        && Instant::now() < end
-    {
-        sleep(LOOK);
+    loop {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path)?;
+        while let Err(TryLockError::WouldBlock) = file.try_lock()
+            && Instant::now() < end
+        {
+            sleep(LOOK);
+        }
+        // Meanwhile another kernel may have put a shorter one in its place.
+        if is_at(&file, path)? || Instant::now() >= end {
+            return Ok(file);
+        }
     }
-    Ok(file)
+}
+
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let (file, there) = (file.metadata()?, path.metadata());
+    Ok(there.is_ok_and(|there| (there.dev(), there.ino()) == (file.dev(), file.ino())))
 }
 
 impl History {
@@ -92,13 +109,15 @@ impl History {
         let text = file.as_deref().and_then(|file| last_lines(file).ok()).unwrap_or_default();
         if let Some(path) = &file {
             // It is shortened by another kernel, then.
-            drop(shorten(path, &text));
+            drop(shorten(path));
         }
         let mut last = 0;
         for (session, number, input) in cells(&text) {
             last = session.max(last);
             history.session = session;
-            history.add(number, &input);
+            if number > 0 {
+                history.add(number, &input);
+            }
         }
         history.session = last.saturating_add(1);
         history.file = file;
@@ -116,15 +135,19 @@ impl History {
 
     fn keep(&mut self, path: &Path, number: usize, input: &str) -> io::Result<()> {
         let mut file = open(path)?;
-        if !std::mem::replace(&mut self.is_taken, true) {
+        let is_first = !std::mem::replace(&mut self.is_taken, true);
+        if is_first {
             let text = last_lines(path).unwrap_or_default();
             let last = cells(&text).map(|(session, ..)| session).max();
             self.session = self.session.max(last.unwrap_or(0).saturating_add(1));
         }
-        if input.len() > MOST_INPUT {
-            return Ok(());
-        }
-        file.write_all(format!("{}\n", json!([self.session, number, input])).as_bytes())
+        let line = match input.len() > MOST_INPUT {
+            true if !is_first => return Ok(()),
+            // That the session is taken; a cell 0 is none.
+            true => json!([self.session, 0, ""]),
+            false => json!([self.session, number, input]),
+        };
+        file.write_all(format!("{line}\n").as_bytes())
     }
 
     fn add(&mut self, number: usize, input: &str) {
@@ -243,7 +266,12 @@ mod tests {
             let want = json!([[session, 1, "a"], [session, 2, "a"]]);
             assert_eq!(history.reply(&own)["history"], want);
         }
-        assert_eq!(History::in_file(Some(path.clone())).session, 4);
+        // One whose first cell is too long for the file has a session, too.
+        let mut long = History::in_file(Some(path.clone()));
+        long.push(1, &"a".repeat(MOST_INPUT + 1));
+        assert_eq!(long.session, 4);
+        let next = History::in_file(Some(path.clone()));
+        assert_eq!((next.session, next.cells.len()), (5, 6));
         std::fs::remove_file(path).unwrap();
     }
 
