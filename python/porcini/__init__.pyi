@@ -962,7 +962,7 @@ def column_stack(arrays: Any) -> Any:
     ...
 
 def comb(n: Any, k: Any) -> Any:
-    """How many sets of k there are among n things. Of integers in 64 bits, with about 13 digits."""
+    """How many sets of k there are among n things. In 64 bits, with about 13 digits."""
     ...
 
 def comp_ellint_1(x: Any) -> Any:
@@ -1363,8 +1363,8 @@ def fftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The entries with that of number 0 in the middle, along axes, or all."""
     ...
 
-def fill_diagonal(x: Any, value: Any) -> Any:
-    """Writes a value to the diagonal of a matrix, or of more axes."""
+def fill_diagonal(x: Any, value: Any, wrap: Any = ...) -> Any:
+    """Writes a value to the diagonal of a matrix, or of more axes of one extent; entries of a row that is shorter come again."""
     ...
 
 def find_peaks(x: Any, height: Any = ..., distance: Any = ..., prominence: Any = ...) -> Any:
@@ -2302,7 +2302,7 @@ def percentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis:
     ...
 
 def perm(n: Any, k: Any) -> Any:
-    """How many rows of k there are of n things, none twice. Of integers in 64 bits, with about 13 digits."""
+    """How many rows of k there are of n things, none twice. In 64 bits, with about 13 digits."""
     ...
 
 def permutation(n: Any) -> Any:
