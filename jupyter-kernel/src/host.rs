@@ -164,11 +164,11 @@ impl Host for Notebook {
         self.questions.ask(prompt, secret)
     }
 
-    fn process_end(&self) -> LogSink {
-        Arc::new(|why| {
+    fn process_end(&self) -> Option<LogSink> {
+        Some(Arc::new(|why| {
             warn(why);
             process::exit(1);
-        })
+        }))
     }
 
     fn log_sink(&self) -> LogSink {

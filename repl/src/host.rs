@@ -96,11 +96,11 @@ impl Host for System {
         })
     }
 
-    fn process_end(&self) -> LogSink {
-        Arc::new(|why| {
+    fn process_end(&self) -> Option<LogSink> {
+        Some(Arc::new(|why| {
             print::last_words(format!("error: {why}"));
             std::process::exit(exit_code::SCRIPT_ERROR.into());
-        })
+        }))
     }
 
     fn log_sink(&self) -> LogSink {

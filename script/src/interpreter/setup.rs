@@ -3,6 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use porcini_core::{DeviceChoice, Session};
 use rhai::{AST, Engine, OptimizationLevel, Scope};
@@ -40,7 +41,10 @@ impl Interpreter {
     /// # Errors
     /// If the device, or the folder of the sandbox, is not there.
     pub fn new(host: Rc<dyn Host>, options: &Options) -> Result<Self, Box<Error>> {
-        let watch = Watch::new(options.sandbox.clone(), limited(options), host.process_end());
+        let end = host.process_end();
+        let limit = limited(options, end.is_some());
+        let end = end.unwrap_or_else(|| Arc::new(|_| {}));
+        let watch = Watch::new(options.sandbox.clone(), limit, end);
         if !watch.is_sandbox {
             return Self::within(watch, host, options);
         }
@@ -142,11 +146,14 @@ fn session(host: &Rc<dyn Host>, options: &Options) -> porcini_core::Result<Sessi
     builder.build()
 }
 
-/// The limit of arrays: that of a session which others use too, or that of our own.
-fn limited(options: &Options) -> Option<Limited> {
+/// The limit of arrays: that of a session which others use too, or that of our own in a process of our own.
+fn limited(options: &Options, is_alone: bool) -> Option<Limited> {
     match &options.session {
         Some(session) => session.memory_limit().map(Limited::beside_others),
-        None => options.memory_limit.map(|bytes| Limited::alone(bytes, MEMORY_LIMIT)),
+        None => {
+            let limit = options.memory_limit.filter(|_| is_alone);
+            limit.map(|bytes| Limited::alone(bytes, MEMORY_LIMIT))
+        }
     }
 }
 
@@ -196,11 +203,12 @@ mod tests {
     #[test]
     fn a_session_that_is_handed_in_has_its_limit() {
         let session = Session::builder().memory_limit_by(1 << 20, "memory_limit").build().unwrap();
-        let has_limit = |session, memory_limit| {
-            limited(&Options { session, memory_limit, ..Options::default() }).is_some()
+        let has_limit = |session, memory_limit, is_alone| {
+            limited(&Options { session, memory_limit, ..Options::default() }, is_alone).is_some()
         };
-        assert!(has_limit(Some(session), None) && has_limit(None, Some(1)));
-        assert!(!has_limit(Some(Session::new().unwrap()), None) && !has_limit(None, None));
+        assert!(has_limit(Some(session), None, false) && has_limit(None, Some(1), true));
+        assert!(!has_limit(Some(Session::new().unwrap()), None, false));
+        assert!(!has_limit(None, Some(1), false) && !has_limit(None, None, true));
     }
 
     /// Words that scripts call as functions must parse in both forms.

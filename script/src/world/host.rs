@@ -210,9 +210,10 @@ pub trait Host {
     }
 
     /// Ends the process, after a line that says why: for a script in a sandbox that goes on long after it was stopped.
-    /// Nothing where the process is not the sandbox's alone. Another thread calls it.
-    fn process_end(&self) -> LogSink {
-        Arc::new(|_| {})
+    /// `None` where the process is not the interpreter's alone, whose memory then is no measure of its scripts. Another thread
+    /// calls it.
+    fn process_end(&self) -> Option<LogSink> {
+        None
     }
 
     /// An environment variable.
