@@ -43,7 +43,7 @@ fn recording_of_vectors() {
 /// Graphs grow in lists: a push should not take longer than the operation that it keeps.
 #[test]
 fn pushing_in_rhai() {
-    check("push", "pushing_in_rhai", 6050, pushes);
+    check("push", "pushing_in_rhai", 6100, pushes);
 }
 
 /// Runs `work` if this is the run that is counted, else counts it: at most `limit` instructions an operation.
