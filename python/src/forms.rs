@@ -30,7 +30,7 @@ pub(crate) struct Call<'c, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 38] = [
+pub(crate) const FIRST: [(&str, First); 39] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -38,6 +38,7 @@ pub(crate) const FIRST: [(&str, First); 38] = [
     ("nonzero", as_tuple),
     ("cho_solve", with_a_tuple),
     ("block_diag", of_numbers),
+    ("fftconvolve", as_long_as_the_first),
     ("concat", joined),
     ("sort", in_one_row),
     ("sort_desc", in_one_row),
@@ -440,6 +441,17 @@ fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 fn with_a_tuple<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args.first() {
         Some(pair) if pair.is_instance_of::<PyTuple>() => {
+            by_python(call.py, call.overloads.name, call.args, call.named)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// "same" has the length of the first, as SciPy has it; to the tables that of the longer one.
+fn as_long_as_the_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let named = call.named.map(|named| named.get_item("mode")).transpose()?.flatten();
+    match named.as_ref().or_else(|| call.args.get(2)) {
+        Some(mode) if mode.extract::<&str>().is_ok_and(|mode| mode == "same") => {
             by_python(call.py, call.overloads.name, call.args, call.named)
         }
         _ => Ok(None),

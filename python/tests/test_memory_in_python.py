@@ -103,7 +103,7 @@ WRITTEN_IN_PYTHON = {
     "corrcoef": lambda b: pc.corrcoef(b, b, rowvar=True),
     "intersect1d": lambda b: pc.intersect1d(b, [1, 2], return_indices=True)[1],
     "nan_to_num": lambda b: pc.nan_to_num(b, copy=True),
-    "unravel_index": lambda b: pc.unravel_index(pc.asarray(b).astype("int32"), (3, 3), order="F")[0],
+    "unravel_index": lambda b: pc.unravel_index(b.astype("int32"), (3, 3), order="F")[0],
     **named("broadcast_arrays block dstack", lambda f, b: f([b, b]) if f is not pc.broadcast_arrays else f(b)[0]),
     "argpartition": lambda b: pc.argpartition(b, 1),
     "apply_along_axis": lambda b: pc.apply_along_axis(pc.sum, 0, b),

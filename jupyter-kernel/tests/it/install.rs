@@ -210,7 +210,7 @@ fn doctor_leaves_nothing() {
         .envs([("HOME", &home), ("TMPDIR", &folder)])
         .env_remove("JUPYTER_DATA_DIR")
         .env_remove("XDG_DATA_HOME")
-        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     while folder.read_dir().unwrap().count() == 0 {
@@ -219,7 +219,7 @@ fn doctor_leaves_nothing() {
     let pid = rustix::process::Pid::from_raw(doctor.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = doctor.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && said.contains("does not start: stopped"), "{said}");
     assert_eq!(folder.read_dir().unwrap().count(), 0);
 }
