@@ -270,7 +270,7 @@ impl Tensor {
         Self::of(parts.collect::<Result<Vec<_>>>()?, self.shape().clone())
     }
 
-    /// Entries along an axis, of which there are some, combined where they lie; of a type for [`Recorder::along`].
+    /// Entries along an axis, of which there are some, combined where they lie; of a type that `Recorder::along` takes.
     fn along(&self, op: ReduceOp, axis: usize) -> Result<Self> {
         let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
             return self.whole()?.along(op, axis);
