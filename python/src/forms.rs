@@ -26,6 +26,19 @@ pub(crate) struct Call<'c, 'py> {
     pub(crate) named: Named<'c, 'py>,
 }
 
+impl<'py> Call<'_, 'py> {
+    /// What `porcini/_forms.py` makes of it.
+    fn in_python(&self) -> PyResult<Option<Object<'py>>> {
+        by_python(self.py, self.overloads.name, self.args, self.named)
+    }
+
+    /// An argument by its name, or in its place.
+    fn argument(&self, name: &str, place: usize) -> PyResult<Option<Object<'py>>> {
+        let named = self.named.map(|named| named.get_item(name)).transpose()?.flatten();
+        Ok(named.or_else(|| self.args.get(place).cloned()))
+    }
+}
+
 /// What a call means before the tables are asked; `None` leaves it to them.
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
@@ -254,7 +267,7 @@ fn with_mask_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let is_mask = |x: &Object<'_>| dtype_of(x) == Some(DType::Mask);
     match call.args {
         [mask, x, ..] if is_mask(mask) && is_mask(x) && n_axes(mask) < n_axes(x) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
+            call.in_python()
         }
         _ => in_one_row(call),
     }
@@ -262,11 +275,8 @@ fn with_mask_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 
 /// Along all axes, or several, as `porcini/_forms.py` has it; to the tables an axis that is left out is the last one.
 fn along_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
-    let by_word = call.named.map(|named| named.get_item("axis")).transpose()?.flatten();
-    match by_word.as_ref().or_else(|| call.args.get(1)) {
-        Some(axes) if axes.is_none() || is_sequence(axes) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+    match call.argument("axis", 1)? {
+        Some(axes) if axes.is_none() || is_sequence(&axes) => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -275,11 +285,8 @@ fn along_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 
 /// `tensordot(a, b, (0, 1))` is an axis of each: to the tables a list is about the first alone.
 fn of_pair<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
-    let named = call.named.map(|named| named.get_item("axes")).transpose()?.flatten();
-    match (call.args, &named) {
-        ([_, _], Some(axes)) | ([_, _, axes], None) if is_sequence(axes) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+    match call.argument("axes", 2)? {
+        Some(axes) if is_sequence(&axes) => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -287,9 +294,7 @@ fn of_pair<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// `unique(x, True)` asks for more than the values, as NumPy has it; to the tables an axis is in its place.
 fn with_flag_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args.get(1) {
-        Some(flag) if flag.is_instance_of::<PyBool>() => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+        Some(flag) if flag.is_instance_of::<PyBool>() => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -298,7 +303,7 @@ fn with_flag_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> 
 fn with_times_second<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let has_times = call.named.map(|named| named.contains("n")).transpose()?.unwrap_or(false);
     if has_times || call.args.len() > 2 {
-        return by_python(call.py, call.overloads.name, call.args, call.named);
+        return call.in_python();
     }
     with_axis_second(call)
 }
@@ -408,9 +413,7 @@ fn of_entries<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// Parts between places, and those of complex lanes, as `porcini/_forms.py` has them.
 fn between<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args.get(1) {
-        Some(places) if !is_index(places) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+        Some(places) if !is_index(places) => call.in_python(),
         _ => of_lanes(call),
     }
 }
@@ -418,9 +421,7 @@ fn between<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// Of many matrices NumPy means the first two axes. A value with components is one matrix a lane.
 fn of_first_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args {
-        [x] if has_axes(x) && n_axes(x).is_some_and(|n| n > 2) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+        [x] if has_axes(x) && n_axes(x).is_some_and(|n| n > 2) => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -428,9 +429,7 @@ fn of_first_axes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// Complex lanes as `porcini/_forms.py` has them.
 fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args.first() {
-        Some(z) if is_complex_number(z) => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+        Some(z) if is_complex_number(z) => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -440,20 +439,15 @@ fn of_lanes<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 /// A pair in one argument, as SciPy has (c, True).
 fn with_a_tuple<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     match call.args.first() {
-        Some(pair) if pair.is_instance_of::<PyTuple>() => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+        Some(pair) if pair.is_instance_of::<PyTuple>() => call.in_python(),
         _ => Ok(None),
     }
 }
 
 /// "same" has the length of the first, as SciPy has it; to the tables that of the longer one.
 fn as_long_as_the_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
-    let named = call.named.map(|named| named.get_item("mode")).transpose()?.flatten();
-    match named.as_ref().or_else(|| call.args.get(2)) {
-        Some(mode) if mode.extract::<&str>().is_ok_and(|mode| mode == "same") => {
-            by_python(call.py, call.overloads.name, call.args, call.named)
-        }
+    match call.argument("mode", 2)? {
+        Some(mode) if mode.extract::<&str>().is_ok_and(|mode| mode == "same") => call.in_python(),
         _ => Ok(None),
     }
 }
@@ -463,15 +457,14 @@ fn of_numbers<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let [list] = call.args else { return Ok(None) };
     let is_plain =
         is_sequence(list) && list.get_item(0).is_ok_and(|item| !item.is_instance_of::<PyValue>());
-    if is_plain { by_python(call.py, call.overloads.name, call.args, call.named) } else { Ok(None) }
+    if is_plain { call.in_python() } else { Ok(None) }
 }
 
 /// Vectors, matrices and complex numbers are filled by their class; the tables know arrays and tensors.
 fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
-    let Call { overloads, py, args, named } = *call;
-    let value = args.first().and_then(|first| first.cast::<PyValue>().ok());
+    let value = call.args.first().and_then(|first| first.cast::<PyValue>().ok());
     if value.is_some_and(|value| matches!(&*value.get().value(), Value::Nested(..))) {
-        by_python(py, overloads.name, args, named)
+        call.in_python()
     } else {
         Ok(None)
     }
