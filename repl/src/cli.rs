@@ -25,6 +25,7 @@ Environment:
   PORCINI_PARTS          parts of the processor, as --device cpu:N (default: 1)
   PORCINI_LAUNCHER       what starts the ranks of ranks:N, as --launcher (default: nothing, they are processes of this machine)
   PORCINI_MPI            the library of MPI under mpirun or srun (default: the launcher's)
+  PORCINI_NCCL           the library by which GPUs of ranks send each other bytes (default: the first found; none: no library)
   PORCINI_MEMORY_LIMIT   most memory for arrays: bytes, or 512M, 1.5G (default: 90 % of what is free)
   PORCINI_CACHE_DIR      where kernels compiled for GPUs are kept (default: porcini in XDG_CACHE_HOME or ~/.cache)
   PORCINI_PATH           folders searched by import, separated by :

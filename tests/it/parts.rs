@@ -11,7 +11,7 @@ use std::time::Duration;
 use porcini_core::backend::parts::Parts;
 use porcini_core::backend::ranks::{serve_leader, start};
 use porcini_core::backend::{Backend, GpuBackend as _, Outside};
-use porcini_core::device::{Launched, Rank, RanksOn, SharedFile};
+use porcini_core::device::{Launched, Rank, RanksOn, SharedFile, Toolkit};
 use porcini_core::inspect::Rows;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
@@ -120,7 +120,9 @@ fn programs_agree_over_gpus() {
 
 /// Also of long arrays, of which each GPU has memory for its lanes only.
 fn check_on_gpus(choice: DeviceChoice) {
-    let outside = Outside { rank: ranks::program(), ..Outside::default() };
+    // With the library by which GPUs of several processes send each other bytes.
+    let toolkit = Toolkit::new(variable);
+    let outside = Outside { rank: ranks::program(), toolkit, ..Outside::default() };
     let runtime = Runtime::with(choice, 1, None, outside).unwrap();
     check_on(&runtime, &choice.to_string());
     let session = || Session::builder().runtime(runtime.clone()).build().unwrap();
@@ -141,7 +143,8 @@ fn a_rank() {
         }
         serve_leader(&|_, _| Ok(gpu.clone())).unwrap();
     } else if ranks::serves() {
-        porcini_core::device::serve_rank(None, &Rank::new(1, variable)).unwrap();
+        let own = Rank::new(1, variable).toolkit(Toolkit::new(variable));
+        porcini_core::device::serve_rank(None, &own).unwrap();
     }
 }
 

@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 50] = [
+const UNSAFE: [(&str, &str); 51] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -18,6 +18,7 @@ const UNSAFE: [(&str, &str); 50] = [
     ("core/src/backend/cuda/cublas.rs", "calls of a library"),
     ("core/src/backend/cuda/driver_library.rs", "calls of the driver"),
     ("core/src/backend/cuda/gpu.rs", "calls of the driver"),
+    ("core/src/backend/cuda/nccl.rs", "calls of a library"),
     ("core/src/backend/cuda/staging.rs", "calls of the driver; memory that it writes"),
     ("core/src/backend/host.rs", "blocks of memory"),
     ("core/src/backend/interp/block.rs", "lanes by pointer"),

@@ -136,6 +136,11 @@ pub trait Backend: Send + Sync {
         Box::new(move || run.look(self.memory(), &look))
     }
 
+    /// How it sends bytes to GPUs of other processes by itself, if it is one and its library may be there.
+    fn communicator(&self) -> Option<&dyn Communicator> {
+        None
+    }
+
     /// Bytes that each of its parts has of those from an address on, if it has parts.
     fn held_by_parts(&self, _address: u64, _bytes: u64) -> Option<Vec<u64>> {
         None
@@ -151,6 +156,29 @@ pub trait Backend: Send + Sync {
     fn sync(&self) -> Result<()>;
 }
 
+/// A GPU among those of other processes, to which it sends bytes by itself. Each has a number; who leads them has all of them
+/// do the same, and asks when it is done: none of them waits for another that may be gone.
+pub trait Communicator {
+    /// What all of them need to know to meet, made by one.
+    ///
+    /// # Errors
+    /// There is no library for it.
+    fn invite(&self) -> Result<Vec<u8>>;
+
+    /// Begins to meet the others, as this number of so many.
+    fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()>;
+
+    /// Begins to send bytes of its memory, and to receive, once what it was given before is done; what goes from one to another
+    /// is in the same order at both.
+    fn begin_exchange(&self, sends: Vec<Parcel>, receives: Vec<Parcel>) -> Begun<'_, ()>;
+
+    /// Waits a moment for what was begun; whether it is done.
+    fn begin_settle(&self) -> Begun<'_, bool>;
+
+    /// Gives up the others, and what was begun.
+    fn begin_leave(&self) -> Begun<'_, ()>;
+}
+
 /// A device whose driver has a compiler of its own, and whose failures lose its memory.
 pub trait GpuBackend: Any {
     /// Its number.
@@ -159,18 +187,20 @@ pub trait GpuBackend: Any {
     /// Has it and another GPU reach each other's memory, where the host is made so; else copies go over the bus.
     fn meet(&self, _other: &dyn GpuBackend) {}
 
-    /// Copies from the memory of another GPU of the same kind, behind what both were given; nobody waits for it.
+    /// Begins to copy from the memory of another GPU of the same kind, behind what both were given; nobody waits for it. What
+    /// comes later is behind it once this has come to its end, so copies that begin together go beside each other.
     ///
     /// # Errors
     /// A failure of either; `NoDevice` if it is of another kind.
-    fn bring(
-        &self,
+    fn begin_bring<'g>(
+        &'g self,
         _target: u64,
-        _from: &dyn GpuBackend,
+        _from: &'g dyn GpuBackend,
         _source: u64,
         _bytes: usize,
-    ) -> Result<()> {
-        Err(Error::NoDevice { name: "cuda".into(), reason: "it takes nothing of others".into() })
+    ) -> Begun<'g, ()> {
+        let reason = "it takes nothing of others".into();
+        Box::new(|| Err(Error::NoDevice { name: "cuda".into(), reason }))
     }
 
     /// Waits for all work on it, that of other libraries of this process, too.

@@ -32,8 +32,9 @@ pub mod thread_pool;
 
 pub use gpus::Gpus;
 pub use interface::{
-    Alone, Backend, Begun, CodeStatistics, Executable, Failures, GpuBackend, LaunchShape, Launched,
-    LoadedEntry, LoadedModule, Origin, OutOfBounds, Outcome, Pending, Ran, Running, RunsRanges,
+    Alone, Backend, Begun, CodeStatistics, Communicator, Executable, Failures, GpuBackend,
+    LaunchShape, Launched, LoadedEntry, LoadedModule, Origin, OutOfBounds, Outcome, Pending, Ran,
+    Running, RunsRanges,
 };
 pub use memory::{Capacity, Counted, Counts, Memory, Parcel, Piece, Reach};
 #[cfg(unix)]

@@ -24,6 +24,7 @@ pub(super) fn findings(host: &dyn Host) -> Vec<Finding> {
     findings.push(machine_code(host));
     findings.push(cublas(host));
     findings.push(nvrtc(host));
+    findings.push(nccl(host));
     findings
 }
 
@@ -157,6 +158,17 @@ fn nvrtc(host: &dyn Host) -> Finding {
         |file| file.display().to_string(),
     );
     finding("NVRTC", found)
+}
+
+fn nccl(host: &dyn Host) -> Finding {
+    let found = host.toolkit().nccl().map_or_else(
+        || {
+            "none; for long arrays between GPUs of several ranks: pip install nvidia-nccl-cu13"
+                .into()
+        },
+        |file| file.display().to_string(),
+    );
+    finding("NCCL", found)
 }
 
 #[cfg(test)]

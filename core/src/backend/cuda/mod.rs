@@ -20,6 +20,7 @@
 //! | `cut.rs`, `parts.rs` | long kernels in parts, which several threads compile |
 //! | `primitive.rs` | primitives as launches, one after the other |
 //! | `cublas.rs` | products on tensor cores, for those who ask |
+//! | `nccl.rs` | bytes from and to GPUs of other processes |
 //! | `nvrtc.rs`, `modules.rs` | CUDA C++ of users: its compiler, and its code on a GPU |
 //! | `on_host.rs` | what needs one lane after the other |
 //!
@@ -39,6 +40,7 @@ mod headers;
 mod launch;
 mod memory;
 mod modules;
+mod nccl;
 mod nvrtc;
 mod on_host;
 mod order;
@@ -61,6 +63,7 @@ pub use self::driver_library::{GpuInfo, OLDEST_CAPABILITY};
 use self::gpu::{Gpu, Grid};
 use self::launch::{Loaded, Shared};
 use self::memory::GpuMemory;
+use self::nccl::Nccl;
 pub use self::nvrtc::{Code, Nvrtc, Source};
 use self::on_host::OnHost;
 use self::parts::Parts;
@@ -73,7 +76,7 @@ pub use self::ptx::{
 };
 pub use self::toolkit::Toolkit;
 use super::primitive::{PrimitiveCall, Room};
-use super::{Backend, Executable, GpuBackend, LoadedModule, Memory, Outside};
+use super::{Backend, Begun, Communicator, Executable, GpuBackend, LoadedModule, Memory, Outside};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::ir::kernel::{Kernel, LiteralMode};
@@ -135,6 +138,7 @@ pub struct Cuda {
     shared: Arc<Shared>,
     primitives: Primitives,
     host: Arc<OnHost>,
+    nccl: Nccl,
     toolkit: Toolkit,
 }
 
@@ -165,7 +169,8 @@ impl Cuda {
             (GpuMemory::new(gpu.clone(), shared.steps.clone()), Arc::new(OnHost::new(gpu.clone())));
         let toolkit = outside.toolkit.clone();
         let primitives = Primitives::new(gpu.clone(), shared.steps.clone(), toolkit.clone());
-        Ok(Self { gpu, memory, compiler, shared, primitives, host, toolkit })
+        let nccl = Nccl::new(gpu.clone(), toolkit.clone());
+        Ok(Self { gpu, memory, compiler, shared, primitives, host, nccl, toolkit })
     }
 }
 
@@ -213,6 +218,10 @@ impl Backend for Cuda {
         }
     }
 
+    fn communicator(&self) -> Option<&dyn Communicator> {
+        Some(&self.nccl)
+    }
+
     fn memory(&self) -> &dyn Memory {
         &self.memory
     }
@@ -243,13 +252,23 @@ impl GpuBackend for Cuda {
         }
     }
 
-    fn bring(&self, target: u64, from: &dyn GpuBackend, source: u64, bytes: usize) -> Result<()> {
+    fn begin_bring<'g>(
+        &'g self,
+        target: u64,
+        from: &'g dyn GpuBackend,
+        source: u64,
+        bytes: usize,
+    ) -> Begun<'g, ()> {
         let from: &dyn Any = from;
-        let from = from.downcast_ref::<Self>().ok_or_else(|| Error::NoDevice {
+        let other = || Error::NoDevice {
             name: self.gpu.short_name(),
             reason: "it takes nothing of GPUs that are not NVIDIA's".into(),
-        })?;
-        self.gpu.bring(target, &from.gpu, source, bytes)
+        };
+        let begun = from
+            .downcast_ref::<Self>()
+            .ok_or_else(other)
+            .and_then(|from| self.gpu.begin_bring(target, &from.gpu, source, bytes));
+        Box::new(move || begun?.end())
     }
 
     fn wait_for_everyone(&self) -> Result<()> {

@@ -27,6 +27,8 @@ pub struct Toolkit {
     prefixes: Vec<PathBuf>,
     /// Folders of libraries.
     folders_of_libraries: Vec<PathBuf>,
+    /// The file of NCCL that a user names.
+    nccl: Option<PathBuf>,
 }
 
 impl Toolkit {
@@ -52,6 +54,7 @@ impl Toolkit {
         Self {
             folders_of_libraries: said.chain(theirs).chain(systems).collect(),
             prefixes: prefixes.chain(user).collect(),
+            nccl: set("PORCINI_NCCL").map(PathBuf::from),
             folders: path.into_iter().chain(programs).collect(),
         }
     }
@@ -80,6 +83,14 @@ impl Toolkit {
             .iter()
             .flat_map(|name| self.libraries(name))
             .collect()
+    }
+
+    /// The file of NCCL, by which GPUs of several processes send each other bytes: `PORCINI_NCCL`, or the first that there is.
+    pub fn nccl(&self) -> Option<PathBuf> {
+        match &self.nccl {
+            Some(file) => Some(file.clone()).filter(|file| file.is_file()),
+            None => self.libraries("libnccl.so.2").into_iter().next(),
+        }
     }
 
     /// The files of NVRTC, the compiler of CUDA C++, newest first.
@@ -248,6 +259,20 @@ mod tests {
         });
         assert_eq!(toolkit.libraries("libnv.so.1"), [newer, library]);
         assert!(Toolkit::default().libraries("libnv.so.1").is_empty());
+        // Who names a library has that or none.
+        let nccl = make("cuda/lib64/libnccl.so.2");
+        let named = |file: &'static str| {
+            Toolkit::new(move |name| match name {
+                "PATH" => folder("env/bin"),
+                "CUDA_HOME" => folder("cuda"),
+                "PORCINI_NCCL" if file.is_empty() => None,
+                "PORCINI_NCCL" => folder(file),
+                _ => None,
+            })
+        };
+        assert_eq!(named("").nccl(), Some(nccl));
+        assert_eq!(named("cuda/bin/ptxas").nccl(), folder("cuda/bin/ptxas").map(PathBuf::from));
+        assert_eq!(named("none").nccl(), None);
         let nowhere = Toolkit::new(|name| folder("cuda").filter(|_| name == "CUDA_HOME"));
         assert!(nowhere.find("ptxas").is_err());
     }

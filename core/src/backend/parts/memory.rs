@@ -13,19 +13,17 @@ use std::thread;
 use super::block::{Block, Fill};
 use super::partition::Partition;
 use super::spans::Spans;
-use super::transfer::{Carrier, Place, Transfer, in_pieces};
-use crate::backend::host::{ALIGNMENT, refusal};
+use super::transfer::{Carrier, Transfer};
+use super::wanted::Wanted;
+use crate::backend::host::ALIGNMENT;
 use crate::backend::{Backend, Capacity, FileLanes, Memory};
 use crate::convert::exactly;
 use crate::error::Result;
 use crate::memory::caching_allocator::Allocator;
 
-/// Bytes that are brought without asking the system whether it has room.
-const SMALL: u64 = 1 << 20;
-
 /// The memory of devices that are parts of one.
 pub(super) struct PartMemory {
-    devices: Vec<Arc<dyn Backend>>,
+    pub(super) devices: Vec<Arc<dyn Backend>>,
     /// What parts keep of their memory for primitives, and give back when there is no other.
     spare: Vec<Option<Arc<Allocator>>>,
     blocks: Mutex<BTreeMap<u64, Block>>,
@@ -39,12 +37,18 @@ struct Share {
     lanes: FileLanes,
 }
 
-/// A block and where in it an address is.
-type Found<'a> = (&'a mut Block, u64);
+/// Where a block begins, the block, and where in it an address is.
+type Found<'a> = (u64, &'a mut Block, u64);
 
 impl PartMemory {
-    pub(super) fn new(devices: Vec<Arc<dyn Backend>>, spare: Vec<Option<Arc<Allocator>>>) -> Self {
-        Self { carrier: Carrier::new(devices.clone()), devices, spare, blocks: Mutex::default() }
+    /// `whole` as of [`Parts::over`](super::Parts::over).
+    pub(super) fn new(
+        devices: Vec<Arc<dyn Backend>>,
+        spare: Vec<Option<Arc<Allocator>>>,
+        whole: u64,
+    ) -> Self {
+        let carrier = Carrier::new(devices.clone(), whole);
+        Self { carrier, devices, spare, blocks: Mutex::default() }
     }
 
     pub(super) fn parts(&self) -> usize {
@@ -64,18 +68,19 @@ impl PartMemory {
         self.carrier.transfer_all(transfers)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Block>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(blocks: &mut BTreeMap<u64, Block>, address: u64) -> Found<'_> {
+    /// The block of an address.
+    pub(super) fn find(blocks: &mut BTreeMap<u64, Block>, address: u64) -> Found<'_> {
         let (&start, block) = blocks
             .range_mut(..=address)
             .next_back()
             .expect("internal error: an address before all blocks");
         let offset = address - start;
         assert!(offset <= block.bytes, "internal error: an address outside of all blocks");
-        (block, offset)
+        (start, block, offset)
     }
 
     /// Whether so many bytes from an address on are of one block.
@@ -88,7 +93,7 @@ impl PartMemory {
     ///
     /// # Errors
     /// `OutOfMemory`.
-    fn room(&self, block: &mut Block, part: usize, bytes: &Range<u64>) -> Result<u64> {
+    pub(super) fn room(&self, block: &mut Block, part: usize, bytes: &Range<u64>) -> Result<u64> {
         let found = block.room(part, self.of(part), bytes);
         match &self.spare[part] {
             Some(spare) if found.is_err() && spare.trim().0 > 0 => {
@@ -104,7 +109,7 @@ impl PartMemory {
     /// `OutOfMemory`.
     pub(super) fn place(&self, part: usize, address: u64, bytes: Range<u64>) -> Result<u64> {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         let bytes = offset.saturating_add(bytes.start)..offset.saturating_add(bytes.end);
         Ok(self.room(block, part, &bytes)? + offset)
     }
@@ -112,87 +117,19 @@ impl PartMemory {
     /// The memories of the parts that have a place for what the session knows by an address, and where.
     fn places(&self, address: u64) -> Vec<(&dyn Memory, u64)> {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         let there =
             |(part, place): (usize, &Option<u64>)| Some((self.of(part), (*place)? + offset));
         block.places.iter().enumerate().filter_map(there).collect()
     }
 
-    /// Makes a part have bytes from an address on; how many were moved.
-    ///
-    /// # Errors
-    /// `Interrupted`; `OutOfMemory` where the system has no room for what is to be moved.
-    pub(super) fn bring(&self, part: usize, address: u64, bytes: Range<u64>) -> Result<u64> {
-        let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
-        let end = offset.saturating_add(bytes.end).min(block.bytes);
-        let range = offset + bytes.start..end;
-        self.complete(block, part, &range)
-    }
-
-    /// The same of all that is known of a block.
-    ///
-    /// # Errors
-    /// As [`PartMemory::bring`].
-    pub(super) fn bring_all(&self, part: usize, address: u64) -> Result<u64> {
-        let mut blocks = self.lock();
-        let (block, _) = Self::find(&mut blocks, address);
-        let all = 0..block.bytes;
-        self.complete(block, part, &all)
-    }
-
     /// Bytes that a part lacks of all that is known of a block.
     pub(super) fn lacks(&self, part: usize, address: u64) -> u64 {
         let mut blocks = self.lock();
-        let (block, _) = Self::find(&mut blocks, address);
+        let (_, block, _) = Self::find(&mut blocks, address);
         let mut lacks = block.known();
         block.has[part].iter().for_each(|span| lacks.remove(&span));
         lacks.bytes()
-    }
-
-    fn complete(&self, block: &mut Block, part: usize, range: &Range<u64>) -> Result<u64> {
-        if block.has[part].covers(range) {
-            return Ok(0);
-        }
-        let mut wanted = block.has[part].missing(range);
-        // A GPU says itself, when it is asked for the room.
-        if wanted.bytes() >= SMALL && self.devices[part].gpu_id().is_none() {
-            let left = self.of(part).capacity().bytes;
-            if left < wanted.bytes() {
-                return Err(refusal(self.of(part), wanted.bytes()));
-            }
-        }
-        let memory = self.of(part);
-        let start = self.room(block, part, range)?;
-        for fill in block.fills.clone() {
-            for span in wanted.within(&fill.span) {
-                let place = start + span.start;
-                let n = (span.end - span.start) / fill.width as u64;
-                in_pieces(n, |first, n| {
-                    memory.fill(place + first * fill.width as u64, fill.pattern, fill.width, n)
-                })?;
-                wanted.remove(&span);
-                block.has[part].add(span);
-            }
-        }
-        let mut transfers = Vec::new();
-        for other in (0..self.parts()).filter(|&other| other != part) {
-            // Who has some of it has a place.
-            let Some(source) = block.places[other] else { continue };
-            for span in
-                wanted.iter().flat_map(|span| block.has[other].within(&span)).collect::<Vec<_>>()
-            {
-                let from = Place { part: other, address: source + span.start };
-                let to = Place { part, address: start + span.start };
-                wanted.remove(&span);
-                transfers.push(Transfer { from, to, bytes: span.end - span.start });
-            }
-        }
-        let moved = self.transfer_all(&transfers)?;
-        for Transfer { to, bytes, .. } in transfers {
-            block.has[part].add(to.address - start..to.address - start + bytes);
-        }
-        Ok(moved)
     }
 
     /// Takes note that parts wrote `n` elements of a width from an address on: each its lanes.
@@ -204,7 +141,7 @@ impl PartMemory {
         lanes: impl Iterator<Item = Range<u64>>,
     ) {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         block.forget(&(offset..offset + n * width as u64));
         for (has, lanes) in block.has.iter_mut().zip(lanes) {
             has.add(offset + lanes.start * width as u64..offset + lanes.end * width as u64);
@@ -214,7 +151,7 @@ impl PartMemory {
     /// Takes note that each of some parts wrote the same bytes from an address on.
     pub(super) fn wrote(&self, parts: Range<usize>, address: u64, bytes: u64) {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         let range = offset..(offset + bytes).min(block.bytes);
         block.forget(&range);
         block.has[parts].iter_mut().for_each(|has| has.add(range.clone()));
@@ -223,7 +160,7 @@ impl PartMemory {
     /// Takes note that only some parts have a block as it is now, and that they have all that there was of it.
     pub(super) fn changed(&self, parts: Range<usize>, address: u64) {
         let mut blocks = self.lock();
-        let (block, _) = Self::find(&mut blocks, address);
+        let (_, block, _) = Self::find(&mut blocks, address);
         for (part, has) in block.has.iter_mut().enumerate() {
             if !parts.contains(&part) {
                 has.clear();
@@ -235,7 +172,7 @@ impl PartMemory {
     /// Bytes that each part has of what lies from an address on.
     pub(super) fn has(&self, address: u64, bytes: u64) -> Vec<u64> {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         let range = offset..(offset + bytes).min(block.bytes);
         let of = |has: &Spans| has.within(&range).iter().map(|span| span.end - span.start).sum();
         block.has.iter().map(of).collect()
@@ -281,7 +218,7 @@ impl Memory for PartMemory {
 
     fn fill(&self, address: u64, pattern: u64, bytes: usize, n: u64) -> Result<()> {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, address);
+        let (_, block, offset) = Self::find(&mut blocks, address);
         let span = offset..offset + n * bytes as u64;
         block.forget(&span);
         match block.fills.last_mut() {
@@ -304,12 +241,12 @@ impl Memory for PartMemory {
             self.wrote(0..1, target, bytes as u64);
             return Ok(());
         }
-        let (from, offset) = Self::find(&mut blocks, source);
+        let (_, from, offset) = Self::find(&mut blocks, source);
         let range = offset..offset + bytes as u64;
         let has: Vec<Vec<Range<u64>>> = from.has.iter().map(|has| has.within(&range)).collect();
         let places = from.places.clone();
         let fills = from.fills.clone();
-        let (to, start) = Self::find(&mut blocks, target);
+        let (_, to, start) = Self::find(&mut blocks, target);
         let there = |span: &Range<u64>| span.start - offset + start..span.end - offset + start;
         to.forget(&(start..start + bytes as u64));
         for (part, spans) in has.into_iter().enumerate() {
@@ -342,7 +279,7 @@ impl Memory for PartMemory {
 
     fn read(&self, source: u64, target: &mut [u8]) -> Result<()> {
         let mut blocks = self.lock();
-        let (block, offset) = Self::find(&mut blocks, source);
+        let (_, block, offset) = Self::find(&mut blocks, source);
         let range = offset..offset + target.len() as u64;
         let within = |span: &Range<u64>| {
             exactly::<usize>(span.start - offset)..exactly::<usize>(span.end - offset)
@@ -420,10 +357,12 @@ impl Memory for PartMemory {
 
     fn save(&self, source: u64, lanes: &FileLanes) -> Result<bool> {
         let shares = self.shares(source, lanes)?;
-        for share in &shares {
+        let wanted = shares.iter().map(|share| {
             let start = share.lanes.start - lanes.start;
-            self.bring(share.part, source, start..start + share.lanes.bytes())?;
-        }
+            let bytes = Some(start..start + share.lanes.bytes());
+            Wanted { part: share.part, address: source, bytes }
+        });
+        self.bring_together(wanted.collect())?;
         beside(&shares, |share| self.of(share.part).save(share.address, &share.lanes))
     }
 
@@ -468,12 +407,13 @@ fn beside<T: Sync>(parts: &[T], work: impl Fn(&T) -> Result<bool> + Sync) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::parts::WHOLE;
 
     /// What lies within a block, or is borrowed, is not borrowed again.
     #[test]
     fn blocks_of_others_do_not_overlap() {
         let devices = vec![crate::backend::open_processor(1); 2];
-        let memory = PartMemory::new(devices, vec![None, None]);
+        let memory = PartMemory::new(devices, vec![None, None], WHOLE);
         let others = [7_u8; 512];
         let address = others.as_ptr().expose_provenance() as u64;
         let own = memory.alloc_raw(256).unwrap();

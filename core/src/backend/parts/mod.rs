@@ -9,6 +9,7 @@ mod begun;
 mod block;
 mod by_owner;
 mod calls;
+mod company;
 mod cuts;
 mod extremes;
 mod forecast;
@@ -27,6 +28,7 @@ mod spans;
 mod split;
 mod stage;
 mod transfer;
+mod wanted;
 mod windows;
 mod working;
 

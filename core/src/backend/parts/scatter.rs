@@ -13,6 +13,7 @@ use super::shared::{Codes, Shared};
 use super::split::Split;
 use super::stage::{Stage, lower};
 use super::transfer::{Place, Transfer};
+use super::wanted::Wanted;
 use super::working::{Working, halfway};
 use crate::backend::apart::Apart;
 use crate::backend::primitive::MemoryArray;
@@ -166,7 +167,11 @@ impl Scatters {
         let [sums, brought] = [room()?, room()?];
         for step in &targets {
             let address = Stage::address(params, step.target.index());
-            notes.exchanged(memory.bring_all(0, address)?);
+            notes.exchanged(memory.bring_together(vec![Wanted {
+                part: 0,
+                address,
+                bytes: None,
+            }])?);
             memory.changed(0..1, address);
             let bits = step.op.neutral(step.dtype).expect("internal error: a copy of any number");
             for part in 1..memory.parts() {
@@ -345,10 +350,11 @@ impl Kept {
         let elements = params.words()[self.step.length + n_kept];
         let owners = Partition::new(elements, memory.parts());
         let width = self.step.dtype.bytes();
-        for (part, own) in owners.all().enumerate() {
+        let wanted = owners.all().enumerate().map(|(part, own)| {
             let bytes = own.start * width as u64..own.end * width as u64;
-            shared.notes.exchanged(memory.bring(part, target, bytes)?);
-        }
+            Wanted { part, address: target, bytes: Some(bytes) }
+        });
+        shared.notes.exchanged(memory.bring_together(wanted.collect())?);
         memory.wrote_lanes(target, width, elements, owners.all());
         let by_owner = ByOwner::of(shared, &self.written(params, n), owners)?;
         let lanes: Vec<u64> = (0..memory.parts()).map(|owner| by_owner.lanes(owner)).collect();

@@ -35,7 +35,7 @@ impl Shared {
         let room =
             |device: &Arc<dyn Backend>| device.gpu().map(|_| Allocator::new(device.clone(), None));
         let rooms: Vec<_> = devices.iter().map(room).collect();
-        let memory = PartMemory::new(devices.clone(), rooms.clone());
+        let memory = PartMemory::new(devices.clone(), rooms.clone(), whole);
         let (notes, counted) = (Notes::default(), OnceLock::new());
         Self { memory, whole, notes, counted, rooms, devices }
     }

@@ -9,6 +9,7 @@ use super::begun::all;
 use super::notes::Took;
 use super::partition::Partition;
 use super::shared::{Codes, Shared};
+use super::wanted::Wanted;
 use super::windows::Values;
 use super::working::halfway;
 use crate::backend::reduce;
@@ -161,58 +162,62 @@ impl Stage {
         Values::of(&self.kernel, params.words(), &(lanes.start..end))
     }
 
-    /// Makes a part have what its lanes read, and the targets of scatters; `found` are the elements that it reads by
+    /// What a part is to have: what its lanes read, and the targets of scatters; `found` are the elements that it reads by
     /// indices, where these were looked at.
-    fn bring(
+    fn wanted(
         &self,
         part: usize,
         params: &ParamBlock,
         lanes: &Range<u64>,
         is_whole: bool,
         found: &Found,
-    ) -> Result<()> {
-        let memory = &self.shared.memory;
+    ) -> Vec<Wanted> {
+        let mut all = Vec::new();
         let mut values = None;
         for (buffer, used) in self.uses.iter().enumerate() {
             let address = Self::address(params, buffer);
             let width = used.width as u64;
-            let bring = |elements: Range<u64>| {
-                let bytes = elements.start * width..elements.end * width;
-                self.shared.notes.exchanged(memory.bring(part, address, bytes)?);
-                Ok(())
+            let mut want = |elements: Range<u64>| {
+                let bytes = Some(elements.start * width..elements.end * width);
+                all.push(Wanted { part, address, bytes });
             };
             if used.lanes {
-                bring(lanes.clone())?;
+                want(lanes.clone());
             }
             if used.first {
-                bring(0..1)?;
-            }
-            if used.scattered && is_whole {
-                self.shared.notes.exchanged(memory.bring_all(part, address)?);
+                want(0..1);
             }
             for &index in &used.gathers {
                 let length = self.elements(params, buffer);
                 if is_whole && self.code_of(part).ranges().is_none() {
                     // The host beside a GPU reads all of it.
-                    bring(0..length)?;
+                    want(0..length);
                     continue;
                 }
                 if let Some(found) = found.get(&index) {
                     let elements = &found[part];
-                    bring(elements.start.min(length)..elements.end.min(length))?;
+                    want(elements.start.min(length)..elements.end.min(length));
                     let behind = lanes.end..lanes.end.next_multiple_of(BEYOND);
                     if self.shared.are_gpus() && !behind.is_empty() {
                         let values = Values::of_zeros(&self.kernel, params.words(), &behind);
-                        values.elements(index, length).into_iter().try_for_each(bring)?;
+                        values.elements(index, length).into_iter().for_each(&mut want);
                     }
                     continue;
                 }
                 let values = values.get_or_insert_with(|| self.values(params, lanes));
-                for elements in values.elements(index, length) {
-                    bring(elements)?;
-                }
+                values.elements(index, length).into_iter().for_each(&mut want);
+            }
+            if used.scattered && is_whole {
+                all.push(Wanted { part, address, bytes: None });
             }
         }
+        all
+    }
+
+    /// Makes parts have what they are to have.
+    fn bring(&self, wanted: impl Iterator<Item = Wanted>) -> Result<()> {
+        let Shared { memory, notes, .. } = &*self.shared;
+        notes.exchanged(memory.bring_together(wanted.collect())?);
         Ok(())
     }
 
@@ -233,10 +238,9 @@ impl Stage {
         }
     }
 
-    /// The parameters as a part has them that runs all lanes, with what these read.
-    fn whole_at(&self, part: usize, params: &ParamBlock, n: u64) -> Result<ParamBlock> {
-        self.bring(part, params, &(0..n), true, &Found::new())?;
-        self.at(part, params, &(0..n))
+    /// What a part is to have that runs all lanes.
+    fn wanted_by_all(&self, part: usize, params: &ParamBlock, n: u64) -> Vec<Wanted> {
+        self.wanted(part, params, &(0..n), true, &Found::new())
     }
 
     /// Each of some parts runs all lanes.
@@ -246,8 +250,9 @@ impl Stage {
         params: &ParamBlock,
         n: u64,
     ) -> Result<Launched> {
+        self.bring(parts.clone().flat_map(|part| self.wanted_by_all(part, params, n)))?;
         // Memory is not asked for anything while a part is at work.
-        let own = parts.clone().map(|part| self.whole_at(part, params, n));
+        let own = parts.clone().map(|part| self.at(part, params, &(0..n)));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
         let begin = |(part, own): (usize, ParamBlock)| self.code_of(part).begin(own, n);
         let launched =
@@ -259,7 +264,8 @@ impl Stage {
 
     /// The first part runs all lanes of several launches together.
     pub(super) fn run_members(&self, members: &[ParamBlock], n: u64) -> Result<Launched> {
-        let own = members.iter().map(|params| self.whole_at(0, params, n));
+        self.bring(members.iter().flat_map(|params| self.wanted_by_all(0, params, n)))?;
+        let own = members.iter().map(|params| self.at(0, params, &(0..n)));
         let own = own.collect::<Result<Vec<ParamBlock>>>()?;
         let launched = self.first.launch_all(Arc::new(own), n);
         let launched = launched.map_err(|error| self.at_work(error))?;
@@ -342,15 +348,14 @@ impl Stage {
         found: &Found,
     ) -> Result<Vec<Ran>> {
         let codes = self.codes()?;
-        let mut blocks = Vec::new();
-        for (part, lanes) in partition.all().enumerate() {
-            if lanes.is_empty() {
-                continue;
-            }
-            self.bring(part, params, &lanes, false, found)?;
-            // Memory is not asked for anything while a part is at work.
-            blocks.push((self.at(part, params, &lanes)?, part, lanes));
-        }
+        let busy = || partition.all().enumerate().filter(|(_, lanes)| !lanes.is_empty());
+        let wanted = |(part, lanes)| self.wanted(part, params, &lanes, false, found);
+        self.bring(busy().flat_map(wanted))?;
+        // Memory is not asked for anything while a part is at work.
+        let block = |(part, lanes): (usize, Range<u64>)| {
+            self.at(part, params, &lanes).map(|block| (block, part, lanes))
+        };
+        let blocks = busy().map(block).collect::<Result<Vec<_>>>()?;
         let begin = |(block, part, lanes): (ParamBlock, usize, Range<u64>)| {
             let code = codes[part].ranges();
             let code = code.expect("internal error: a device that runs no ranges");

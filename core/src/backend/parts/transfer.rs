@@ -1,15 +1,17 @@
 //! Bytes between the memories of parts. Where the system copies from one process of this machine to another each rank takes
-//! what is for it, all of them beside each other; all else goes over the leader.
+//! what is for it, all of them beside each other; GPUs of several processes have a way of their own (`company.rs`), and ranks of
+//! MPI send each other messages; all else goes over the leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::begun::all;
+use super::company::Company;
 use crate::backend::host::exhausted;
 use crate::backend::memory::{AT_ONCE, Parcel, Piece};
 use crate::backend::peer_memory::{Way, copy};
-use crate::backend::{Backend, Begun, Memory};
+use crate::backend::{Backend, Begun, GpuBackend, Memory};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -34,6 +36,8 @@ pub(super) struct Carrier {
     devices: Vec<Arc<dyn Backend>>,
     /// Whether the system is asked to copy: no more once it did not.
     is_direct: AtomicBool,
+    /// The GPUs, where they are those of several processes.
+    company: Option<Company>,
 }
 
 /// Who has the system copy.
@@ -46,8 +50,9 @@ enum Copier {
 }
 
 impl Carrier {
-    pub(super) fn new(devices: Vec<Arc<dyn Backend>>) -> Self {
-        Self { devices, is_direct: AtomicBool::new(true) }
+    pub(super) fn new(devices: Vec<Arc<dyn Backend>>, whole: u64) -> Self {
+        let company = Company::of(&devices, whole);
+        Self { devices, is_direct: AtomicBool::new(true), company }
     }
 
     fn memory(&self, part: usize) -> &dyn Memory {
@@ -70,9 +75,13 @@ impl Carrier {
             copied.unwrap_or(&mut rest).push(*transfer);
         }
         rest.extend(self.have_copied(by_copier)?);
+        rest = self.among_gpus(rest)?;
         let (sent, rest): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|transfer| self.ranks(transfer).is_some());
         self.have_sent(&sent)?;
+        let (linked, rest): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|transfer| self.gpus(transfer).is_some());
+        all(linked.iter().filter_map(|transfer| self.begin_bring(transfer)))?;
         rest.iter().try_for_each(|transfer| self.transfer(transfer))?;
         let moved = transfers.iter().filter(|transfer| transfer.from.part != transfer.to.part);
         Ok(moved.map(|transfer| transfer.bytes).sum())
@@ -121,6 +130,17 @@ impl Carrier {
         Ok(rest)
     }
 
+    /// Has GPUs of several processes send each other bytes by themselves; what they did not.
+    fn among_gpus(&self, transfers: Vec<Transfer>) -> Result<Vec<Transfer>> {
+        let Some(company) = &self.company else { return Ok(transfers) };
+        let (mut own, others): (Vec<_>, Vec<_>) =
+            transfers.into_iter().partition(|transfer| transfer.from.part == transfer.to.part);
+        if !company.exchange(&others)? {
+            own.extend(others);
+        }
+        Ok(own)
+    }
+
     /// The ranks from and to which a transfer can go as a message.
     fn ranks(&self, transfer: &Transfer) -> Option<[usize; 2]> {
         let [from, to] = [transfer.from.part, transfer.to.part];
@@ -158,12 +178,22 @@ impl Carrier {
         lost.map_or(Ok(()), |lost| lost.sync().and(Err(gone(&lost.name()))))
     }
 
-    /// Moves bytes within a device, from one GPU to another, or over the leader.
+    /// The GPUs of this process from and to which a transfer goes.
+    fn gpus(&self, transfer: &Transfer) -> Option<[&dyn GpuBackend; 2]> {
+        let [from, to] = [transfer.from, transfer.to].map(|place| self.devices[place.part].gpu());
+        Some([from?, to?])
+    }
+
+    /// Begins to copy from one GPU of this process to another.
+    fn begin_bring(&self, transfer: &Transfer) -> Option<Begun<'_, ()>> {
+        let [from, to] = self.gpus(transfer)?;
+        let (source, target) = (transfer.from.address, transfer.to.address);
+        Some(to.begin_bring(target, from, source, exactly(transfer.bytes)))
+    }
+
+    /// Moves bytes within a device, or over the leader.
     fn transfer(&self, &Transfer { from, to, bytes }: &Transfer) -> Result<()> {
         let [source, target] = [from, to].map(|place| &self.devices[place.part]);
-        if let (Some(source), Some(target)) = (source.gpu(), target.gpu()) {
-            return target.bring(to.address, source, from.address, exactly(bytes));
-        }
         if Arc::ptr_eq(source, target) {
             return in_pieces(bytes, |first, n| {
                 let n = exactly::<usize>(n);
@@ -201,6 +231,7 @@ pub(super) fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::parts::WHOLE;
     use crate::backend::parts::memory::PartMemory;
     use crate::backend::parts::working::Working;
     use crate::backend::ranks::{self, RanksOn};
@@ -263,7 +294,7 @@ mod tests {
 
     #[test]
     fn ranks_bring_each_other_bytes() {
-        let memory = PartMemory::new(devices(3), vec![None, None, None]);
+        let memory = PartMemory::new(devices(3), vec![None, None, None], WHOLE);
         let direct = exchanged(&memory).unwrap();
         for (to, bytes) in direct.iter().enumerate() {
             let share = BYTES / 3;
@@ -277,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_is_gone_brings_nothing() {
-        let memory = PartMemory::new(devices(3), vec![None, None, None]);
+        let memory = PartMemory::new(devices(3), vec![None, None, None], WHOLE);
         let Some(process) = memory.carrier.devices[2].process() else { return };
         let [from, to] = [block(&memory, 2), block(&memory, 1)];
         let killed =
@@ -302,6 +333,7 @@ mod lost {
     use super::*;
     use crate::backend::host::HostMemory;
     use crate::backend::mocks::computes_nothing;
+    use crate::backend::parts::WHOLE;
 
     /// A rank that would wait for ever, or is lost, or turns out to be when it is asked.
     #[derive(Default)]
@@ -344,7 +376,7 @@ mod lost {
         let ranks = [of(1), of(2), Rank { number: 3, ..of_last }].map(Arc::new);
         let leader: Arc<dyn Backend> = Arc::new(Rank::default());
         let all = ranks.iter().map(|rank| rank.clone() as Arc<dyn Backend>);
-        let carrier = Carrier::new([leader].into_iter().chain(all).collect());
+        let carrier = Carrier::new([leader].into_iter().chain(all).collect(), WHOLE);
         let place = |part| Place { part, address: 0 };
         let transfer = |(from, to)| Transfer { from: place(from), to: place(to), bytes: 8 };
         let told = carrier.transfer_all(&[(1, 2), (2, 3), (3, 1)].map(transfer)).unwrap_err();

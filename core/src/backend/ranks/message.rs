@@ -74,6 +74,20 @@ pub(super) enum Request {
         sends: Vec<Parcel>,
         receives: Vec<Parcel>,
     },
+    /// Begins to meet the GPUs of other ranks.
+    Join {
+        invitation: Vec<u8>,
+        place: [usize; 2],
+    },
+    /// Begins to send bytes to those GPUs, and to receive others.
+    ExchangeAmongGpus {
+        sends: Vec<Parcel>,
+        receives: Vec<Parcel>,
+    },
+    /// Waits a moment for what was begun among GPUs.
+    Settle,
+    /// Gives up the GPUs of other ranks.
+    Leave,
     /// Reads lanes of a file.
     Load {
         address: u64,

@@ -24,6 +24,7 @@ mod peer;
 #[cfg(unix)]
 mod processes;
 mod remote;
+mod staged;
 mod waiting;
 mod worker;
 

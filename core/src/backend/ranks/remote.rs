@@ -14,7 +14,8 @@ use super::message::{Reply, Request};
 use crate::backend::memory::{AT_ONCE, Parcel, Piece, Reach};
 use crate::backend::primitive::{PrimitiveCall, Room};
 use crate::backend::{
-    Backend, Begun, Capacity, Executable, FileLanes, Listener, Look, Memory, SortedRun,
+    Backend, Begun, Capacity, Communicator, Executable, FileLanes, Listener, Look, Memory,
+    SortedRun,
 };
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -57,8 +58,7 @@ pub(super) fn greet(
     let answers: Vec<Result<Reply>> = asked.into_iter().map(|asked| asked?.greeted()).collect();
     let met = |(answer, (rank, link)): (Result<Reply>, &(usize, Arc<Link>))| match answer? {
         Reply::Hello { device, host, gpu, reach, .. } => {
-            let has_peers = reach.is_some()
-                && link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
+            let has_peers = link.lock().as_deref().is_some_and(|channel| channel.joins_ranks());
             let (process, rank) =
                 (reach.filter(|reach| reach.is_there()), has_peers.then_some(*rank));
             let is_elsewhere = process.is_none() && host.id != Machine::own().id;
@@ -112,6 +112,15 @@ impl Remote {
             Reply::Is(is) => Ok(is),
             other => Err(self.link.unexpected(&other)),
         }
+    }
+
+    /// Begins what is answered by a word.
+    fn begin(&self, request: &Request) -> Begun<'_, ()> {
+        let asked = self.link.ask(request, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.unexpected(&other)),
+        })
     }
 
     fn block(&self, request: &Request) -> Option<u64> {
@@ -182,11 +191,11 @@ impl Backend for Remote {
     }
 
     fn begin_exchange(&self, sends: Vec<Parcel>, receives: Vec<Parcel>) -> Begun<'_, ()> {
-        let asked = self.link.ask(&Request::Exchange { sends, receives }, &[]);
-        Box::new(move || match asked?.wait(&mut Vec::new())? {
-            Reply::Done => Ok(()),
-            other => Err(self.link.unexpected(&other)),
-        })
+        self.begin(&Request::Exchange { sends, receives })
+    }
+
+    fn communicator(&self) -> Option<&dyn Communicator> {
+        self.gpu.is_some().then_some(self)
     }
 
     fn begin_look(&self, run: SortedRun, look: Look) -> Begun<'_, Vec<u128>> {
@@ -217,6 +226,32 @@ impl Backend for Remote {
 
     fn is_lost(&self) -> bool {
         self.link.lost.get().is_some()
+    }
+}
+
+impl Communicator for Remote {
+    fn invite(&self) -> Result<Vec<u8>> {
+        unreachable!("internal error: it is the leader that invites")
+    }
+
+    fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()> {
+        self.begin(&Request::Join { invitation, place })
+    }
+
+    fn begin_exchange(&self, sends: Vec<Parcel>, receives: Vec<Parcel>) -> Begun<'_, ()> {
+        self.begin(&Request::ExchangeAmongGpus { sends, receives })
+    }
+
+    fn begin_settle(&self) -> Begun<'_, bool> {
+        let asked = self.link.ask(&Request::Settle, &[]);
+        Box::new(move || match asked?.wait(&mut Vec::new())? {
+            Reply::Is(is_over) => Ok(is_over),
+            other => Err(self.link.unexpected(&other)),
+        })
+    }
+
+    fn begin_leave(&self) -> Begun<'_, ()> {
+        self.begin(&Request::Leave)
     }
 }
 

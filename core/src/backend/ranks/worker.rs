@@ -9,10 +9,13 @@ use super::channel::{Channel, read, send};
 use super::greeting::Build;
 use super::local::{Machine, RanksOn};
 use super::message::{Code, Failure, Reply, Request};
+use super::staged::{exchange, exchange_over_host};
 use crate::backend::host::{exhausted, refusal};
 use crate::backend::memory::Reach;
 use crate::backend::peer_memory::{Way, copy};
-use crate::backend::{Backend, Executable, Failures, Launched, Memory, Ran, Running as _};
+use crate::backend::{
+    Backend, Communicator, Executable, Failures, Launched, Memory, Ran, Running as _,
+};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::ParamBlock;
@@ -59,13 +62,14 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
                     hello
                 })
             }
-            (Request::Exchange { sends, receives }, Some(_)) => {
-                match channel.exchange(&sends, &receives) {
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                        Err(Error::Interrupted)
-                    }
-                    exchanged => exchanged.map(|()| Ok(Reply::Done))?,
-                }
+            (Request::Exchange { sends, receives }, Some(worker)) => {
+                let memory = worker.device.memory();
+                let parcels = [&sends[..], &receives];
+                let exchanged = match worker.device.gpu_id() {
+                    None => exchange(&mut channel, parcels)?,
+                    Some(_) => exchange_over_host(&mut channel, memory, parcels)?,
+                };
+                exchanged.map(|()| Reply::Done)
             }
             (request, Some(worker)) => worker.answer(request, &mut bytes),
             (_, None) => Err(unknown("work before it was greeted")),
@@ -120,6 +124,14 @@ impl Worker {
             }
             Request::Look { run, look } => return Ok(Reply::Seen(run.look(memory, &look)?)),
             Request::Exchange { .. } => return Err(unknown("messages of which it knows no way")),
+            Request::Join { invitation, place } => {
+                self.among_gpus()?.begin_join(invitation, place)()?
+            }
+            Request::ExchangeAmongGpus { sends, receives } => {
+                self.among_gpus()?.begin_exchange(sends, receives)()?;
+            }
+            Request::Settle => return Ok(Reply::Is(self.among_gpus()?.begin_settle()()?)),
+            Request::Leave => self.among_gpus()?.begin_leave()()?,
             Request::Fetch { pieces } => return Ok(Reply::Is(copy(Way::Here, pieces)?)),
             Request::Load { address, lanes } => {
                 return Ok(Reply::Is(memory.load(address, &lanes)?));
@@ -164,6 +176,10 @@ impl Worker {
             }
         }
         Ok(Reply::Done)
+    }
+
+    fn among_gpus(&self) -> Result<&dyn Communicator> {
+        self.device.communicator().ok_or_else(|| unknown("bytes of GPUs, and has none"))
     }
 
     /// A block, for which what primitives keep is given back if need be.

@@ -4,6 +4,7 @@
 use cudarc::driver::sys;
 
 use super::Gpu;
+use super::streams::Turn;
 use crate::backend::cuda::order::Use;
 use crate::error::Result;
 
@@ -24,17 +25,17 @@ impl Gpu {
         }
     }
 
-    /// Copies from another GPU, behind what writes the source and what uses the target; nobody waits for it.
+    /// Begins to copy from another GPU, behind what writes the source and what uses the target; nobody waits for it.
     ///
     /// # Errors
     /// A failure of either.
-    pub(in super::super) fn bring(
-        &self,
+    pub(in super::super) fn begin_bring<'g>(
+        &'g self,
         target: u64,
-        from: &Self,
+        from: &'g Self,
         source: u64,
         bytes: usize,
-    ) -> Result<()> {
+    ) -> Result<Bring<'g>> {
         let here = self.turn([Use::Write(target)], None)?;
         let there = from.turn([Use::Read(source)], None)?;
         self.mark(here.stream.number)?;
@@ -45,8 +46,29 @@ impl Gpu {
         let copied =
             unsafe { sys::cuMemcpyPeerAsync(target, to, source, from.context, bytes, stream) };
         from.check("copying to another GPU", copied)?;
+        Ok(Bring { to: self, from, target, here, there })
+    }
+}
+
+/// A copy that has begun.
+pub(in super::super) struct Bring<'g> {
+    to: &'g Gpu,
+    from: &'g Gpu,
+    target: u64,
+    here: Turn<'g>,
+    there: Turn<'g>,
+}
+
+impl Bring<'_> {
+    /// Has what comes later wait for it, and for what else was begun of the block and has come to its end before.
+    ///
+    /// # Errors
+    /// A failure of either.
+    pub(in super::super) fn end(self) -> Result<()> {
+        let Self { to, from, target, mut here, there } = self;
         from.mark(there.stream.number)?;
-        self.enter()?;
-        self.wait_for_mark_of(from, here.stream.number, there.stream.number)
+        to.enter()?;
+        to.wait_for_mark_of(from, here.stream.number, there.stream.number)?;
+        here.also(Use::Write(target))
     }
 }
