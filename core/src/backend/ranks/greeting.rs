@@ -70,7 +70,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    use super::super::channel::Channel;
+    use super::super::channel::{Channel, Idle};
     use super::super::link::Process;
     use super::super::local::{Machine, RanksOn};
     use super::super::message::{Failure, Reply, Request};
@@ -122,12 +122,17 @@ mod tests {
     }
 
     impl Channel for Other {
-        fn send(&mut self, head: &[u8], _: &[u8]) -> io::Result<()> {
+        fn send(&mut self, head: &[u8], _: &[u8], _: Idle<'_>) -> io::Result<()> {
             self.sent.lock().unwrap().push(head.into());
             Ok(())
         }
 
-        fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        fn receive(
+            &mut self,
+            head: &mut Vec<u8>,
+            bytes: &mut Vec<u8>,
+            _: Idle<'_>,
+        ) -> io::Result<()> {
             *head = self.head.take().ok_or(io::ErrorKind::UnexpectedEof)?;
             bytes.clear();
             Ok(())

@@ -173,13 +173,15 @@ impl Link {
         bytes: &[u8],
     ) -> Result<Asked<'l>> {
         let open = channel.as_deref_mut().ok_or_else(over);
-        let sent = open.and_then(|channel| send(channel, request, bytes));
+        let mut watch = Watch::new(self);
+        let sent = open.and_then(|channel| send(channel, request, bytes, &mut || watch.look()));
         sent.map_err(|error| self.lost(&error))?;
+        let is_told = watch.is_told;
         if request.gives_work() {
             self.is_busy.store(true, Ordering::Relaxed);
         }
         let is_over = !request.is_answered();
-        Ok(Asked { link: self, channel, is_over, is_told: false })
+        Ok(Asked { link: self, channel, is_over, is_told })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
@@ -248,31 +250,58 @@ impl Asked<'_> {
     /// The head of the answer.
     fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Vec<u8>> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
-        let mut waiting = Waiting::new(&self.link.waiting);
-        let mut stop: Option<Stop> = None;
-        // While others were waited for somebody may have had enough.
-        let mut moment = if interrupt::is_requested() { Duration::ZERO } else { MOMENT };
-        while !channel.is_there(moment)? {
-            moment = MOMENT;
-            waiting.say(|time| format!("waiting for {}, {} s", self.link.name, time.as_secs()));
-            if !interrupt::is_requested() {
-                stop = None;
-                continue;
-            }
-            if stop.is_some_and(|stop| stop.first.elapsed() > self.link.patience) {
-                self.link.process.give_up();
-                let patience = self.link.patience;
-                self.link.ended(&format!("was told to stop, and did not answer for {patience:?}"));
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            let is_due = stop.is_none_or(|stop| stop.last.elapsed() > stop.pause);
-            if is_due && self.link.process.interrupt() {
-                self.is_told = true;
-                stop = Some(Stop::now(stop));
-            }
-        }
+        let mut watch = Watch::new(self.link);
         let mut head = Vec::new();
-        channel.receive(&mut head, bytes).map(|()| head)
+        // While others were waited for somebody may have had enough.
+        let moment = if interrupt::is_requested() { Duration::ZERO } else { MOMENT };
+        let received = channel.is_there(moment).and_then(|mut is_there| {
+            while !is_there {
+                is_there = channel.is_there(watch.look()?)?;
+            }
+            channel.receive(&mut head, bytes, &mut || watch.look())
+        });
+        self.is_told |= watch.is_told;
+        received.map(|()| head)
+    }
+}
+
+/// Who waits for a rank: says so, and passes on that it is to stop.
+struct Watch<'l> {
+    link: &'l Link,
+    waiting: Waiting<'l>,
+    stop: Option<Stop>,
+    /// Whether the rank was told.
+    is_told: bool,
+}
+
+impl<'l> Watch<'l> {
+    fn new(link: &'l Link) -> Self {
+        Self { link, waiting: Waiting::new(&link.waiting), stop: None, is_told: false }
+    }
+
+    /// What there is to do while the rank takes or gives nothing; how long until it is to be done again.
+    ///
+    /// # Errors
+    /// `TimedOut`: it was told to stop, and has been silent for too long.
+    fn look(&mut self) -> io::Result<Duration> {
+        let Self { link, .. } = self;
+        self.waiting.say(|time| format!("waiting for {}, {} s", link.name, time.as_secs()));
+        if !interrupt::is_requested() {
+            self.stop = None;
+            return Ok(MOMENT);
+        }
+        if self.stop.is_some_and(|stop| stop.first.elapsed() > link.patience) {
+            link.process.give_up();
+            let patience = link.patience;
+            link.ended(&format!("was told to stop, and did not answer for {patience:?}"));
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let is_due = self.stop.is_none_or(|stop| stop.last.elapsed() > stop.pause);
+        if is_due && link.process.interrupt() {
+            self.is_told = true;
+            self.stop = Some(Stop::now(self.stop));
+        }
+        Ok(MOMENT)
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::channel::Channel;
+use super::channel::{Channel, Idle};
 use super::mpi::{Address, Mpi, PARCEL, PIECE, Request, TAG};
 use crate::backend::Parcel;
 use crate::backend::host::pointer;
@@ -41,25 +41,28 @@ impl Peer {
         Ok(Self { mpi: mpi.clone(), number, lengths, expected: None, has_come: false, leads })
     }
 
-    /// Waits for a request.
-    fn wait(&self, mut request: Request) -> io::Result<()> {
+    /// Waits for a request, whatever `idle` says: MPI would go on with it.
+    fn wait(&self, mut request: Request, idle: Idle<'_>) -> io::Result<()> {
         let mut patience = Patience::default();
         while !self.mpi.is_done(&mut request)? {
             patience.wait();
+            if patience.is_long() {
+                drop(idle());
+            }
         }
         Ok(())
     }
 
-    fn send_all(&self, bytes: &[u8]) -> io::Result<()> {
+    fn send_all(&self, bytes: &[u8], idle: Idle<'_>) -> io::Result<()> {
         for piece in bytes.chunks(PIECE) {
             // SAFETY: the bytes outlive the wait.
             let request = unsafe { self.mpi.begin_send(piece, (self.number, TAG)) }?;
-            self.wait(request)?;
+            self.wait(request, idle)?;
         }
         Ok(())
     }
 
-    fn receive_all(&self, bytes: &mut Vec<u8>, n: u64) -> io::Result<()> {
+    fn receive_all(&self, bytes: &mut Vec<u8>, n: u64, idle: Idle<'_>) -> io::Result<()> {
         let n = usize::try_from(n).map_err(io::Error::other)?;
         bytes.clear();
         bytes.try_reserve(n).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -69,7 +72,7 @@ impl Peer {
             let request = unsafe {
                 self.mpi.begin_receive(piece.as_mut_ptr(), piece.len(), (self.number, TAG))
             }?;
-            self.wait(request)?;
+            self.wait(request, idle)?;
         }
         Ok(())
     }
@@ -184,14 +187,19 @@ impl Channel for Peer {
         exchanged
     }
 
-    fn send(&mut self, head: &[u8], bytes: &[u8]) -> io::Result<()> {
+    fn send(&mut self, head: &[u8], bytes: &[u8], idle: Idle<'_>) -> io::Result<()> {
         let lengths = [head.len() as u64, bytes.len() as u64].map(u64::to_le_bytes);
-        self.send_all(lengths.as_flattened())?;
-        self.send_all(head)?;
-        self.send_all(bytes)
+        self.send_all(lengths.as_flattened(), idle)?;
+        self.send_all(head, idle)?;
+        self.send_all(bytes, idle)
     }
 
-    fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn receive(
+        &mut self,
+        head: &mut Vec<u8>,
+        bytes: &mut Vec<u8>,
+        idle: Idle<'_>,
+    ) -> io::Result<()> {
         let mut patience = Patience::default();
         while !self.is_there(Duration::ZERO)? {
             patience.wait();
@@ -202,8 +210,8 @@ impl Channel for Peer {
         if of_head == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.receive_all(head, of_head)?;
-        self.receive_all(bytes, of_bytes)
+        self.receive_all(head, of_head, idle)?;
+        self.receive_all(bytes, of_bytes, idle)
     }
 
     fn is_there(&mut self, moment: Duration) -> io::Result<bool> {

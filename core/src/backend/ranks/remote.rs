@@ -353,6 +353,7 @@ impl Memory for Remote {
 
 #[cfg(test)]
 mod tests {
+    use super::super::channel::Idle;
     use std::io;
     use std::sync::atomic::AtomicU64;
 
@@ -363,12 +364,17 @@ mod tests {
     struct Willing(Arc<AtomicU64>);
 
     impl Channel for Willing {
-        fn send(&mut self, _: &[u8], _: &[u8]) -> io::Result<()> {
+        fn send(&mut self, _: &[u8], _: &[u8], _: Idle<'_>) -> io::Result<()> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(())
         }
 
-        fn receive(&mut self, head: &mut Vec<u8>, bytes: &mut Vec<u8>) -> io::Result<()> {
+        fn receive(
+            &mut self,
+            head: &mut Vec<u8>,
+            bytes: &mut Vec<u8>,
+            _: Idle<'_>,
+        ) -> io::Result<()> {
             *head = postcard::to_allocvec(&Reply::Done).map_err(io::Error::other)?;
             bytes.clear();
             Ok(())

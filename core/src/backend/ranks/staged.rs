@@ -80,6 +80,7 @@ fn staged(parcels: &[Parcel], first: u64) -> io::Result<Vec<Staged>> {
 mod tests {
     use std::time::Duration;
 
+    use super::super::channel::Idle;
     use super::*;
     use crate::backend::host::{HostMemory, pointer};
 
@@ -90,11 +91,11 @@ mod tests {
     }
 
     impl Channel for Mirror {
-        fn send(&mut self, _: &[u8], _: &[u8]) -> io::Result<()> {
+        fn send(&mut self, _: &[u8], _: &[u8], _: Idle<'_>) -> io::Result<()> {
             Ok(())
         }
 
-        fn receive(&mut self, _: &mut Vec<u8>, _: &mut Vec<u8>) -> io::Result<()> {
+        fn receive(&mut self, _: &mut Vec<u8>, _: &mut Vec<u8>, _: Idle<'_>) -> io::Result<()> {
             Ok(())
         }
 

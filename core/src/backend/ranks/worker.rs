@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::channel::{Channel, read, send};
+use super::channel::{Channel, patient, read, send};
 use super::greeting::Build;
 use super::local::{Machine, RanksOn};
 use super::message::{Code, Failure, Reply, Request};
@@ -43,13 +43,13 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
     let mut worker = None;
     let (mut head, mut bytes) = (Vec::new(), Vec::new());
     loop {
-        match channel.receive(&mut head, &mut bytes) {
+        match channel.receive(&mut head, &mut bytes, &mut patient) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             received => received?,
         }
         if worker.is_none() && Build::of(&head).is_none_or(|leader| leader != Build::own()) {
             // Whose messages mean something else, or of before there were greetings. It says why when it knows what this one is.
-            return send(&mut channel, &Build::own().greeting(), &[]);
+            return send(&mut channel, &Build::own().greeting(), &[], &mut patient);
         }
         let request: Request = read(&head)?;
         let is_answered = request.is_answered();
@@ -79,7 +79,7 @@ pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()
                 bytes.clear();
                 Reply::Failed(Failure::of(error))
             });
-            send(&mut channel, &reply, &bytes)?;
+            send(&mut channel, &reply, &bytes, &mut patient)?;
         }
     }
 }
