@@ -1,7 +1,8 @@
 //! From roots to kernels: which variables are computed, in which stage, with what else (S2, S5).
 //!
 //! A *stage* ends where a value must be complete in memory before it can be used: behind a reduction, a
-//! scatter, before and behind a primitive, and at the source of a gather. Within a stage, variables of
+//! scatter, before and behind a primitive, at the source of a gather, and behind what a write to a large array has read
+//! of it. Within a stage, variables of
 //! equal size form one kernel, and each primitive is a launch. A region (S21) with all its body belongs to
 //! one kernel. Three
 //! passes, each linear in the number of variables and free of recursion:
@@ -347,7 +348,7 @@ fn mark_used_later(walk: &mut Walk<'_>) -> Result<()> {
     let mut uses: Vec<Option<(u32, u32)>> = vec![None; walk.nodes.len()];
     for i in (0..walk.nodes.len()).rev() {
         poll(i)?;
-        let Node { id, stage: own, cost, stored, is_free } = walk.nodes[i];
+        let Node { id, stage: own, cost, stored, is_free, .. } = walk.nodes[i];
         let variable = table.get(id);
         let stage = match uses[i] {
             Some((first, last)) if is_free && !stored && first == last => first,

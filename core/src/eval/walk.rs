@@ -21,6 +21,11 @@ const REGION_COST: u32 = 1000;
 /// of a lane take about as long as this many operations.
 pub(super) const CHEAP: u32 = 8;
 
+/// Bytes from which on copying the target of a scatter takes longer than another launch.
+const LARGE_TARGET: u64 = 1 << 17;
+/// How many times as large as the values it is then.
+const MUCH_LARGER: u64 = 4;
+
 /// A map from slots that is emptied in constant time: entries count only if they carry its round.
 #[derive(Default)]
 pub(super) struct SlotMap<T> {
@@ -65,6 +70,8 @@ pub(super) struct Node {
     pub(super) stored: bool,
     /// Whether it is made of numbers and the numbers of lanes alone, so that any stage can compute it.
     pub(super) is_free: bool,
+    /// The array that it gathers from in its stage; of several the one recorded last.
+    source: Option<VarId>,
 }
 
 /// The variables that an evaluation computes, operands before users. On the way functions that gather, reduce, .. become
@@ -115,6 +122,26 @@ impl<T: Deref<Target = Table>> Walk<'_, T> {
         let is_apart = |node: &Node| (self.apart)(self.table.get(operand).size, node.cost);
         is_memory_operand(&self.table, variable, position)
             || matches!(variable.kind, Kind::Reduce(_)) && self.node(operand).is_some_and(is_apart)
+            || self.reads_target(variable, position, operand)
+    }
+
+    /// Whether an operand of a scatter is made of a few elements of its large target, as in `t[i] += row`. In one kernel with
+    /// what reads it a target is copied; read in a launch before, it is written in place.
+    fn reads_target(&self, variable: &Variable, position: usize, operand: VarId) -> bool {
+        let (Kind::Scatter { .. }, Some(target)) = (variable.kind, variable.operands[0]) else {
+            return false;
+        };
+        let (of, size) = (self.table.get(target), self.table.get(operand).size);
+        position > 0
+            && variable.scope == 0
+            && of.size.saturating_mul(of.dtype.bytes() as u64) >= LARGE_TARGET
+            && size <= of.size / MUCH_LARGER
+            && self.node(operand).is_some_and(|node| node.source == Some(target))
+    }
+
+    /// The one of two arrays that was recorded last.
+    fn later(&self, one: Option<VarId>, other: Option<VarId>) -> Option<VarId> {
+        one.into_iter().chain(other).max_by_key(|&id| self.table.get(id).serial)
     }
 
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
@@ -220,6 +247,8 @@ impl<'t> Walk<'t, &'t mut Table> {
         let variable = self.table.get(id);
         let mut stage = 0;
         let mut is_free = matches!(variable.kind, Kind::Index | Kind::Op(_)) && variable.scope == 0;
+        let gathers = matches!(variable.kind, Kind::Gather { .. }) && variable.scope == 0;
+        let mut source = variable.operands[0].filter(|_| gathers);
         let function = self.table.application(id, variable);
         let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
         self.n_calls += usize::from(function.is_some());
@@ -231,6 +260,9 @@ impl<'t> Walk<'t, &'t mut Table> {
                     stage = stage.max(node.stage + u32::from(complete));
                     is_free &= node.is_free;
                     cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
+                    if !complete && node.source.is_some() {
+                        source = self.later(source, node.source);
+                    }
                 }
                 None if matches!(self.table.get(operand).kind, Kind::Data) => {
                     cost = cost.saturating_add(LOAD_COST);
@@ -256,7 +288,7 @@ impl<'t> Walk<'t, &'t mut Table> {
             cost = LOAD_COST;
         }
         self.node_of.insert(id, exactly::<u32>(self.nodes.len()));
-        self.nodes.push(Node { id, stage, cost, stored: false, is_free });
+        self.nodes.push(Node { id, stage, cost, stored: false, is_free, source });
     }
 }
 

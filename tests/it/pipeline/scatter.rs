@@ -56,6 +56,20 @@ fn a_reader_launched_before_the_write_is_no_owner() {
 }
 
 #[test]
+fn a_part_of_a_large_target_is_read_before_it_is_written() {
+    let session = session();
+    let mut a = lanes(&session, DType::F32, 1 << 16);
+    let address = a.address().unwrap();
+    for _ in 0..3 {
+        let at = index(&session, &[3, 5]);
+        let more = a.gather(&at, None).unwrap() + 1.0;
+        a.scatter(ScatterOp::Set, &more, &at, None).unwrap();
+    }
+    assert_eq!(a.address().unwrap(), address);
+    assert_eq!(a.slice(3..6).unwrap().to_vec::<f32>().unwrap(), [6.0, 4.0, 8.0]);
+}
+
+#[test]
 fn writes_happen_in_program_order() {
     let session = session();
     let mut a = session.zeros(DType::F32, 10).unwrap();
