@@ -14,7 +14,7 @@ table! {
     GATHERS;
     /// `source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of
     /// bounds, which is an error at the next read. A source of size 1 is a scalar. Vectors gather component by
-    /// component; an index tensor of two axes or more gives what it finds in an array or in complex lanes its shape, and
+    /// component, tensors of one axis, complex ones too, give such; an index tensor of two axes or more gives what it finds in an array or in complex lanes its shape, and
     /// active broadcasts to that. Recorded, not run.
     ///
     /// >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))
@@ -25,9 +25,29 @@ table! {
     gather(source: Value, index: Array; active: Active) = |c| {
         let (index, shape) = c.index(1)?;
         let active = active(c, 2, shape)?;
-        let found = c.args[0].each(c.op, |source| source.gather(&index, active.as_deref()))?;
-        c.in_shape(found, shape)
+        let line = line(c, c.args[0], "t[index] and take(t, index, 0) are parts of a tensor, ravel(t) the array of its entries")?;
+        let source = line.as_ref().map(Argument::from);
+        let source = source.as_ref().unwrap_or(c.args[0]);
+        let found = source.each(c.op, |source| source.gather(&index, active.as_deref()))?;
+        let own = Shape::new(c.op, [found.lanes().unwrap_or(1)])?;
+        c.in_shape(found, shape.or(line.is_some().then_some(&own)))
     };
+}
+
+/// What a tensor of one axis is an array or complex numbers in a row of; `None` of what is no tensor.
+///
+/// # Errors
+/// `Forms` with a remedy for tensors of other axes.
+fn line(c: &Call<'_, '_>, x: &Argument<'_>, remedy: &'static str) -> Result<Option<Value>> {
+    match x {
+        Argument::Tensor(line) if line.shape().rank() == 1 => line.lanes().map(Some),
+        Argument::Tensor(tensor) => {
+            let got = tensor.type_name();
+            let what = format!("{}: got {got}, expected a one-dimensional array", c.op);
+            Err(Error::Forms { what, remedy: Some(remedy) })
+        }
+        Argument::Number(_) | Argument::Array(_) | Argument::Nested(..) => Ok(None),
+    }
 }
 
 /// What reads and writes by index.
@@ -46,7 +66,8 @@ const NOTE: &str = "\
 Only lanes where active (optional) is true take part. The value is a number or an array of the target's type or one \
 that fits it. Recorded, not run. Every name of the target sees the write, copies do not. An index out of bounds is \
 dropped, and an error at the next read. A vector is written component by component, one of a single lane in as many as \
-the others have; a real number in complex ones is one without imaginary part. To the shape of an index tensor the value \
+the others have; a real number in complex ones is one without imaginary part. A tensor of one axis is an array here, or \
+complex numbers. To the shape of an index tensor the value \
 broadcasts. The mode (optional, last) says what a GPU \
 does where lanes meet at one element: \"fast\" takes them in any order, \"exact\" (or \"last\") in that of the CPU, lane \
 after lane.";
@@ -67,7 +88,7 @@ const fn row(op: ScatterOp) -> Row {
         n_required: 3,
         doc: op.doc(),
         note: NOTE,
-        meaning: |c| Ok(Answer::Written(scatter_in_shape(c)?, None)),
+        meaning: |c| Ok(Answer::Written(scatter_in_line(c)?, None)),
     }
 }
 
@@ -108,6 +129,26 @@ pub(super) fn active<'a>(
             Ok(Some(Cow::Owned(mask.entries()?.swap_remove(0))))
         }
         _ => c.active(i),
+    }
+}
+
+/// The target with a value written: tensors of one axis as what they are in a row.
+fn scatter_in_line(c: &Call<'_, '_>) -> Result<Value> {
+    let remedy =
+        "ravel(t) is the array of a tensor's entries, reshape(x, t.shape) the tensor again";
+    let target = line(c, c.args[0], remedy)?;
+    let value = match c.args[1] {
+        Argument::Tensor(value) if value.shape().rank() == 1 => Some(value.lanes()?),
+        _ => None,
+    };
+    let (own, given) = (target.as_ref().map(Argument::from), value.as_ref().map(Argument::from));
+    let mut args = c.args.to_vec();
+    args[0] = own.as_ref().unwrap_or(args[0]);
+    args[1] = given.as_ref().unwrap_or(args[1]);
+    let written = scatter_in_shape(&Call { args: &args, ..*c })?;
+    match c.args[0] {
+        Argument::Tensor(target) => c.in_shape(written, Some(target.shape())),
+        _ => Ok(written),
     }
 }
 

@@ -28,14 +28,15 @@ const OTHERS: [Other; 3] = [
         "(re, im)",
         [1, 2],
         "Complex2fC",
-        "A complex scalar of Cengine.\n\n>> cscalar(1, 2)\n[1 + 2i]",
+        "A complex scalar of Cengine, of lists a bundle: cscalar([1, 2], [3, 4]). A list alone is both parts, an empty one a \
+         bundle of none.\n\n>> cscalar(1, 2)\n[1 + 2i]",
     ),
     (
         "ctensor",
         "(re, im)",
         [1, 2],
         "TensorXcC",
-        "A complex tensor of Cengine.\n\n>> ctensor([[1, 2]], [[0, 1]])\n[[1 + 0i, 2 + 1i]]",
+        "A complex tensor of Cengine, of its real and imaginary parts; reshape(z, shape) gives it another shape.\n\n>> ctensor([[1, 2]], [[0, 1]])\n[[1 + 0i, 2 + 1i]]",
     ),
 ];
 
@@ -48,6 +49,9 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             registry.any(name, arity, move |context, call, args| {
                 context.at(call);
                 let mut args: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
+                if name == "cscalar" && is_empty_list(&args) {
+                    args.push(args[0].clone());
+                }
                 let made =
                     call.call_native_fn_raw(own, true, &mut args.iter_mut().collect::<Vec<_>>());
                 let made = made.map_err(|error| said_of(*error, name))?;
@@ -75,6 +79,13 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         moved(call, name, made, args[2])
     });
     functions(registry);
+}
+
+/// Whether all that is given is a list of nothing.
+fn is_empty_list(args: &[Dynamic]) -> bool {
+    let is_empty =
+        |list: &Dynamic| list.read_lock::<rhai::Array>().is_some_and(|list| list.is_empty());
+    matches!(args, [list] if is_empty(list))
 }
 
 /// A value on the device of one of Cengine's numbers, for a function.

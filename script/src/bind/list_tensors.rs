@@ -125,6 +125,12 @@ pub(super) fn alone(
                 let items = list.iter().map(item).collect::<Result<rhai::Array>>()?;
                 made.push((place, items.into()));
             }
+            Kind::Tensor if place > 0 => {
+                if let Some(beside) = beside(args.iter().map(|arg| &**arg)) {
+                    let tensor = tensor(context, row.name, beside, &list)?;
+                    made.push((place, Dynamic::from(ArrayRef::tensor(tensor))));
+                }
+            }
             _ => {}
         }
     }

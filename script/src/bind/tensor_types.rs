@@ -72,7 +72,7 @@ fn help(tensor: &Type) -> (&'static str, String) {
     if tensor.is_complex {
         let doc = format!(
             "Tensor of complex numbers: from lists in lists, an array or a tensor, or from two of them, the real and the \
-             imaginary parts. z.real and z.imag are its parts, z.T has its axes in \
+             imaginary parts, of which one may be a number; reshape(z, shape) gives them another shape. z.real and z.imag are its parts, z.T has its axes in \
              opposite order, z.H the last two turned and the sign of imaginary parts changed.\n\n\
              >> {name}([[1, 2]], [[3, -4]])\n[[1 + 3i, 2 - 4i]]"
         );
@@ -105,7 +105,13 @@ fn make(
     if tensor.is_complex
         && let Some(imag) = more.filter(|more| !is_shape(value, more))
     {
-        let part = |value: &Dynamic| real(context, tensor, value);
+        let part = |value: &Dynamic| match real(context, tensor, value)? {
+            part if part.is_complex() => Err(fault_with_hint(
+                format!("{name}: got complex numbers as a part, expected real ones"),
+                "z.real and z.imag are the parts of complex numbers",
+            )),
+            part => Ok(part),
+        };
         let (real, imag) = (part(value)?, part(imag)?);
         return join(name, &real, &imag);
     }
@@ -123,12 +129,14 @@ fn make(
     }
 }
 
-/// Whether a second argument says a shape: a list of integers behind what is no list of lists.
+/// Whether a second argument says the shape of complex entries: a list of integers behind what has imaginary parts.
 fn is_shape(value: &Dynamic, more: &Dynamic) -> bool {
-    let is_list = value.read_lock::<rhai::Array>().is_some();
     let of_integers =
         more.read_lock::<rhai::Array>().is_some_and(|list| list.iter().all(Dynamic::is_int));
-    of_integers && !is_list
+    let is_complex = |array: &ArrayRef| tensor_of(array).is_ok_and(|tensor| tensor.is_complex());
+    of_integers
+        && (value.read_lock::<ArrayRef>().is_some_and(|array| is_complex(&array))
+            || value.read_lock::<HostRef>().is_some_and(|host| host.is_complex()))
 }
 
 fn shape_of(name: &str, value: &Dynamic) -> Result<Vec<i64>> {
@@ -218,7 +226,10 @@ fn join(name: &str, real: &Tensor, imag: &Tensor) -> Result<Tensor> {
     let (real, imag) = (&beside(real, imag).or_fault()?, &beside(imag, real).or_fault()?);
     if real.shape() != imag.shape() {
         let (re, im) = (real.shape(), imag.shape());
-        return Err(fault(format!("{name}: shapes {re} and {im} of the parts differ")));
+        return Err(fault_with_hint(
+            format!("{name}: shapes {re} and {im} of the parts differ"),
+            "one part may be a number; reshape(z, [2, 2]) gives complex numbers a shape",
+        ));
     }
     let [re, im] = [real, imag].map(|part| part.entries());
     Tensor::complex(&re.or_fault()?[0], &im.or_fault()?[0], real.shape().extents()).or_fault()

@@ -180,7 +180,8 @@ impl Fill {
                         "{name}: identity needs a square last pair of dims, got {rows}x{columns}"
                     )));
                 }
-                let ones = full(1)?.reshape(&[-1])?.slice(0, ..rows.cast_signed())?;
+                // A bundle of none has no entries to take them from.
+                let ones = Tensor::new(&session.full(DType::F32, 1, 1)?, &[*rows])?;
                 ones.diag(0)?.broadcast_to(shape)
             }
             Self::Gaussian => {
@@ -209,6 +210,8 @@ mod tests {
         assert_eq!(made("new_ctensor_ones", Some(1), &[1], 1.0)?, "[[1 + 0i]]");
         let eye = made("new_ctensor_identity", Some(1), &[2, 2], 1.0)?;
         assert_eq!(eye, "[[[1 + 0i, 0 + 0i],\n  [0 + 0i, 1 + 0i]]]");
+        let none = made("new_ctensor_identity", Some(0), &[3, 3], 1.0)?;
+        assert_eq!(none, "[] of shape [0, 3, 3]");
         assert!(made("new_ctensor_identity", None, &[2, 3], 1.0).is_err());
         assert!(made("new_ctensor_identity", None, &[2], 1.0).is_err());
         Ok(())

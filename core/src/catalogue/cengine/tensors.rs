@@ -3,7 +3,7 @@
 use super::super::along::root_of;
 use super::super::{Answer, Call, Kind, Row, table};
 use super::target::{like, r, written};
-use super::{conj, parts_of, plus_product};
+use super::{at, conj, parts_of, plus_product};
 use crate::dtype::Scalar;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
@@ -371,11 +371,9 @@ fn check_columns(c: &Call<'_, '_>, x: &Tensor) -> Result<()> {
 
 /// Numbers for the columns of a tensor, as rows that broadcast.
 fn columns(c: &Call<'_, '_>, i: usize, x: &Tensor) -> Result<Value> {
-    let numbers = c.tensor(i)?;
-    let (got, of) =
-        (numbers.shape().extents().last().copied(), x.shape().extents().last().copied());
+    let numbers = Argument::from(&at(c, i)?).to_tensor(c.op)?;
+    let [got, of] = [&numbers, x].map(|x| x.shape().extents().last().copied().unwrap_or(1));
     if got != of {
-        let [got, of] = [got, of].map(|n| n.unwrap_or(1));
         return Err(Error::forms(format!("{}: expected {of} divisors, got {got}", c.op)));
     }
     Ok(Value::Tensor(if numbers.shape().rank() > 1 { numbers.expand(-2)? } else { numbers }))
