@@ -102,13 +102,19 @@ impl Pcg32 {
         Ok(())
     }
 
-    /// Sets the increment, as [`Pcg32::set_state`] the state.
+    /// Sets the increment, as [`Pcg32::set_state`] the state. Lanes of an array are not looked at: they are odd.
     ///
     /// # Errors
-    /// As [`Pcg32::set_state`].
+    /// As [`Pcg32::set_state`]; `Forms` for an even number, whose generator would soon repeat itself.
     pub fn set_inc(&mut self, inc: impl Into<Seed>) -> Result<()> {
         self.inc.session().check_change("PCG32C", &self.inc)?;
-        self.inc = inc.into().beside("inc", &self.state)?.own();
+        let inc = inc.into().beside("inc", &self.state)?;
+        if let Some(Scalar::UInt(number)) = inc.literal()
+            && number % 2 == 0
+        {
+            return Err(Error::forms(format!("inc: got {number}, expected an odd number")));
+        }
+        self.inc = inc.own();
         Ok(())
     }
 

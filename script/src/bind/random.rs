@@ -22,8 +22,8 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "Random number generators PCG-XSH-RR 64/32, one a lane, with the states and streams that are given: an array \
          has one a lane, a script integer one for all. Both are optional. States that count up, as \
          PCG32C(UInt64C::arange(n)) has them, give lanes that have to do with each other, so that errors of means come \
-         out wrong; PCG32C::seeded(n, seed) gives lanes that have nothing to do with each other. rng.state and rng.inc \
-         can be read and set, which is how a generator is kept: s = rng.state; i = rng.inc, and later rng.state = s; rng.inc \
+         out wrong; PCG32C::seeded(n, seed) gives lanes that have nothing to do with each other. rng.state and rng.inc, \
+         which is odd, can be read and set, which is how a generator is kept: s = rng.state; i = rng.inc, and later rng.state = s; rng.inc \
          = i (PCG32C(s, i) is another one, seeded by them); rng += n moves by n draws, a - b counts the draws between two, a == b compares lane by lane.\n\n\
          >> PCG32C(UInt64C::arange(3)).next_uint32()\n[174444157, 4033076299, 3149747405]",
     );
