@@ -14,8 +14,8 @@ table! {
     GATHERS;
     /// `source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of
     /// bounds, which is an error at the next read. A source of size 1 is a scalar. Vectors gather component by
-    /// component, tensors of one axis, complex ones too, give such; an index tensor of two axes or more gives what it finds in an array or in complex lanes its shape, and
-    /// active broadcasts to that. Recorded, not run.
+    /// component, tensors of one axis, complex ones too, give such; an index tensor of two axes or more gives what it
+    /// finds in an array or in complex lanes its shape, and active broadcasts to that. Recorded, not run.
     ///
     /// >> gather(FloatC([5, 6, 7]), UInt32C([2, 0]))
     /// [7, 5]
@@ -25,7 +25,7 @@ table! {
     gather(source: Value, index: Array; active: Active) = |c| {
         let (index, shape) = c.index(1)?;
         let active = active(c, 2, shape)?;
-        let line = line(c, c.args[0], "t[index] and take(t, index, 0) are parts of a tensor, ravel(t) the array of its entries")?;
+        let line = line(c, c.args[0], PARTS)?;
         let source = line.as_ref().map(Argument::from);
         let source = source.as_ref().unwrap_or(c.args[0]);
         let found = source.each(c.op, |source| source.gather(&index, active.as_deref()))?;
@@ -34,7 +34,13 @@ table! {
     };
 }
 
-/// What a tensor of one axis is an array or complex numbers in a row of; `None` of what is no tensor.
+/// How a tensor of more axes is read and written.
+const PARTS: &str =
+    "t[index] and take(t, index, 0) are parts of a tensor, ravel(t) the array of its entries";
+const ENTRIES: &str =
+    "ravel(t) is the array of a tensor's entries, reshape(x, t.shape) the tensor again";
+
+/// The array, or the complex numbers, that a tensor of one axis is; `None` of what is no tensor.
 ///
 /// # Errors
 /// `Forms` with a remedy for tensors of other axes.
@@ -134,9 +140,7 @@ pub(super) fn active<'a>(
 
 /// The target with a value written: tensors of one axis as what they are in a row.
 fn scatter_in_line(c: &Call<'_, '_>) -> Result<Value> {
-    let remedy =
-        "ravel(t) is the array of a tensor's entries, reshape(x, t.shape) the tensor again";
-    let target = line(c, c.args[0], remedy)?;
+    let target = line(c, c.args[0], ENTRIES)?;
     let value = match c.args[1] {
         Argument::Tensor(value) if value.shape().rank() == 1 => Some(value.lanes()?),
         _ => None,
