@@ -196,8 +196,8 @@ fn tensor(
         }
         [one] => of(one),
         [real, imag] if is_complex && !is_shape(imag) => {
-            let [real, imag] = [of(real)?, of(imag)?].map(|parts| parts.part(0));
-            real.and_then(|real| real.with_imaginary(&imag?, dtype)).or_raise()
+            let part = |object| real_or_complex(session, name, dtype, false, object);
+            part(real)?.with_imaginary(&part(imag)?, dtype).or_raise()
         }
         [one, shape] => {
             let shape = extents(name, shape)?;

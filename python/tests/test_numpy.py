@@ -726,6 +726,8 @@ def test_complex_numbers_beside_tensors():
     np.testing.assert_allclose((z**2j).tolist(), np.array([1, 2j]) ** 2j, rtol=1e-5)
     z[0] = 5 - 1j
     assert z.tolist() == [5 - 1j, 2j]
+    with pytest.raises(TypeError, match="expected real ones"):
+        pc.TensorXc(z, pc.Float([1, 2]))
     with pytest.raises(ValueError, match="got a complex number, expected values for TensorXf"):
         x[0] = 2j
     assert pc.full((2, 1), 2j).tolist() == [[2j], [2j]] and pc.full(2, np.complex128(1j)).dtype == "complex128"
