@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use smallvec::SmallVec;
 
 use super::memory::{Counts, Memory, Parcel, Piece, Reach};
+use super::outside::Listener;
 use super::part_notes::{Exchange, Operand, PartNotes};
 use super::primitive::{PrimitiveCall, Room};
 use super::ranks::Machine;
@@ -159,11 +160,16 @@ pub trait Backend: Send + Sync {
 /// A GPU among those of other processes, to which it sends bytes by itself. Each has a number; who leads them has all of them
 /// do the same, and asks when it is done: none of them waits for another that may be gone.
 pub trait Communicator {
-    /// What all of them need to know to meet, made by one.
+    /// What all of them need to know to meet, made by the leader's; `None` where that is not wanted.
     ///
     /// # Errors
     /// There is no library for it.
-    fn invite(&self) -> Result<Vec<u8>>;
+    fn invite(&self) -> Result<Option<Vec<u8>>>;
+
+    /// Who is told that it is waited for.
+    fn listener(&self) -> Listener {
+        Listener::Nobody
+    }
 
     /// Begins to meet the others, as this number of so many.
     fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()>;

@@ -29,6 +29,7 @@ pub(crate) mod reduce;
 mod shared_file;
 mod sorted_run;
 pub mod thread_pool;
+mod waiting;
 
 pub use gpus::Gpus;
 pub use interface::{

@@ -26,6 +26,8 @@ pub struct Exchange {
 pub struct PartNotes {
     /// Bytes that they have brought each other.
     pub exchanged: u64,
+    /// Why GPUs of several processes do not send each other bytes by themselves; told once.
+    pub refusal: Option<String>,
     /// What they did when, where that is known: GPUs go on when nobody looks any more.
     pub works: Vec<PartWork>,
 }

@@ -23,6 +23,7 @@ pub mod history;
 mod kernel_registers;
 mod known;
 pub mod launches;
+mod part_notes;
 mod primitive;
 mod progress;
 mod regions;
@@ -34,7 +35,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::backend::{Alone, Backend, Executable, Launched, PartNotes, Pending};
+use crate::backend::{Alone, Backend, Executable, Launched, Pending};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -533,15 +534,6 @@ impl Evaluator<'_> {
             }
             self.log.line(level, text);
         }
-    }
-
-    /// What parts of the device have done for a launch; says what they have brought each other.
-    fn take_notes(&self) -> PartNotes {
-        let notes = self.backend.take_notes();
-        if notes.exchanged > 0 {
-            self.say(1, || format!("exchange: {}", Bytes(notes.exchanged)));
-        }
-        notes
     }
 
     /// Notes a launch that is no kernel's of ours.

@@ -161,13 +161,14 @@ fn nvrtc(host: &dyn Host) -> Finding {
 }
 
 fn nccl(host: &dyn Host) -> Finding {
-    let found = host.toolkit().nccl().map_or_else(
-        || {
-            "none; for long arrays between GPUs of several ranks: pip install nvidia-nccl-cu13"
-                .into()
-        },
-        |file| file.display().to_string(),
-    );
+    let toolkit = host.toolkit();
+    let found = match toolkit.nccl() {
+        Some(file) if file.is_file() => file.display().to_string(),
+        Some(file) => format!("{}, as PORCINI_NCCL says, which is not there", file.display()),
+        None if toolkit.is_without_nccl() => "none, as PORCINI_NCCL says".into(),
+        None => "none; for long arrays between GPUs of several ranks: pip install nvidia-nccl-cu13"
+            .into(),
+    };
     finding("NCCL", found)
 }
 

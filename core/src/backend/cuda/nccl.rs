@@ -1,7 +1,8 @@
 //! NVIDIA's library of bytes between GPUs, NCCL, for GPUs of several processes: looked for when there is much to send.
 //!
-//! Only bytes are sent and received, no sums are made: those would depend on how many GPUs there are. Nothing here blocks, as
-//! a process that is waited for may be gone. The library takes some hundred MiB of each GPU for itself, which nobody counts.
+//! Only bytes are sent and received, no sums are made: those would depend on how many GPUs there are. Nothing here waits for
+//! another process, which may be gone, but in moments, unless the environment has `NCCL_COMM_BLOCKING=1`. The library takes
+//! some hundred MiB of each GPU for itself, which nobody counts.
 #![expect(unsafe_code, reason = "a C library")]
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -18,9 +19,14 @@ use super::toolkit::Toolkit;
 use crate::backend::{Begun, Communicator, Parcel};
 use crate::convert::exactly;
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// How long an answer waits for what is under way.
 const MOMENT: Duration = Duration::from_millis(5);
+/// How long GPUs may take to reach each other: when they meet, and at the first bytes between two.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long what was given up may take to end.
+const LAST: Duration = Duration::from_secs(5);
 
 /// A status: done, or under way.
 const SUCCESS: c_int = 0;
@@ -82,6 +88,8 @@ struct State {
     calls: Option<Calls>,
     /// The communicator, once it has begun to meet the others.
     handle: Option<Handle>,
+    /// When it was last given something.
+    begun: Option<Instant>,
 }
 
 // SAFETY: a communicator may be used from every thread, by one at a time, as the lock around it has it.
@@ -140,7 +148,7 @@ impl Nccl {
         }
         let file = self.toolkit.nccl().ok_or_else(|| {
             failed(
-                "not found in LD_LIBRARY_PATH or Python's packages; pip install nvidia-nccl-cu12",
+                "libnccl.so.2 was not found; pip install nvidia-nccl-cu13, or set LD_LIBRARY_PATH",
             )
         })?;
         let opened = Calls::open(&file);
@@ -166,27 +174,27 @@ impl Nccl {
             blocking: 0,
             cluster_size: c_int::MIN,
         };
-        let [number, n] = [number, n].map(|it| c_int::try_from(it).unwrap_or(c_int::MAX));
+        let [number, n] = [number, n].map(exactly::<c_int>);
         let mut handle = ptr::null_mut();
         // SAFETY: writes one handle and reads the beginning of a configuration, as long as that says; a context is current.
         let status = unsafe { (calls.init)(&raw mut handle, n, id, number, &raw mut config) };
-        if !handle.is_null() {
-            state.handle = Some(handle);
-        }
+        state.handle = Some(handle).filter(|handle| !handle.is_null());
+        state.begun = Some(Instant::now());
         calls.check(status)
     }
 
     fn exchange(&self, sends: &[Parcel], receives: &[Parcel]) -> Result<()> {
-        let state = self.lock();
+        let mut state = self.lock();
         let (calls, handle) = Self::joined(&state)?;
-        // Blocks are named to no turn: nothing else is under way.
-        self.gpu.wait_until(|| false)?;
+        state.begun = Some(Instant::now());
+        // Blocks are named to no turn: nothing else that uses them is under way.
+        self.gpu.wait_until(interrupt::is_requested)?;
         self.gpu.enter()?;
         let stream = self.gpu.first_stream().handle;
         // SAFETY: groups are begun and ended on one thread.
         calls.check(unsafe { (calls.begin_group)() })?;
         let give = |function: Transfer, parcel: &Parcel| {
-            let other = c_int::try_from(parcel.rank).unwrap_or(c_int::MAX);
+            let other = exactly::<c_int>(parcel.rank);
             // SAFETY: the blocks live until the leader, who has asked for this, knows that it is done.
             calls.check(unsafe {
                 function(parcel.here, exactly(parcel.bytes), BYTES, other, handle, stream)
@@ -208,6 +216,10 @@ impl Nccl {
         let mut status = IN_PROGRESS;
         // Until then its stream was not given all of it.
         while status == IN_PROGRESS {
+            if state.begun.is_some_and(|begun| begun.elapsed() > PATIENCE) {
+                let time = PATIENCE.as_secs();
+                return Err(failed(format!("GPUs did not reach each other within {time} s")));
+            }
             if is_late() {
                 return Ok(false);
             }
@@ -222,32 +234,35 @@ impl Nccl {
         }
     }
 
-    fn leave(&self) -> Result<()> {
+    fn leave(&self) {
         let mut state = self.lock();
-        let Some(handle) = state.handle.take() else { return Ok(()) };
-        if let Some(calls) = state.calls
-            && self.gpu.enter().is_ok()
-        {
-            // SAFETY: nobody uses it any more; what is under way of it ends.
+        let (Some(calls), Some(handle)) = (state.calls, state.handle.take()) else { return };
+        if self.gpu.enter().is_ok() {
+            // SAFETY: nobody uses it any more.
             let _ = unsafe { (calls.abort)(handle) };
+            // What was under way ends with it: before others have the blocks it wrote to.
+            let since = Instant::now();
+            drop(self.gpu.wait_for(self.gpu.first_stream(), || since.elapsed() > LAST));
         }
-        Ok(())
     }
 }
 
 impl Drop for Nccl {
     fn drop(&mut self) {
-        drop(self.leave());
+        self.leave();
     }
 }
 
 impl Communicator for Nccl {
-    fn invite(&self) -> Result<Vec<u8>> {
+    fn invite(&self) -> Result<Option<Vec<u8>>> {
+        if self.toolkit.is_without_nccl() {
+            return Ok(None);
+        }
         let calls = self.calls(&mut self.lock())?;
         let mut id = UniqueId([0; UNIQUE_ID]);
         // SAFETY: writes an identifier.
         calls.check(unsafe { (calls.get_unique_id)(&raw mut id) })?;
-        Ok(id.0.iter().map(|byte| byte.cast_unsigned()).collect())
+        Ok(Some(id.0.iter().map(|byte| byte.cast_unsigned()).collect()))
     }
 
     fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()> {
@@ -263,6 +278,9 @@ impl Communicator for Nccl {
     }
 
     fn begin_leave(&self) -> Begun<'_, ()> {
-        Box::new(|| self.leave())
+        Box::new(|| {
+            self.leave();
+            Ok(())
+        })
     }
 }

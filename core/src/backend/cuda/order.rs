@@ -298,6 +298,26 @@ mod tests {
         assert_eq!((order.open_for(BLOCK).count(), order.open().count()), (0, 1));
     }
 
+    /// As copies from and to other GPUs do that begin together: what they touch does not overlap.
+    #[test]
+    fn works_that_last_are_behind_each_other_when_they_end() {
+        let mut order = order(1);
+        let uses = [Use::Write(BLOCK)];
+        let begun = [(); 3].map(|()| order.begin(&uses, None).unwrap());
+        assert!(begun.iter().all(|(_, waits)| !waits.contains(&true)));
+        let streams = begun.map(|(stream, _)| stream);
+        for (i, &stream) in streams.iter().enumerate() {
+            let waits = order.join(stream, &uses).unwrap();
+            let want = streams[..i].last().copied();
+            assert!((0..N_STREAMS).filter(|&other| waits[other]).eq(want), "{i}");
+            order.end(stream, &uses);
+        }
+        assert_eq!(order.writes(BLOCK), Some(streams[2]));
+        // Who reads it waits for the last alone, which knows the others.
+        let (_, waits) = order.begin(&[Use::Read(BLOCK)], Some(DOWN)).unwrap();
+        assert!((0..N_STREAMS).filter(|&other| waits[other]).eq([streams[2]]));
+    }
+
     /// Of all pairs of works that use a block, of which one writes, and of those of which one is alone, the first ends before
     /// the second begins: told from the waits alone.
     #[test]

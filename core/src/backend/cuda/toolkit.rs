@@ -85,12 +85,19 @@ impl Toolkit {
             .collect()
     }
 
-    /// The file of NCCL, by which GPUs of several processes send each other bytes: `PORCINI_NCCL`, or the first that there is.
+    /// The file of NCCL, by which GPUs of several processes send each other bytes: that of `PORCINI_NCCL`, whether it is there
+    /// or not, or the first that there is.
     pub fn nccl(&self) -> Option<PathBuf> {
         match &self.nccl {
-            Some(file) => Some(file.clone()).filter(|file| file.is_file()),
+            Some(_) if self.is_without_nccl() => None,
+            Some(file) => Some(file.clone()),
             None => self.libraries("libnccl.so.2").into_iter().next(),
         }
+    }
+
+    /// Whether `PORCINI_NCCL=none` does without.
+    pub fn is_without_nccl(&self) -> bool {
+        self.nccl.as_ref().is_some_and(|file| file.as_os_str() == "none")
     }
 
     /// The files of NVRTC, the compiler of CUDA C++, newest first.
@@ -265,14 +272,13 @@ mod tests {
             Toolkit::new(move |name| match name {
                 "PATH" => folder("env/bin"),
                 "CUDA_HOME" => folder("cuda"),
-                "PORCINI_NCCL" if file.is_empty() => None,
-                "PORCINI_NCCL" => folder(file),
+                "PORCINI_NCCL" => Some(file.into()),
                 _ => None,
             })
         };
         assert_eq!(named("").nccl(), Some(nccl));
-        assert_eq!(named("cuda/bin/ptxas").nccl(), folder("cuda/bin/ptxas").map(PathBuf::from));
-        assert_eq!(named("none").nccl(), None);
+        assert_eq!(named("/there/or/not").nccl(), Some("/there/or/not".into()));
+        assert!(named("none").nccl().is_none() && named("none").is_without_nccl());
         let nowhere = Toolkit::new(|name| folder("cuda").filter(|_| name == "CUDA_HOME"));
         assert!(nowhere.find("ptxas").is_err());
     }

@@ -2,7 +2,7 @@
 //!
 //! They meet once that pays: it takes most of a second, and memory of each of them. Each is asked to begin, then whether it
 //! is done, so that nobody waits for one that is gone: who leads then has the others give up. Where they cannot meet bytes go
-//! over the leader, as those of short exchanges do, which that is faster for.
+//! another way, as those of short exchanges do, for which that is faster.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::begun::all;
 use super::transfer::{Place, Transfer};
-use crate::backend::{Backend, Communicator, Parcel};
+use crate::backend::waiting::Waiting;
+use crate::backend::{Backend, Communicator, Listener, Parcel};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -21,9 +22,9 @@ const WORTH_MEETING: u64 = 1 << 7;
 const PIECE: usize = if cfg!(test) { 1 << 18 } else { 1 << 29 };
 const MOST: usize = 1 << 10;
 
-/// How long meeting may take, and how long an exchange that is to stop.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an exchange may take that is to stop, and after how long those are asked too that are done.
 const LAST: Duration = Duration::from_secs(5);
+const EVERYONE: Duration = Duration::from_secs(1);
 
 /// GPUs of several processes.
 pub(super) struct Company {
@@ -31,11 +32,13 @@ pub(super) struct Company {
     /// Lanes from which on arrays are split. In half as many bytes two more questions to every process pay.
     whole: u64,
     state: Mutex<State>,
+    /// Why they do not meet, until somebody has asked.
+    refusal: Mutex<Option<Error>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// They have not met, and so many bytes went over the leader.
+    /// They have not met, and so many bytes went another way.
     Apart(u64),
     Met,
     /// They cannot meet.
@@ -43,7 +46,7 @@ enum State {
 }
 
 impl Company {
-    /// That of parts, if each is a GPU of its own.
+    /// That of parts, if each is a GPU of its own; the first is the leader's.
     pub(super) fn of(devices: &[Arc<dyn Backend>], whole: u64) -> Option<Self> {
         let mut gpus: Vec<u128> = devices
             .iter()
@@ -52,8 +55,9 @@ impl Company {
         gpus.sort_unstable();
         let are_here = devices.iter().all(|device| device.gpu().is_some());
         let are_apart = gpus.windows(2).all(|pair| pair[0] != pair[1]);
-        let state = Mutex::new(State::Apart(0));
-        (are_apart && !are_here).then(|| Self { devices: devices.to_vec(), whole, state })
+        let (state, refusal) = (Mutex::new(State::Apart(0)), Mutex::default());
+        let devices = devices.to_vec();
+        (are_apart && !are_here).then(|| Self { devices, whole, state, refusal })
     }
 
     fn of_part(&self, part: usize) -> &dyn Communicator {
@@ -76,7 +80,7 @@ impl Company {
             if moved < self.worth_meeting() {
                 return Ok(false);
             }
-            if self.all_or_none(&mut state, || self.meet())? {
+            if self.have_met(&mut state)? {
                 *state = State::Met;
             }
         }
@@ -99,6 +103,18 @@ impl Company {
         Ok(true)
     }
 
+    /// Has them meet, if that is wanted.
+    fn have_met(&self, state: &mut State) -> Result<bool> {
+        match self.of_part(0).invite() {
+            Ok(Some(invitation)) => self.all_or_none(state, || self.meet(&invitation)),
+            Ok(None) => {
+                *state = State::Refused;
+                Ok(false)
+            }
+            Err(error) => self.all_or_none(state, || Err(error)),
+        }
+    }
+
     /// Has all of them do something; where it fails they give up what was begun, and each other.
     ///
     /// # Errors
@@ -108,25 +124,39 @@ impl Company {
         let leave = |part| self.of_part(part).begin_leave();
         // Those that are gone have given up.
         drop(all((0..self.devices.len()).map(leave)));
-        let (is_stopped, is_lost) = (error == Error::Interrupted, self.lost());
-        *state = if is_stopped { State::Apart(self.worth_meeting()) } else { State::Refused };
-        if is_stopped || is_lost { Err(error) } else { Ok(false) }
+        // Others may have told of it first, in words of their own.
+        if let Some(lost) = self.lost() {
+            *state = State::Refused;
+            return Err(lost);
+        }
+        if error == Error::Interrupted {
+            *state = State::Apart(self.worth_meeting());
+            return Err(error);
+        }
+        *state = State::Refused;
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        Ok(false)
+    }
+
+    /// Why they do not meet, once.
+    pub(super) fn take_refusal(&self) -> Option<Error> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn worth_meeting(&self) -> u64 {
         self.whole.saturating_mul(WORTH_MEETING)
     }
 
-    fn lost(&self) -> bool {
-        self.devices.iter().any(|device| device.is_lost())
+    /// Why one of them is lost, if one is.
+    fn lost(&self) -> Option<Error> {
+        self.devices.iter().find(|device| device.is_lost())?.sync().err()
     }
 
-    fn meet(&self) -> Result<()> {
-        let invitation = self.of_part(0).invite()?;
+    fn meet(&self, invitation: &[u8]) -> Result<()> {
         let n = self.devices.len();
-        let join = |part| self.of_part(part).begin_join(invitation.clone(), [part, n]);
+        let join = |part| self.of_part(part).begin_join(invitation.to_vec(), [part, n]);
         all((0..n).map(join))?;
-        self.settle((0..n).collect(), Some(PATIENCE))
+        self.settle((0..n).collect(), Duration::ZERO)
     }
 
     /// Exchanges pieces that begin behind so many bytes of each transfer.
@@ -143,27 +173,30 @@ impl Company {
             self.of_part(part).begin_exchange(sends, receives)
         };
         all(parcels.into_iter().map(exchange))?;
-        self.settle(parts, None)
+        self.settle(parts, LAST)
     }
 
-    /// Asks parts whether they are done until all are, or it has taken too long.
-    fn settle(&self, mut parts: Vec<usize>, patience: Option<Duration>) -> Result<()> {
-        let begun = Instant::now();
-        let mut stopped = None;
-        while !parts.is_empty() {
+    /// Asks parts whether they are done until all are; who had enough waits so long for that.
+    fn settle(&self, parts: Vec<usize>, last: Duration) -> Result<()> {
+        let listener = self.devices.iter().rev().find_map(|device| device.communicator());
+        let listener = listener.map_or(Listener::Nobody, |one| one.listener());
+        let mut waiting = Waiting::new(&listener);
+        let (mut open, mut stopped, mut asked) = (parts.clone(), None, Instant::now());
+        while !open.is_empty() {
+            waiting.say(|time| format!("waiting for NCCL, {} s", time.as_secs()));
             if interrupt::is_requested()
-                && stopped.get_or_insert_with(Instant::now).elapsed() > LAST
+                && stopped.get_or_insert_with(Instant::now).elapsed() >= last
             {
                 return Err(Error::Interrupted);
             }
-            if patience.is_some_and(|patience| begun.elapsed() > patience) {
-                let reason = format!("GPUs did not meet within {} s", PATIENCE.as_secs());
-                return Err(Error::Tool { program: "NCCL", reason });
+            if asked.elapsed() > EVERYONE {
+                // Also who is done and has gone since: what it has sent may not have left it.
+                (open, asked) = (parts.clone(), Instant::now());
             }
             let settle = |&part: &usize| self.of_part(part).begin_settle();
-            let done = all(parts.iter().map(settle))?;
-            let open = parts.into_iter().zip(done).filter(|(_, is_done)| !is_done);
-            parts = open.map(|(part, _)| part).collect();
+            let done = all(open.iter().map(settle))?;
+            let still = open.into_iter().zip(done).filter(|(_, is_done)| !is_done);
+            open = still.map(|(part, _)| part).collect();
         }
         Ok(())
     }
@@ -174,9 +207,10 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     use super::*;
-    use crate::backend::host::{HostMemory, pointer};
-    use crate::backend::mocks::computes_nothing;
-    use crate::backend::{Begun, Memory};
+    use crate::backend::host::HostMemory;
+    use crate::backend::primitive::{PrimitiveCall, Room};
+    use crate::backend::{Begun, Executable, Memory};
+    use crate::ir::kernel::{Kernel, LiteralMode};
 
     /// What a GPU of the tests does not do.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,8 +248,8 @@ mod tests {
     }
 
     impl Communicator for Gpu {
-        fn invite(&self) -> Result<Vec<u8>> {
-            Ok(vec![7])
+        fn invite(&self) -> Result<Option<Vec<u8>>> {
+            Ok(Some(vec![7]))
         }
 
         fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()> {
@@ -243,7 +277,6 @@ mod tests {
                 let mut sent = self.sent.lock().unwrap();
                 let from = sent.get_mut(&[parcel.rank, self.number]).unwrap().remove(0);
                 assert_eq!(from.bytes, parcel.bytes);
-                // SAFETY: both are blocks of the test, so long.
                 HostMemory
                     .copy(parcel.here, from.here, usize::try_from(parcel.bytes).unwrap())
                     .unwrap();
@@ -258,7 +291,20 @@ mod tests {
     }
 
     impl Backend for Gpu {
-        computes_nothing!();
+        fn lower(&self, _: &Kernel, _: LiteralMode) -> Result<Arc<dyn Executable>> {
+            Err(Error::Interrupted)
+        }
+
+        fn run_primitive(&self, _: &PrimitiveCall, _: Room<'_>) -> Result<()> {
+            Err(Error::Interrupted)
+        }
+
+        fn sync(&self) -> Result<()> {
+            match self.is_lost() {
+                true => Err(Error::NoDevice { name: self.name(), reason: "gone".into() }),
+                false => Ok(()),
+            }
+        }
 
         fn name(&self) -> String {
             format!("rank {}", self.number)
@@ -321,8 +367,6 @@ mod tests {
         assert!(company.exchange(&transfers).unwrap());
         assert_eq!(*said.lock().unwrap(), "jjjxxxxxx");
         assert!(blocks[3] == blocks[0] && blocks[4] == blocks[1] && blocks[5] == blocks[2]);
-        // SAFETY: what is compared is what was written.
-        assert_eq!(pointer(transfers[0].from.address).cast_const(), blocks[0].as_ptr());
         assert!(company.exchange(&around(1 << 12).0).unwrap());
         assert!(!company.exchange(&around(500).0).unwrap());
     }
@@ -337,8 +381,11 @@ mod tests {
             let (company, said) = three(fault);
             let (transfers, _blocks) = around(PIECE);
             let told = company.exchange(&transfers);
-            assert_eq!(told.is_err(), fault == Fault::Death, "{told:?}");
-            assert_ne!(told, Ok(true));
+            // That it is gone, whatever was told first.
+            let gone = Error::NoDevice { name: "rank 2".into(), reason: "gone".into() };
+            assert_eq!(told, if fault == Fault::Death { Err(gone) } else { Ok(false) });
+            let refusal = (fault != Fault::Death).then(failed);
+            assert_eq!([company.take_refusal(), company.take_refusal()], [refusal, None]);
             assert_eq!(*said.lock().unwrap(), want);
             assert_eq!(company.exchange(&transfers), Ok(false));
             assert_eq!(*said.lock().unwrap(), want);

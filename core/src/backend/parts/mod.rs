@@ -97,7 +97,8 @@ impl Backend for Parts {
     }
 
     fn take_notes(&self) -> PartNotes {
-        self.shared.notes.take()
+        let refusal = self.shared.memory.carrier.take_refusal();
+        PartNotes { refusal: refusal.map(|error| error.to_string()), ..self.shared.notes.take() }
     }
 
     fn exchange(&self, kernel: &Kernel, n: u64, operands: &[Operand]) -> Option<Exchange> {

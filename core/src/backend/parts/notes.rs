@@ -38,6 +38,7 @@ impl Notes {
             ago: begun.elapsed(),
             time,
         });
-        PartNotes { exchanged: self.exchanged.swap(0, Ordering::Relaxed), works: works.collect() }
+        let exchanged = self.exchanged.swap(0, Ordering::Relaxed);
+        PartNotes { exchanged, works: works.collect(), refusal: None }
     }
 }

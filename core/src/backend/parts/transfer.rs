@@ -1,6 +1,6 @@
 //! Bytes between the memories of parts. Where the system copies from one process of this machine to another each rank takes
-//! what is for it, all of them beside each other; GPUs of several processes have a way of their own (`company.rs`), and ranks of
-//! MPI send each other messages; all else goes over the leader.
+//! what is for it, all of them beside each other. GPUs of one process copy from each other, those of several have a way of their
+//! own (`company.rs`), and ranks of MPI send each other messages; all else goes over the leader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Carrier {
         rest = self.among_gpus(rest)?;
         let (sent, rest): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|transfer| self.ranks(transfer).is_some());
-        self.have_sent(&sent)?;
+        sent.chunks(self.most_at_once()).try_for_each(|some| self.have_sent(some))?;
         let (linked, rest): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|transfer| self.gpus(transfer).is_some());
         all(linked.iter().filter_map(|transfer| self.begin_bring(transfer)))?;
@@ -139,6 +139,16 @@ impl Carrier {
             own.extend(others);
         }
         Ok(own)
+    }
+
+    /// Why GPUs of several processes do not send each other bytes by themselves, once.
+    pub(super) fn take_refusal(&self) -> Option<Error> {
+        self.company.as_ref()?.take_refusal()
+    }
+
+    /// How many messages ranks are given together. What is in the memory of GPUs goes by way of the host's, a piece of each.
+    fn most_at_once(&self) -> usize {
+        if self.devices[0].gpu_id().is_some() { 64 } else { usize::MAX }
     }
 
     /// The ranks from and to which a transfer can go as a message.

@@ -1,7 +1,5 @@
-//! What parts are to have of arrays is brought to all of them together: links carry both ways at once, and each part is asked
-//! once.
+//! What parts are to have of arrays is brought to all of them together: links carry both ways at once.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::block::Block;
@@ -65,17 +63,12 @@ impl PartMemory {
             }
         }
         let moved = self.transfer_all(&coming.transfers)?;
-        self.arrived(&mut blocks, coming.spans);
-        Ok(moved)
-    }
-
-    fn arrived(&self, blocks: &mut BTreeMap<u64, Block>, spans: Vec<(u64, usize, Range<u64>)>) {
-        for (start, part, span) in spans {
-            // Nobody else had the blocks meanwhile.
-            if let Some(block) = blocks.get_mut(&start) {
-                block.has[part].add(span);
-            }
+        for (start, part, span) in coming.spans {
+            let block =
+                blocks.get_mut(&start).expect("internal error: a block that went meanwhile");
+            block.has[part].add(span);
         }
+        Ok(moved)
     }
 
     /// Finds who has what a part lacks of a range of a block; what all elements are set to it writes at once.
@@ -124,5 +117,62 @@ impl PartMemory {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::parts::WHOLE;
+    use crate::backend::{Memory, open_processor};
+
+    const BYTES: usize = 4096;
+
+    fn memory() -> PartMemory {
+        PartMemory::new(vec![open_processor(1); 3], vec![None, None, None], WHOLE)
+    }
+
+    fn wanted(part: usize, address: u64, bytes: Option<Range<u64>>) -> Wanted {
+        Wanted { part, address, bytes }
+    }
+
+    /// What a part has of a block.
+    fn at(memory: &PartMemory, part: usize, address: u64) -> Vec<u8> {
+        let mut bytes = vec![0; BYTES];
+        let place = memory.place(part, address, 0..BYTES as u64).unwrap();
+        memory.of(part).read(place, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn what_is_wanted_several_times_comes_once() {
+        let memory = memory();
+        let address = memory.alloc_raw(BYTES).unwrap();
+        let bytes: Vec<u8> = (0..BYTES).map(|i| i.to_le_bytes()[0]).collect();
+        memory.write(address, &bytes).unwrap();
+        let ranges = [Some(0..100), Some(50..200), Some(60..70), None, Some(0..u64::MAX)];
+        let of = |part| ranges.clone().map(|range| wanted(part, address, range));
+        let moved = memory.bring_together([of(1), of(2)].into_iter().flatten().collect());
+        assert_eq!(moved, Ok(2 * BYTES as u64));
+        assert_eq!(memory.bring_together(of(1).into()), Ok(0));
+        assert!([1, 2].iter().all(|&part| at(&memory, part, address) == bytes));
+    }
+
+    #[test]
+    fn what_is_filled_is_not_moved() {
+        let memory = memory();
+        let address = memory.alloc_raw(BYTES).unwrap();
+        memory.fill(address, 0x0707_0707, 4, BYTES as u64 / 4).unwrap();
+        memory.write(address + 64, &[9; 32]).unwrap();
+        let moved = memory.bring_together(vec![
+            wanted(1, address, Some(0..128)),
+            wanted(2, address + 16, Some(0..64)),
+            wanted(1, address, None),
+        ]);
+        assert_eq!(moved, Ok(32 + 16));
+        let mut want = vec![7; BYTES];
+        want[64..96].fill(9);
+        assert_eq!(at(&memory, 1, address), want);
+        assert_eq!(at(&memory, 2, address)[16..80], want[16..80]);
     }
 }

@@ -9,8 +9,8 @@ use super::channel::{Channel, read, send};
 use super::greeting::Build;
 use super::local::RanksOn;
 use super::message::{Failure, Reply, Request};
-use super::waiting::Waiting;
 use crate::backend::Listener;
+use crate::backend::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::interrupt;
 
@@ -99,6 +99,7 @@ pub(super) struct Asked<'l> {
     is_over: bool,
     /// Whether the rank was told to stop.
     is_told: bool,
+    can_be_stopped: bool,
 }
 
 impl Link {
@@ -173,15 +174,25 @@ impl Link {
         bytes: &[u8],
     ) -> Result<Asked<'l>> {
         let open = channel.as_deref_mut().ok_or_else(over);
-        let mut watch = Watch::new(self);
+        let mut watch = Watch::new(self, request.can_be_stopped());
         let sent = open.and_then(|channel| send(channel, request, bytes, &mut || watch.look()));
-        sent.map_err(|error| self.lost(&error))?;
         let is_told = watch.is_told;
+        if let Err(error) = sent {
+            // What comes next would be read as the rest of this.
+            *channel = None;
+            return Err(self.lost(&error));
+        }
         if request.gives_work() {
             self.is_busy.store(true, Ordering::Relaxed);
         }
         let is_over = !request.is_answered();
-        Ok(Asked { link: self, channel, is_over, is_told })
+        let can_be_stopped = request.can_be_stopped();
+        Ok(Asked { link: self, channel, is_over, is_told, can_be_stopped })
+    }
+
+    /// Who is told that it is waited for.
+    pub(super) fn waiting(&self) -> Listener {
+        self.waiting.clone()
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Box<dyn Channel>>> {
@@ -250,7 +261,7 @@ impl Asked<'_> {
     /// The head of the answer.
     fn receive(&mut self, bytes: &mut Vec<u8>) -> io::Result<Vec<u8>> {
         let channel = self.channel.as_deref_mut().ok_or_else(over)?;
-        let mut watch = Watch::new(self.link);
+        let mut watch = Watch::new(self.link, self.can_be_stopped);
         let mut head = Vec::new();
         // While others were waited for somebody may have had enough.
         let moment = if interrupt::is_requested() { Duration::ZERO } else { MOMENT };
@@ -270,13 +281,15 @@ struct Watch<'l> {
     link: &'l Link,
     waiting: Waiting<'l>,
     stop: Option<Stop>,
-    /// Whether the rank was told.
+    /// Whether the rank was told, and whether that makes sense.
     is_told: bool,
+    can_be_stopped: bool,
 }
 
 impl<'l> Watch<'l> {
-    fn new(link: &'l Link) -> Self {
-        Self { link, waiting: Waiting::new(&link.waiting), stop: None, is_told: false }
+    fn new(link: &'l Link, can_be_stopped: bool) -> Self {
+        let waiting = Waiting::new(&link.waiting);
+        Self { link, waiting, stop: None, is_told: false, can_be_stopped }
     }
 
     /// What there is to do while the rank takes or gives nothing; how long until it is to be done again.
@@ -297,8 +310,8 @@ impl<'l> Watch<'l> {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let is_due = self.stop.is_none_or(|stop| stop.last.elapsed() > stop.pause);
-        if is_due && link.process.interrupt() {
-            self.is_told = true;
+        if is_due && (!self.can_be_stopped || link.process.interrupt()) {
+            self.is_told |= self.can_be_stopped;
             self.stop = Some(Stop::now(self.stop));
         }
         Ok(MOMENT)

@@ -139,6 +139,14 @@ impl Request {
         !matches!(self, Self::Free { .. } | Self::Forget { .. })
     }
 
+    /// Whether a rank that is at it hears that it is to stop; all else is over soon.
+    pub(super) fn can_be_stopped(&self) -> bool {
+        !matches!(
+            self,
+            Self::Join { .. } | Self::ExchangeAmongGpus { .. } | Self::Settle | Self::Leave
+        )
+    }
+
     /// Whether a GPU may be at work with it when the answer has come.
     pub(super) fn gives_work(&self) -> bool {
         matches!(
@@ -170,7 +178,7 @@ pub(super) enum Reply {
     Done,
     Address(Option<u64>),
     Capacity(u64),
-    /// Whether it reached a file or other processes, has the memory, or is ready: what was asked.
+    /// Whether it reached a file or other processes, has the memory, is ready, or is done: what was asked.
     Is(bool),
     Code(Code),
     Launched(Failures),

@@ -25,7 +25,6 @@ mod peer;
 mod processes;
 mod remote;
 mod staged;
-mod waiting;
 mod worker;
 
 #[cfg(unix)]

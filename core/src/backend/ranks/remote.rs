@@ -230,8 +230,12 @@ impl Backend for Remote {
 }
 
 impl Communicator for Remote {
-    fn invite(&self) -> Result<Vec<u8>> {
-        unreachable!("internal error: it is the leader that invites")
+    fn invite(&self) -> Result<Option<Vec<u8>>> {
+        Err(Error::NoDevice { name: self.link.name.clone(), reason: "it invites nobody".into() })
+    }
+
+    fn listener(&self) -> Listener {
+        self.link.waiting()
     }
 
     fn begin_join(&self, invitation: Vec<u8>, place: [usize; 2]) -> Begun<'_, ()> {

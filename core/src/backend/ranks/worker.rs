@@ -125,13 +125,13 @@ impl Worker {
             Request::Look { run, look } => return Ok(Reply::Seen(run.look(memory, &look)?)),
             Request::Exchange { .. } => return Err(unknown("messages of which it knows no way")),
             Request::Join { invitation, place } => {
-                self.among_gpus()?.begin_join(invitation, place)()?
+                self.communicator()?.begin_join(invitation, place)()?
             }
             Request::ExchangeAmongGpus { sends, receives } => {
-                self.among_gpus()?.begin_exchange(sends, receives)()?;
+                self.communicator()?.begin_exchange(sends, receives)()?;
             }
-            Request::Settle => return Ok(Reply::Is(self.among_gpus()?.begin_settle()()?)),
-            Request::Leave => self.among_gpus()?.begin_leave()()?,
+            Request::Settle => return Ok(Reply::Is(self.communicator()?.begin_settle()()?)),
+            Request::Leave => self.communicator()?.begin_leave()()?,
             Request::Fetch { pieces } => return Ok(Reply::Is(copy(Way::Here, pieces)?)),
             Request::Load { address, lanes } => {
                 return Ok(Reply::Is(memory.load(address, &lanes)?));
@@ -178,7 +178,7 @@ impl Worker {
         Ok(Reply::Done)
     }
 
-    fn among_gpus(&self) -> Result<&dyn Communicator> {
+    fn communicator(&self) -> Result<&dyn Communicator> {
         self.device.communicator().ok_or_else(|| unknown("bytes of GPUs, and has none"))
     }
 

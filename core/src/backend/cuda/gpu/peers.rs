@@ -42,7 +42,7 @@ impl Gpu {
         from.wait_for_mark_of(self, there.stream.number, here.stream.number)?;
         from.enter()?;
         let (to, stream) = (self.context, there.stream.handle);
-        // SAFETY: both blocks live longer than the turns, in the contexts of their GPUs.
+        // SAFETY: both blocks are in the contexts of their GPUs, and whoever frees one waits for all streams first.
         let copied =
             unsafe { sys::cuMemcpyPeerAsync(target, to, source, from.context, bytes, stream) };
         from.check("copying to another GPU", copied)?;

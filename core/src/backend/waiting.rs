@@ -1,4 +1,4 @@
-//! What is said of ranks that are waited for.
+//! What is said of what is waited for.
 
 use std::time::{Duration, Instant};
 
