@@ -23,6 +23,27 @@ def test_convolutions(dtype, mode):
             assert np.array_equal(ours, np.convolve(a, b, mode)), (n, m)
 
 
+def test_long_convolutions_are_exact():
+    a, b = rng.integers(0, 9, 20_000).astype("i4"), rng.integers(0, 9, 5000).astype("i4")
+    ours = np.asarray(pc.convolve(pc.Int32(a), pc.Int32(b), "valid"))
+    assert np.array_equal(ours, np.convolve(a, b, "valid"))
+
+
+def test_many_wide_windows_are_sorted_in_pieces():
+    x = rng.integers(0, 1000, 17_000).astype("f4")
+    ours, at_once = pc.medfilt(pc.Float(x), 1001), pc.medfilt(pc.Float(x[:3000]), 1001)
+    padded = np.pad(x, 500)
+    for i in (0, 1, 8000, 16_759, 16_760, 16_761, 16_999):
+        assert ours[i] == np.median(padded[i : i + 1001])
+    # Before the end of the shorter one is in sight both have the same neighbours.
+    assert ours[:2500].tolist() == at_once[:2500].tolist()
+    rows = rng.integers(0, 1000, (4200, 9)).astype("i4")
+    ours = pc.medfilt(pc.TensorXi(rows), (101, 5))
+    padded = np.pad(rows, ((50, 50), (2, 2)))
+    for i, j in ((0, 0), (3690, 4), (3691, 4), (4199, 8)):
+        assert ours[i, j] == np.median(padded[i : i + 101, j : j + 5])
+
+
 def test_convolution_of_inf_touches_its_neighbours_alone():
     x = np.zeros(600, "f4")
     x[300] = np.inf
@@ -30,6 +51,14 @@ def test_convolution_of_inf_touches_its_neighbours_alone():
     found = np.isinf(np.asarray(pc.convolve(pc.Float(x), pc.Float(taps), "same")))
     with np.errstate(invalid="ignore"):
         assert found.sum() == 200
+
+
+def test_extremes_of_masks_are_the_first_true_and_the_first_false():
+    for n in (1, 15, 5000):
+        x = rng.integers(0, 2, (n, 3)) > 0
+        for axis in (None, 0, 1):
+            ours = [np.asarray(f(pc.asarray(x), axis)).ravel() for f in (pc.argmin, pc.argmax)]
+            assert np.array_equal(ours, [np.ravel(x.argmin(axis)), np.ravel(x.argmax(axis))])
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])

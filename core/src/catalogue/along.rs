@@ -2,6 +2,7 @@
 
 use super::tensors::number_or_tensor;
 use super::{Answer, Call, Kind, Row, table};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::Order;
@@ -38,6 +39,8 @@ table! {
     /// >> ptp(TensorXfC([[1, 4], [3, 2]]), 1)
     /// [3, 1]
     ptp(t: Tensor; axes: Axes, keepdims: Bool("as keepdims")) = |c| {
+        check_numbers(c)?;
+        c.tensor(0)?.real(c.op)?;
         let (largest, smallest) = (reduce(c, ReduceOp::Max)?, reduce(c, ReduceOp::Min)?);
         largest.try_sub(&smallest)
     };
@@ -267,7 +270,19 @@ fn variance(c: &Call<'_, '_>) -> Result<Value> {
     number_or_tensor(c.tensor(0)?.variance(axes.as_deref(), keeps, ddof)?)
 }
 
+/// What is composed of others says its own name.
+fn check_numbers(c: &Call<'_, '_>) -> Result<()> {
+    match c.tensor(0)?.dtype() {
+        DType::Mask => {
+            let (op, dtype, expected) = (c.op, DType::Mask, "numbers");
+            Err(Error::UnsupportedType { op, dtype, expected })
+        }
+        _ => Ok(()),
+    }
+}
+
 fn deviation(c: &Call<'_, '_>) -> Result<Value> {
+    check_numbers(c)?;
     deviation_of(&variance(c)?)
 }
 

@@ -38,7 +38,7 @@ table! {
         deriv: Count("an order"), delta: Number("as a distance"), axis: Integer
     ) = |c| smoothed(c);
     /// Each entry as the median of its neighbours, so many along every axis (3 unless given), an odd number, or a list of one
-    /// for each; beyond the ends there are zeros. NaN makes NaN.
+    /// for each; beyond the ends there are zeros. NaN makes NaN. Long arrays with wide windows are evaluated, in pieces.
     ///
     /// >> medfilt(FloatC([2, 9, 3, 4]))
     /// [2, 3, 4, 3]

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::ir::op::{Op, ReduceOp};
 use crate::ir::primitive::{Order, Sorting, lane_number_type};
 
+/// Entries in windows that are in memory at once, which is taken for them a few times over.
+const MOST_WINDOWED: u64 = 1 << 24;
+
 /// The entries in a place of those in order along an axis.
 type Sorted<'f> = &'f dyn Fn(u64) -> Result<Array>;
 
@@ -123,7 +126,7 @@ impl Tensor {
     /// among all.
     ///
     /// # Errors
-    /// `EmptyReduction`; `UnsupportedType` for masks; `Forms` for complex entries.
+    /// `EmptyReduction`; `Forms` for complex entries.
     pub fn arg_extreme(&self, op: ReduceOp, axis: Option<i64>, keeps: bool) -> Result<Self> {
         let name = if op == ReduceOp::Min { "argmin" } else { "argmax" };
         let x = self.real(name)?;
@@ -138,8 +141,7 @@ impl Tensor {
             return Err(Error::EmptyReduction { op: name });
         }
         if self.dtype() == DType::Mask {
-            let (dtype, expected) = (DType::Mask, "numbers");
-            return Err(Error::UnsupportedType { op: name, dtype, expected });
+            return self.each(|x| x.cast(DType::U8))?.arg_extreme(op, Some(axis), keeps);
         }
         let place = self.shape().axis(name, axis)?;
         let is_of_lanes = extent > FEW && extent < u64::from(u32::MAX);
@@ -187,16 +189,41 @@ impl Tensor {
     }
 
     /// The entry in the middle of those in order, of a window of odd extents around each; beyond the ends there are zeros. In
-    /// the type that entries have: nothing is computed. NaN where there is one.
+    /// the type that entries have: nothing is computed. NaN where there is one. Of many entries in windows so many at once as
+    /// memory is fit for, which evaluates.
     ///
     /// # Errors
     /// As [`Tensor::sort`]; `Argument` unless there is an extent for each axis.
     pub(crate) fn middle_of_windows(&self, extents: &[u64]) -> Result<Self> {
-        let widths: Vec<[u64; 2]> = extents.iter().map(|extent| [extent / 2; 2]).collect();
-        let padded = self.pad(&widths, Scalar::Int(0))?;
-        let windows = padded.sliding_window_view(extents, None)?;
-        let n = extents.iter().product();
-        let rows = [self.shape().extents(), &[n]].concat();
+        let (op, widths) = ("medfilt", extents.iter().map(|extent| [extent / 2; 2]));
+        let padded = self.pad(&widths.collect::<Vec<_>>(), Scalar::Int(0))?;
+        let (whole, session) = (self.shape().extents()[0], self.parts[0].session());
+        let window: u64 = extents.iter().product();
+        let of_place = (self.shape().n_entries() / whole).saturating_mul(window);
+        let places = (MOST_WINDOWED / of_place).max(1);
+        // What is recorded, and what keeps all for derivatives, has the windows as a whole.
+        if places >= whole || !session.replays(&self.parts) {
+            return padded.middles(extents);
+        }
+        let eval = |x: &Self| session.eval_for(op, &x.entries()?.iter().collect::<Vec<_>>());
+        eval(&padded)?;
+        let mut pieces = Vec::new();
+        for first in (0..whole).step_by(exactly(places)) {
+            let end = whole.min(first + places) + extents[0] - 1;
+            let piece = padded.slice(0, exactly::<i64>(first)..exactly(end))?.middles(extents)?;
+            eval(&piece)?;
+            pieces.push(piece);
+        }
+        Self::concat(&pieces, 0)
+    }
+
+    /// The entry in the middle of those in order of each window of such extents; NaN where there is one.
+    fn middles(&self, extents: &[u64]) -> Result<Self> {
+        let windows = self.sliding_window_view(extents, None)?;
+        let n: u64 = extents.iter().product();
+        let shape = &windows.shape().extents()[..extents.len()];
+        let own = Shape::new("medfilt", shape.to_vec())?;
+        let rows = [shape, &[n]].concat();
         let sorted = windows.shaped("medfilt", rows)?.sort(Order::Ascending, -1)?;
         let at = |i: u64| sorted.slice(-1, exactly::<i64>(i)..exactly(i + 1))?.squeeze(-1);
         let (middle, last) = (at(n / 2)?, at(n - 1)?);
@@ -207,7 +234,7 @@ impl Tensor {
         let (middle, last) = (&middle?[0], &last?[0]);
         let is_nan = last.apply(Op::Ne, &[last.into()])?;
         let found = is_nan.apply(Op::Select, &[last.into(), middle.into()])?;
-        Self::of([found], self.shape().clone())
+        Self::of([found], own)
     }
 
     fn median_of_known(&self, op: &'static str, axis: usize) -> Result<Self> {

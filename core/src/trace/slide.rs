@@ -33,12 +33,13 @@ impl Recorder<'_> {
         }
         let lane = self.lane_index(lane_number_type(self.size(long)), n);
         let total = dtype.accumulated();
-        let [mut sum, zero] = [n, 1].map(|lanes| self.literal(total, 0, lanes));
+        let [mut sum, mut zero] = [n, 1].map(|lanes| self.literal(total, 0, lanes));
         let whole = taps / TOGETHER * TOGETHER;
         let mut part = zero;
         for tap in 0..whole {
             if tap.is_multiple_of(OF_A_KERNEL) && tap > 0 {
-                sum = self.stored(sum, lane)?;
+                [sum, zero] = self.stored([sum, zero], lane)?;
+                part = zero;
             }
             part = self.with_tap(part, [long, short, lane], tap)?;
             if (tap + 1).is_multiple_of(TOGETHER) {
@@ -78,12 +79,16 @@ impl Recorder<'_> {
         self.same(Op::Add, &[sum, product])
     }
 
-    /// A sum that goes to memory; in the body of a loop it stays where it is.
-    fn stored(&mut self, sum: VarId, lane: VarId) -> Result<VarId> {
+    /// A sum that goes to memory, and with it the zero that the next products begin with: these are then computed where they
+    /// are added up, while such that need nothing from before would wait for it in memory, all at once. In the body of a loop
+    /// both stay where they are.
+    fn stored(&mut self, [sum, zero]: [VarId; 2], lane: VarId) -> Result<[VarId; 2]> {
         if self.var(sum).scope != 0 {
-            return Ok(sum);
+            return Ok([sum, zero]);
         }
-        let room = self.room(self.dtype(sum), self.size(sum));
-        self.put("convolve", ScatterOp::Set, room, [sum, lane], None)
+        let [room, of_zero] = [sum, zero].map(|x| self.room(self.dtype(x), self.size(x)));
+        let first = self.literal(self.dtype(lane), 0, 1);
+        let sum = self.put("convolve", ScatterOp::Set, room, [sum, lane], None)?;
+        Ok([sum, self.put("convolve", ScatterOp::Set, of_zero, [zero, first], None)?])
     }
 }

@@ -10,15 +10,15 @@ use crate::ir::var::VarId;
 
 impl Recorder<'_> {
     /// The number of the first lane that holds the smallest (`ReduceOp::Min`) or largest value, bit for
-    /// bit what `hmin` or `hmax` gives: NaN is ignored unless all are, and −0 is below +0.
+    /// bit what `hmin` or `hmax` gives: NaN is ignored unless all are, and −0 is below +0, as false is below true.
     ///
     /// **Dtypes**: u32, beyond 2³² lanes u64.
     ///
     /// # Errors
-    /// `UnsupportedType` for masks, `EmptyReduction`.
+    /// `EmptyReduction`.
     pub fn arg_extreme(&mut self, x: VarId, op: ReduceOp) -> Result<VarId> {
         let name = if op == ReduceOp::Min { "argmin" } else { "argmax" };
-        self.require(name, Class::Number, x)?;
+        let x = if self.dtype(x) == DType::Mask { self.cast(x, DType::U8)? } else { x };
         let (dtype, size) = (self.dtype(x), self.size(x));
         if size == 0 {
             return Err(Error::EmptyReduction { op: name });
