@@ -19,7 +19,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
+_A = TypeVar("_A", bound=_Lanes[Any] | Tensor)
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Floats = TypeVar("_Floats", bound=_OfFloats)
+_L = TypeVar("_L", bound=_Lanes[float])
 _N = TypeVar("_N")
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
@@ -91,6 +94,14 @@ SPECIAL = {
 }
 ARITHMETIC = "add sub mul floordiv mod pow".split()
 BITS = "and or xor lshift rshift".split()
+# What gives floats, or complex numbers, of the class that it takes, and what rearranges any lanes. Integers and numbers become
+# what the class of floats is that they make.
+LIKE_FLOATS = set(
+    """sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt rsqrt rcp erf
+    erfc lgamma tgamma floor ceil round trunc sigmoid relu softplus gelu silu""".split()
+)
+LIKE_ANY = {"sort", "reverse", "roll", "copy", "detach"}
+TOTALS = {"sum", "prod", "mean", "hsum", "hprod", "hmean", "hmin", "hmax"}
 TEXTS = {"ptx", "sass", "asm", "ir", "explain", "plan", "graphviz", "device"}
 
 
@@ -147,7 +158,19 @@ def result(name):
 def function(name, made):
     text = SPECIAL.get(name, f"def {name}({parameters(made)}) -> {result(name)}: ...")
     doc = summary(made)
-    return text if not doc else text.removesuffix(" ...") + f'\n    """{doc}"""\n    ...'
+    if doc:
+        text = text.removesuffix(" ...") + f'\n    """{doc}"""\n    ...'
+    first, _, rest = parameters(made).partition(", ")
+    first = first.partition(":")[0]
+    known = [
+        (LIKE_FLOATS, f"{first}: _Floats", "_Floats"),
+        (LIKE_ANY, ", ".join([f"{first}: _A", *filter(None, [rest])]), "_A"),
+        (TOTALS, f"{first}: _L", "_L"),
+    ]
+    for names, takes, gives in known:
+        if name in names:
+            return f"@overload\ndef {name}({takes}) -> {gives}: ...\n\n@overload\n{text}"
+    return text
 
 
 def overloads(name, *forms, key="other"):
@@ -176,6 +199,8 @@ def families():
     lines += ["", "", "class _Lanes(Array, Generic[_N]):"]
     for name in "lt le gt ge".split():
         lines += overloads(name, ("Self | float", "Mask"), ("_Operand", "Any"))
+    for name in "eq ne".split():
+        lines += overloads(name, ("Self | float", "Mask"), ("object", "Any"))
     lines += overloads("getitem", ("int", "_N"), ("slice", "Self"), ("Any", "Any"), key="key")
     return "\n".join([*lines, "    def __abs__(self) -> Self: ...", "    def __iter__(self) -> Iterator[_N]: ..."])
 
@@ -230,6 +255,8 @@ def array_class(pc):
         "    def size(self) -> int: ...",
         "    @property",
         "    def dtype(self) -> _DType: ...",
+        "    @property",
+        "    def T(self) -> Self: ...",
         "    @property",
         "    def grad(self) -> Any: ...",
         "    @grad.setter",

@@ -8,7 +8,10 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from typing_extensions import Buffer
 
+_A = TypeVar("_A", bound=_Lanes[Any] | Tensor)
 _F = TypeVar("_F", bound=Callable[..., Any])
+_Floats = TypeVar("_Floats", bound=_OfFloats)
+_L = TypeVar("_L", bound=_Lanes[float])
 _N = TypeVar("_N")
 _P = ParamSpec("_P")
 _Q = ParamSpec("_Q")
@@ -171,6 +174,8 @@ class Array(Buffer):
     def size(self) -> int: ...
     @property
     def dtype(self) -> _DType: ...
+    @property
+    def T(self) -> Self: ...
     @property
     def grad(self) -> Any: ...
     @grad.setter
@@ -340,6 +345,14 @@ class _Lanes(Array, Generic[_N]):
     def __ge__(self, other: Self | float) -> Mask: ...
     @overload
     def __ge__(self, other: _Operand) -> Any: ...
+    @overload
+    def __eq__(self, other: Self | float) -> Mask: ...
+    @overload
+    def __eq__(self, other: object) -> Any: ...
+    @overload
+    def __ne__(self, other: Self | float) -> Mask: ...
+    @overload
+    def __ne__(self, other: object) -> Any: ...
     @overload
     def __getitem__(self, key: int) -> _N: ...
     @overload
@@ -613,7 +626,7 @@ def abs(x: Any) -> Any:
     """Absolute value; `abs(MIN)` is `MIN`."""
     ...
 
-def abs_dot(*args: Any, **kwargs: Any) -> Any:
+def abs_dot(a: Any, b: Any) -> Any:
     """Absolute value of `dot(a, b)`, of complex components too; of plain arrays that of the sum over the lanes."""
     ...
 
@@ -621,10 +634,18 @@ def absolute(x: Any) -> Any:
     """Absolute value; `abs(MIN)` is `MIN`."""
     ...
 
+@overload
+def acos(x: _Floats) -> _Floats: ...
+
+@overload
 def acos(x: Any) -> Any:
     """Inverse cosine, 0 to pi; NaN beyond -1 and 1. At most 1.5 ulp."""
     ...
 
+@overload
+def acosh(x: _Floats) -> _Floats: ...
+
+@overload
 def acosh(x: Any) -> Any:
     """Inverse hyperbolic cosine; NaN below 1. At most 2.5 ulp."""
     ...
@@ -713,7 +734,7 @@ def arctanh(x: Any) -> Any:
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp."""
     ...
 
-def arg(*args: Any, **kwargs: Any) -> Any:
+def arg(x: Any) -> Any:
     """Angle of a complex number, `atan2(y, x)`, from -pi to pi; a negative number has that of its imaginary zero's sign."""
     ...
 
@@ -761,10 +782,18 @@ def asarray(object: Any, dtype: Any = ..., *, copy: Any = ...) -> Any:
     """Something as an array or tensor: a list, a number, an array of another library, whose memory is shared where that can be:"""
     ...
 
+@overload
+def asin(x: _Floats) -> _Floats: ...
+
+@overload
 def asin(x: Any) -> Any:
     """Inverse sine, -pi/2 to pi/2; NaN beyond -1 and 1. At most 2.5 ulp."""
     ...
 
+@overload
+def asinh(x: _Floats) -> _Floats: ...
+
+@overload
 def asinh(x: Any) -> Any:
     """Inverse hyperbolic sine. At most 2.5 ulp."""
     ...
@@ -777,6 +806,10 @@ def astype(x: Any, dtype: Any) -> Any:
     """The lanes of x converted to a type: a class such as Float64, or a name as NumPy's."""
     ...
 
+@overload
+def atan(x: _Floats) -> _Floats: ...
+
+@overload
 def atan(x: Any) -> Any:
     """Inverse tangent, -pi/2 to pi/2. At most 2.5 ulp."""
     ...
@@ -785,6 +818,10 @@ def atan2(a: Any, b: Any) -> Any:
     """Angle of the point (b, a), -pi to pi: `atan2(y, x)`. Zeros count with their signs. At most"""
     ...
 
+@overload
+def atanh(x: _Floats) -> _Floats: ...
+
+@overload
 def atanh(x: Any) -> Any:
     """Inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond. At most 2.5 ulp."""
     ...
@@ -901,10 +938,18 @@ def can_cast(source: Any, target: Any, casting: Any = ...) -> Any:
     """Whether lanes of a type become another one: with all that they say, with casting="same_kind" to fewer digits too,"""
     ...
 
+@overload
+def cbrt(x: _Floats) -> _Floats: ...
+
+@overload
 def cbrt(x: Any) -> Any:
     """Cube root. At most 1.5 ulp."""
     ...
 
+@overload
+def ceil(x: _Floats) -> _Floats: ...
+
+@overload
 def ceil(x: Any) -> Any:
     """Smallest integer not below `x[i]`."""
     ...
@@ -993,11 +1038,11 @@ def cond(a: Any, *args: Any, **kwargs: Any) -> Any:
     """The condition number of a matrix: the largest singular value by the smallest; inf of one without full rank. Evaluates."""
     ...
 
-def conj(*args: Any, **kwargs: Any) -> Any:
+def conj(x: Any) -> Any:
     """Complex conjugate; a real array is its own."""
     ...
 
-def conjugate(*args: Any, **kwargs: Any) -> Any:
+def conjugate(x: Any) -> Any:
     """Complex conjugate; a real array is its own."""
     ...
 
@@ -1009,10 +1054,14 @@ def convolve2d(a: Any, b: Any, mode: Any = ...) -> Any:
     """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no zeros beside both with"""
     ...
 
-def coordinate_system(*args: Any, **kwargs: Any) -> Any:
+def coordinate_system(x: Any) -> Any:
     """Two unit vectors `[s, t]` that make a right-handed orthonormal basis with the unit vector `n`. Without"""
     ...
 
+@overload
+def copy(x: _A) -> _A: ...
+
+@overload
 def copy(x: Any) -> Any:
     """An array of its own: what is written to x afterwards, or to memory that it shares, is not seen."""
     ...
@@ -1033,10 +1082,18 @@ def correlate(a: Any, b: Any, mode: Any = ...) -> Any:
     """Sums of products of an array and another, conjugated, that is moved along it: valid (the default) where the shorter"""
     ...
 
+@overload
+def cos(x: _Floats) -> _Floats: ...
+
+@overload
 def cos(x: Any) -> Any:
     """Cosine of an angle in radians. At most 1.5 ulp for every finite angle."""
     ...
 
+@overload
+def cosh(x: _Floats) -> _Floats: ...
+
+@overload
 def cosh(x: Any) -> Any:
     """Hyperbolic cosine. At most 2 ulp."""
     ...
@@ -1137,11 +1194,15 @@ def det(a: Any) -> Any:
     """The determinant of a square matrix, or of many, as solve."""
     ...
 
+@overload
+def detach(x: _A) -> _A: ...
+
+@overload
 def detach(x: Any) -> Any:
     """The same numbers without what they were computed from: derivatives end there. A copy, the array itself stays."""
     ...
 
-def determinant(*args: Any, **kwargs: Any) -> Any:
+def determinant(x: Any) -> Any:
     """Determinant, by minors."""
     ...
 
@@ -1263,10 +1324,18 @@ def equal(a: Any, b: Any) -> Any:
     """`a == b`, under NumPy's name."""
     ...
 
+@overload
+def erf(x: _Floats) -> _Floats: ...
+
+@overload
 def erf(x: Any) -> Any:
     """Error function: 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x. At most 3 ulp."""
     ...
 
+@overload
+def erfc(x: _Floats) -> _Floats: ...
+
+@overload
 def erfc(x: Any) -> Any:
     """Complementary error function `1 - erf(x)`, accurate for large x too. At most 2.5 ulp."""
     ...
@@ -1279,7 +1348,7 @@ def erfinv(x: Any) -> Any:
     """The number whose `erf` is x; infinite at -1 and 1, NaN beyond. At most 4 ulp."""
     ...
 
-def euler_to_quat(*args: Any, **kwargs: Any) -> Any:
+def euler_to_quat(x: Any) -> Any:
     """The unit quaternion of a rotation about the axes x, then y, then z by the angles of a vector (roll, pitch, yaw)."""
     ...
 
@@ -1287,6 +1356,10 @@ def eval(*arrays: Any) -> Any:
     """Computes arrays now: those given, in lists and dicts too; without arguments every array that somebody holds, and pending"""
     ...
 
+@overload
+def exp(x: _Floats) -> _Floats: ...
+
+@overload
 def exp(x: Any) -> Any:
     """Exponential function `e^x`. At most 1.5 ulp."""
     ...
@@ -1295,6 +1368,10 @@ def exp10(x: Any) -> Any:
     """Power of ten `10^x`. At most 1.5 ulp."""
     ...
 
+@overload
+def exp2(x: _Floats) -> _Floats: ...
+
+@overload
 def exp2(x: Any) -> Any:
     """Power of two `2^x`, exact for integers. At most 1.5 ulp."""
     ...
@@ -1319,6 +1396,10 @@ def expm(a: Any) -> Any:
     """The exponential of a square matrix, or of many: the sum of its powers, each divided by its factorial, by squares of"""
     ...
 
+@overload
+def expm1(x: _Floats) -> _Floats: ...
+
+@overload
 def expm1(x: Any) -> Any:
     """`e^x - 1`, accurate near 0 too. At most 2 ulp."""
     ...
@@ -1403,6 +1484,10 @@ def flipud(t: Any) -> Any:
     """The rows of a matrix in opposite order: flip along the first axis."""
     ...
 
+@overload
+def floor(x: _Floats) -> _Floats: ...
+
+@overload
 def floor(x: Any) -> Any:
     """Largest integer not above `x[i]`."""
     ...
@@ -1463,7 +1548,7 @@ def frexp(x: Any) -> Any:
     """The list `[m, e]` of floats with `x = m * 2^e` and 0.5 <= |m| < 1; `[x, 0]` where x is 0, infinite or NaN. Exact."""
     ...
 
-def frob(*args: Any, **kwargs: Any) -> Any:
+def frob(x: Any) -> Any:
     """Sum of the squares of all entries, column by column."""
     ...
 
@@ -1515,6 +1600,10 @@ def ge(a: Any, b: Any) -> Any:
     """True where `a[i] >= b[i]`; false if either is NaN."""
     ...
 
+@overload
+def gelu(x: _Floats) -> _Floats: ...
+
+@overload
 def gelu(x: Any) -> Any:
     """Gaussian error linear unit `x * norm_cdf(x)`; 0 at -inf. At most 3.5 ulp."""
     ...
@@ -1611,6 +1700,10 @@ def histogram_bin_edges(x: Any, bins: Any = ..., range: Any = ...) -> Any:
     """The bounds of bins of one width that histogram counts in, from the smallest lane to the largest unless range= tells"""
     ...
 
+@overload
+def hmax(t: _L) -> _L: ...
+
+@overload
 def hmax(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Largest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
@@ -1619,6 +1712,10 @@ def hmax_nested(v: Any) -> Any:
     """As hmax over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
+@overload
+def hmean(t: _L) -> _L: ...
+
+@overload
 def hmean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
@@ -1627,6 +1724,10 @@ def hmean_nested(v: Any) -> Any:
     """The mean of all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
+@overload
+def hmin(t: _L) -> _L: ...
+
+@overload
 def hmin(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Smallest lane, NaN ignored (an array of size 1, lazy; one order of combining on every device); of a vector: of"""
     ...
@@ -1635,6 +1736,10 @@ def hmin_nested(v: Any) -> Any:
     """As hmin over all components of a vector and all their lanes (size 1, lazy)."""
     ...
 
+@overload
+def hprod(t: _L) -> _L: ...
+
+@overload
 def hprod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
@@ -1651,6 +1756,10 @@ def hstack(list: Any) -> Any:
     """The tensors of a list beside each other: along the second axis, those of one axis, and arrays, behind each other."""
     ...
 
+@overload
+def hsum(t: _L) -> _L: ...
+
+@overload
 def hsum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
@@ -1711,7 +1820,7 @@ def ifftshift(x: Any, axes: Any = ..., axis: Any = ...) -> Any:
     """The inverse of fftshift."""
     ...
 
-def imag(*args: Any, **kwargs: Any) -> Any:
+def imag(x: Any) -> Any:
     """Imaginary part of a complex number; `z.imag` names the part itself."""
     ...
 
@@ -1751,11 +1860,11 @@ def inv(a: Any) -> Any:
     """The inverse of a square matrix, or of many, as solve. solve(a, b) is more accurate than inv(a) @ b."""
     ...
 
-def inverse(*args: Any, **kwargs: Any) -> Any:
+def inverse(x: Any) -> Any:
     """Inverse of a quaternion, `rcp` by another name: `q * inverse(q)` is 1."""
     ...
 
-def inverse_transpose(*args: Any, **kwargs: Any) -> Any:
+def inverse_transpose(x: Any) -> Any:
     """Transpose of the inverse matrix: it turns normals as the matrix turns points."""
     ...
 
@@ -1919,6 +2028,10 @@ def lfilter(b: Any, a: Any, x: Any, axis: Any = ..., zi: Any = ...) -> Any:
     """y of a[0] y[n] = b[0] x[n] + b[1] x[n - 1] + .. - a[1] y[n - 1] - a[2] y[n - 2] - .. along an axis (the last unless"""
     ...
 
+@overload
+def lgamma(x: _Floats) -> _Floats: ...
+
+@overload
 def lgamma(x: Any) -> Any:
     """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the"""
     ...
@@ -1935,18 +2048,34 @@ def load(path: Any) -> Any:
     """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
     ...
 
+@overload
+def log(x: _Floats) -> _Floats: ...
+
+@overload
 def log(x: Any) -> Any:
     """Natural logarithm; -inf at 0, NaN below. At most 1.5 ulp."""
     ...
 
+@overload
+def log10(x: _Floats) -> _Floats: ...
+
+@overload
 def log10(x: Any) -> Any:
     """Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp."""
     ...
 
+@overload
+def log1p(x: _Floats) -> _Floats: ...
+
+@overload
 def log1p(x: Any) -> Any:
     """`log(1 + x)`, accurate near 0 too; -inf at -1, NaN below. At most 2 ulp."""
     ...
 
+@overload
+def log2(x: _Floats) -> _Floats: ...
+
+@overload
 def log2(x: Any) -> Any:
     """Logarithm to base 2, exact for powers of two; -inf at 0, NaN below. At most 2 ulp."""
     ...
@@ -2043,7 +2172,7 @@ def matrix_rank(a: Any, *args: Any, **kwargs: Any) -> Any:
     """How many singular values of a matrix are not 0, as lstsq counts. Evaluates."""
     ...
 
-def matrix_to_quat(*args: Any, **kwargs: Any) -> Any:
+def matrix_to_quat(x: Any) -> Any:
     """The unit quaternion of a rotation matrix. After Mike Day, Converting a Rotation Matrix to a Quaternion: four times"""
     ...
 
@@ -2059,6 +2188,10 @@ def maximum(a: Any, b: Any) -> Any:
     """Larger value, NaN if either is NaN; +0 is above -0."""
     ...
 
+@overload
+def mean(t: _L) -> _L: ...
+
+@overload
 def mean(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Arithmetic mean of all lanes (size 1, lazy), or of a vector's components; of a mask, how many are true, from 0 to 1;"""
     ...
@@ -2107,11 +2240,11 @@ def morton_encode(v: Any) -> Any:
     """Morton code of the integer components of a vector: bit i of component k becomes bit i * n + k; of w bits the"""
     ...
 
-def moveaxis(*args: Any, **kwargs: Any) -> Any:
+def moveaxis(t: Any, from_: Any = ..., to: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """An axis in another place, the others in their order."""
     ...
 
-def mul_elem(*args: Any, **kwargs: Any) -> Any:
+def mul_elem(a: Any, b: Any) -> Any:
     """Product of two matrices entry by entry; `a * b` is the matrix product."""
     ...
 
@@ -2259,7 +2392,7 @@ def norm_ppf(x: Any) -> Any:
     """Quantile of the normal distribution: the x with `norm_cdf(x) == p`; infinite at 0 and 1, NaN beyond."""
     ...
 
-def normalize(*args: Any, **kwargs: Any) -> Any:
+def normalize(x: Any) -> Any:
     """The vector divided by its length, lane by lane."""
     ...
 
@@ -2333,7 +2466,7 @@ def plan(*x: Any) -> str:
     """What evaluating x would launch: one line a kernel, or a batch of what is alike."""
     ...
 
-def polar_decomp(*args: Any, **kwargs: Any) -> Any:
+def polar_decomp(x: Any) -> Any:
     """`[q, p]` with `m = q * p`: the nearest orthogonal matrix and a symmetric one, of complex entries a unitary and"""
     ...
 
@@ -2393,6 +2526,10 @@ def prev_float(x: Any) -> Any:
     """The next float below."""
     ...
 
+@overload
+def prod(t: _L) -> _L: ...
+
+@overload
 def prod(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Product of all lanes (an array of size 1, lazy; one order of combining on every device); of a vector: of its"""
     ...
@@ -2441,11 +2578,11 @@ def quantile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis: A
     """The value below which a part p of the lanes lies, 0 to 1 (size 1, lazy), between two lanes on the line through them,"""
     ...
 
-def quat_to_euler(*args: Any, **kwargs: Any) -> Any:
+def quat_to_euler(x: Any) -> Any:
     """The angles about the axes x, y, z (roll, pitch, yaw) of a rotation by a unit quaternion:"""
     ...
 
-def quat_to_matrix(*args: Any, **kwargs: Any) -> Any:
+def quat_to_matrix(x: Any) -> Any:
     """Rotation by a unit quaternion as a matrix of homogeneous coordinates."""
     ...
 
@@ -2485,6 +2622,10 @@ def rcbrt(x: Any) -> Any:
     """Reciprocal cube root `1 / cbrt(x)`; infinite at 0. At most 1.5 ulp."""
     ...
 
+@overload
+def rcp(x: _Floats) -> _Floats: ...
+
+@overload
 def rcp(x: Any) -> Any:
     """Reciprocal `1 / x`, correctly rounded; of a matrix the inverse."""
     ...
@@ -2493,7 +2634,7 @@ def read_image(path: Any, dtype: Any = ...) -> Any:
     """The picture in a file, PNG or JPEG, as a tensor: (rows, columns) of greys, (rows, columns, 3) of red, green and blue,"""
     ...
 
-def real(*args: Any, **kwargs: Any) -> Any:
+def real(x: Any) -> Any:
     """Real part of a complex number; `z.real` names the part itself."""
     ...
 
@@ -2505,6 +2646,10 @@ def reduction(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: 
     """A reduction written as text: map is what each lane becomes, reduce how two of them, a and b, combine (associative and"""
     ...
 
+@overload
+def relu(x: _Floats) -> _Floats: ...
+
+@overload
 def relu(x: Any) -> Any:
     """Rectifier `maximum(x, 0)`; NaN stays."""
     ...
@@ -2545,6 +2690,10 @@ def resume_grad() -> AbstractContextManager[None]:
     """with resume_grad(): what is computed inside from marked arrays is tracked, inside no_grad too."""
     ...
 
+@overload
+def reverse(x: _A) -> _A: ...
+
+@overload
 def reverse(x: Any) -> Any:
     """The lanes from the last to the first, recorded, not run; of complex numbers too; of a vector: its components."""
     ...
@@ -2581,6 +2730,10 @@ def rol(a: Any, b: Any) -> Any:
     """Bits of `a` rotated left by `b[i]`, modulo the width; the result has `a`'s type."""
     ...
 
+@overload
+def roll(t: _A, n: Any, axis: Any = ...) -> _A: ...
+
+@overload
 def roll(t: Any, n: Any, axis: Any = ...) -> Any:
     """The lanes moved up by n, those at the end coming in at the front; down if n is negative. Recorded, not run;"""
     ...
@@ -2597,10 +2750,14 @@ def rot90(t: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A matrix turned by n quarters (1 unless given) to the left, as it is printed: the first two axes."""
     ...
 
-def rotate(*args: Any, **kwargs: Any) -> Any:
+def rotate(a: Any, b: Any) -> Any:
     """The vector turned by a unit quaternion: with its imaginary part u and `t = 2 * cross(u, v)`,"""
     ...
 
+@overload
+def round(x: _Floats) -> _Floats: ...
+
+@overload
 def round(x: Any, decimals: Any = ...) -> Any:
     """x rounded to so many decimals, halves to even, floats with a negative number to tens, hundreds ..:"""
     ...
@@ -2617,6 +2774,10 @@ def row_stack(list: Any) -> Any:
     """The tensors or arrays of a list below each other: along the first axis, an array being a row."""
     ...
 
+@overload
+def rsqrt(x: _Floats) -> _Floats: ...
+
+@overload
 def rsqrt(x: Any) -> Any:
     """Reciprocal square root `1 / sqrt(x)`, both steps correctly rounded; of Float16 rounded once."""
     ...
@@ -2650,7 +2811,7 @@ def sass(*x: Any) -> str:
     ...
 
 def save(path: Any, x: Any) -> Any:
-    """Writes an array or tensor to a file .npy, as np.save; NumPy must be there."""
+    """Writes an array or tensor to a file .npy, as np.save, which appends .npy to other names; NumPy must be there."""
     ...
 
 def savgol_filter(x: Any, window_length: Any = ..., polyorder: Any = ..., deriv: Any = ..., delta: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
@@ -2793,6 +2954,10 @@ def shuffle(x: Any) -> Any:
     """The lanes of an array, or the entries of a tensor along its first axis, in random order; x stays as it is. The generator"""
     ...
 
+@overload
+def sigmoid(x: _Floats) -> _Floats: ...
+
+@overload
 def sigmoid(x: Any) -> Any:
     """Logistic function `1 / (1 + exp(-x))`, accurate in both tails. At most 2.5 ulp."""
     ...
@@ -2805,10 +2970,18 @@ def signbit(x: Any) -> Any:
     """Whether the sign is negative, that of -0 too; not of NaN."""
     ...
 
+@overload
+def silu(x: _Floats) -> _Floats: ...
+
+@overload
 def silu(x: Any) -> Any:
     """`x * sigmoid(x)`, also called swish; 0 at -inf. At most 3 ulp."""
     ...
 
+@overload
+def sin(x: _Floats) -> _Floats: ...
+
+@overload
 def sin(x: Any) -> Any:
     """Sine of an angle in radians. At most 1.5 ulp for every finite angle."""
     ...
@@ -2829,6 +3002,10 @@ def singular_values(a: Any) -> Any:
     """The singular values of a matrix, largest first. Evaluates, as solve."""
     ...
 
+@overload
+def sinh(x: _Floats) -> _Floats: ...
+
+@overload
 def sinh(x: Any) -> Any:
     """Hyperbolic sine. At most 2.5 ulp."""
     ...
@@ -2845,7 +3022,7 @@ def skew(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
     """How far entries along axes, as of hsum, lie to the right more than to the left: the mean cube of their distances from"""
     ...
 
-def slerp(*args: Any, **kwargs: Any) -> Any:
+def slerp(a: Any, b: Any, c: Any) -> Any:
     """Spherical interpolation between unit quaternions, the shorter way: a at t = 0, b (or -b) at t = 1. With"""
     ...
 
@@ -2865,6 +3042,10 @@ def softmax(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The exponentials along an axis (the last unless given), each over their sum: shares of 1."""
     ...
 
+@overload
+def softplus(x: _Floats) -> _Floats: ...
+
+@overload
 def softplus(x: Any) -> Any:
     """Smooth rectifier `log(1 + exp(x))`, also called softplus; accurate in both tails. At most 2 ulp."""
     ...
@@ -2885,6 +3066,10 @@ def solve_triangular(a: Any, b: Any = ..., lower: Any = ..., transposed: Any = .
     """X of a @ X = b of a triangle, as solve, without factors: the upper one of a, or with lower true the lower one; what"""
     ...
 
+@overload
+def sort(t: _A, axis: Any = ..., *args: Any, **kwargs: Any) -> _A: ...
+
+@overload
 def sort(t: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The lanes of numbers or a mask, smallest first, in linear time; recorded, not run. -0 is below +0, and NaN comes"""
     ...
@@ -2901,6 +3086,10 @@ def sqr(x: Any) -> Any:
     """Square: `x * x`, of a matrix the matrix product."""
     ...
 
+@overload
+def sqrt(x: _Floats) -> _Floats: ...
+
+@overload
 def sqrt(x: Any) -> Any:
     """Square root, correctly rounded; NaN below zero."""
     ...
@@ -2909,7 +3098,7 @@ def square(x: Any) -> Any:
     """Square: `x * x`, of a matrix the matrix product."""
     ...
 
-def squared_norm(*args: Any, **kwargs: Any) -> Any:
+def squared_norm(x: Any) -> Any:
     """Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and"""
     ...
 
@@ -2933,6 +3122,10 @@ def subtract(a: Any, b: Any) -> Any:
     """a - b, under NumPy's name."""
     ...
 
+@overload
+def sum(t: _L) -> _L: ...
+
+@overload
 def sum(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Sum of all lanes (an array of size 1, lazy; one order of combining on every device), of complex numbers too; of a"""
     ...
@@ -2981,10 +3174,18 @@ def take_interp(table: Any, x: Any) -> Any:
     """A table between its entries: lerp(table[i], table[i + 1], x - i) with i = floor(x), where x is first brought"""
     ...
 
+@overload
+def tan(x: _Floats) -> _Floats: ...
+
+@overload
 def tan(x: Any) -> Any:
     """Tangent of an angle in radians. At most 2.5 ulp for every finite angle."""
     ...
 
+@overload
+def tanh(x: _Floats) -> _Floats: ...
+
+@overload
 def tanh(x: Any) -> Any:
     """Hyperbolic tangent. At most 2.5 ulp."""
     ...
@@ -2993,6 +3194,10 @@ def tensordot(a: Any, b: Any = ..., axes: Any = ..., others: Any = ..., axis: An
     """The sum of products over the last n axes of the first and the first n of the second, or over axes of both, two lists"""
     ...
 
+@overload
+def tgamma(x: _Floats) -> _Floats: ...
+
+@overload
 def tgamma(x: Any) -> Any:
     """Gamma function, `(x - 1)!` for integers; NaN at negative integers. At most 10 ulp."""
     ...
@@ -3025,11 +3230,11 @@ def trace(t: Any, *args: Any, **kwargs: Any) -> Any:
     """The sum of the diagonal of a matrix, or of many, which are the last two axes."""
     ...
 
-def transform_compose(*args: Any, **kwargs: Any) -> Any:
+def transform_compose(a: Any, b: Any, c: Any) -> Any:
     """The transformation that scales by a symmetric matrix, turns by a unit quaternion and then translates."""
     ...
 
-def transform_decompose(*args: Any, **kwargs: Any) -> Any:
+def transform_decompose(x: Any) -> Any:
     """`[scale, rotation, translation]` of a transformation: a symmetric matrix of three rows, a unit quaternion"""
     ...
 
@@ -3081,6 +3286,10 @@ def true_divide(a: Any, b: Any) -> Any:
     """a / b, under NumPy's name."""
     ...
 
+@overload
+def trunc(x: _Floats) -> _Floats: ...
+
+@overload
 def trunc(x: Any) -> Any:
     """Integer part, towards zero."""
     ...

@@ -3,6 +3,7 @@
 import math
 import numbers
 import operator
+import os
 
 import porcini as pc
 
@@ -559,7 +560,7 @@ def vecdot(a, b, axis=-1):
 
 
 def save(path, x):
-    """Writes an array or tensor to a file .npy, as np.save; NumPy must be there.
+    """Writes an array or tensor to a file .npy, as np.save, which appends .npy to other names; NumPy must be there.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
@@ -576,4 +577,18 @@ def load(path):
     """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
     import numpy
 
-    return pc.array(numpy.load(path))
+    name = repr(str(getattr(path, "name", path)))
+    try:
+        found = numpy.load(path)
+    except FileNotFoundError:
+        hint = f"; there is {f'{path}.npy'!r}, the name that save gives" if os.path.exists(f"{path}.npy") else ""
+        raise FileNotFoundError(f"load: no file {name}{hint}") from None
+    except (ValueError, EOFError) as error:
+        # What NumPy says of any other file is that it may hold pickled objects.
+        if "pickle" not in str(error) and not isinstance(error, EOFError):
+            raise
+        raise ValueError(f"load: got {name}, expected a file .npy of numbers; np.loadtxt(path, delimiter=\",\") reads text") from None
+    if not isinstance(found, numpy.ndarray):
+        found.close()
+        raise ValueError(f"load: got {name}, a file .npz of several arrays, expected one; np.load(path) gives each by its name")
+    return pc.array(found)

@@ -15,6 +15,7 @@ use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 
 use crate::errors::{OrRaise, got};
 use crate::given::{Given, number};
+use crate::interchange::check_unmasked;
 use crate::interrupt::blocking;
 use crate::memory::{Owner, Taking, copied_on_host, entries, is_jax, of_pairs, on_host, shaped};
 use crate::object::{PyValue, check_read};
@@ -77,6 +78,7 @@ fn is_without(object: &Object<'_>, error: &PyErr) -> bool {
 
 /// What an object with a buffer is.
 pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> PyResult<Given> {
+    check_unmasked(object)?;
     let buffer = match PyUntypedBuffer::get(object) {
         Err(error) if is_without(object, &error) => return of_number(object),
         buffer => buffer?,
@@ -86,10 +88,7 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> P
     }
     let format = buffer.format().to_owned();
     let Some((dtype, is_complex)) = element(&format, buffer.item_size()) else {
-        return Err(PyTypeError::new_err(format!(
-            "got elements of the type {:?}, expected numbers in this machine's order of bytes; with NumPy x.astype(\"f4\") converts",
-            format.to_string_lossy()
-        )));
+        return Err(PyTypeError::new_err(unknown(&format.to_string_lossy())));
     };
     let extents: Vec<u64> = buffer.shape().iter().map(|&n| n as u64).collect();
     let array = if buffer.is_c_contiguous() {
@@ -106,6 +105,21 @@ pub(crate) fn taken(session: &Session, object: &Object<'_>, taking: Taking) -> P
         session.from_bytes(dtype, bytes.cast::<PyBytes>()?.as_bytes()).or_raise()?
     };
     if is_complex { of_pairs(&array, &extents) } else { shaped(array, &extents) }
+}
+
+/// What is said of elements that no lanes are.
+fn unknown(format: &str) -> String {
+    let (what, remedy) = if format.starts_with("T{") {
+        ("structs", "take a field, as x[\"name\"]")
+    } else if format.ends_with(['w', 's']) {
+        ("texts", "with NumPy x.astype(\"f4\") reads those that are numbers")
+    } else if format.ends_with('O') {
+        ("objects", "with NumPy x.astype(\"f4\") converts those that are numbers")
+    } else {
+        let remedy = "in this machine's order of bytes; with NumPy x.astype(\"f4\") converts";
+        return format!("got elements of the type {format:?}, expected numbers {remedy}");
+    };
+    format!("got elements that are {what}, expected numbers; {remedy}")
 }
 
 fn of_number(object: &Object<'_>) -> PyResult<Given> {

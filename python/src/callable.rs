@@ -89,10 +89,14 @@ impl TableFunction {
         let inspect = py.import("inspect")?;
         let (parameter, signature) = (inspect.getattr("Parameter")?, inspect.getattr("Signature")?);
         let kind = parameter.getattr("POSITIONAL_OR_KEYWORD")?;
+        let is_keyword = py.import("keyword")?.getattr("iskeyword")?;
         let optional = PyDict::new(py);
         optional.set_item("default", py.None())?;
         let parameters = names.iter().enumerate().map(|(i, name)| {
-            parameter.call((*name, &kind), Some(&optional).filter(|_| i >= n_required))
+            // A word of Python's, as from, is given by place, or by ** alone.
+            let of_python = is_keyword.call1((name,))?.is_truthy()?;
+            let name = if of_python { format!("{name}_") } else { (*name).to_owned() };
+            parameter.call((name, &kind), Some(&optional).filter(|_| i >= n_required))
         });
         let mut parameters = parameters.collect::<PyResult<Vec<_>>>()?;
         if self.overloads.is_maker() {
@@ -180,6 +184,15 @@ impl BoundMethod {
     #[getter]
     fn __doc__(&self, py: Python<'_>) -> String {
         self.function.__doc__(py)
+    }
+
+    /// The parameters of the function behind the first.
+    #[getter]
+    fn __signature__<'py>(&self, py: Python<'py>) -> PyResult<Object<'py>> {
+        let whole = self.function.__signature__(py)?;
+        let parameters = whole.getattr("parameters")?.call_method0("values")?;
+        let parameters = parameters.try_iter()?.skip(1).collect::<PyResult<Vec<_>>>()?;
+        py.import("inspect")?.getattr("Signature")?.call1((parameters,))
     }
 
     fn __repr__(&self) -> String {

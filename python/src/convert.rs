@@ -5,11 +5,14 @@ use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, Scalar, Session, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyRange, PyString, PyTuple, PyType};
+use pyo3::types::{
+    PyBool, PyComplex, PyFloat, PyFrozenSet, PyInt, PyList, PyRange, PySet, PyString, PyTuple,
+    PyType,
+};
 
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
-pub(crate) use crate::given::{Given, dtype_of, number};
+pub(crate) use crate::given::{Given, dtype_of, number, number_for};
 use crate::interchange::{self, is_foreign};
 use crate::lane_type::own_type;
 use crate::memory::Taking;
@@ -69,8 +72,10 @@ impl Given {
         object: &Bound<'_, PyAny>,
         dtype: impl FnOnce() -> Option<DType>,
     ) -> PyResult<Option<Self>> {
-        let dtype = if is_sequence(object) { dtype() } else { None };
+        let is_integer = object.is_exact_instance_of::<PyInt>();
+        let dtype = if is_integer || is_sequence(object) { dtype() } else { None };
         match dtype {
+            Some(_) if is_integer => Ok(number_for(object, dtype)?.map(Self::Number)),
             Some(dtype) => of_list_beside(session, object, dtype).map(Self::Value).map(Some),
             None => Self::of(session, object),
         }
@@ -117,9 +122,36 @@ pub(crate) fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
         || object.is_instance_of::<PyRange>()
 }
 
-/// A number that a list may hold: also an array of one lane, and numbers of other libraries.
-fn item(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
-    if let Some(number) = number(object)? {
+/// What an object gives that can only be gone through, such as a generator or a view of a dictionary, as a list; `None` of
+/// others, and of what is no array in any order: texts, sets and mappings.
+pub(crate) fn drawn<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyList>>> {
+    let is_one_thing = is_sequence(object)
+        || is_pythons(object)
+        || object.is_instance_of::<PyValue>()
+        || object.is_instance_of::<PyString>()
+        || object.is_instance_of::<PyType>()
+        || object.is_instance_of::<PySet>()
+        || object.is_instance_of::<PyFrozenSet>();
+    if is_one_thing
+        || !object.hasattr("__iter__")?
+        || object.hasattr("keys")?
+        || interchange::offers_contents(object)
+    {
+        return Ok(None);
+    }
+    let list = PyList::empty(object.py());
+    for (i, item) in object.try_iter()?.enumerate() {
+        if i.is_multiple_of(LOOK) {
+            object.py().check_signals()?;
+        }
+        list.append(item?)?;
+    }
+    Ok(Some(list))
+}
+
+/// A number that a list may hold, of lanes of a type: also an array of one lane, and numbers of other libraries.
+fn item(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Scalar> {
+    if let Some(number) = number_for(object, dtype)? {
         return Ok(number);
     }
     if let Ok(value) = object.cast::<PyValue>() {
@@ -152,6 +184,7 @@ fn pythons_own<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if is_number || !object.hasattr("dtype")? || !object.hasattr("item")? {
         return Ok(object.clone());
     }
+    interchange::check_unmasked(object)?;
     object.call_method0("item")
 }
 
@@ -173,8 +206,8 @@ struct Entries {
     numbers: Vec<Scalar>,
     imaginary: Option<Vec<f64>>,
     shape: Vec<usize>,
-    /// Whether the type is asked for, so that what numbers say does not matter.
-    is_typed: bool,
+    /// The type that is asked for, so that what numbers say does not matter.
+    asked: Option<DType>,
     /// Whether a number says its type: those of Python's own do not.
     says_type: bool,
     /// The type that the numbers so far have in common.
@@ -221,10 +254,10 @@ impl Entries {
                 self.imaginary.get_or_insert_with(|| vec![0.0; n]);
                 (Scalar::Float(z.real()), z.imag())
             }
-            Err(_) => (item(&own)?, 0.0),
+            Err(_) => (item(&own, self.asked)?, 0.0),
         };
         self.numbers.push(number);
-        if !self.is_typed {
+        if self.asked.is_none() {
             let said = dtype_of_item(object);
             self.says_type |= said.is_some();
             self.join(said.unwrap_or_else(|| dtype_of(number)));
@@ -326,7 +359,7 @@ fn listed(
             None => Ok(rows),
         };
     }
-    let mut entries = Entries { is_typed: dtype.is_some(), ..Entries::default() };
+    let mut entries = Entries { asked: dtype, ..Entries::default() };
     entries.add(list, 0)?;
     let extents: Vec<u64> = entries.shape.iter().map(|&n| n as u64).collect();
     let dtype = dtype_of(&entries);
@@ -344,7 +377,7 @@ fn listed(
 
 /// Integers: one, or a list of them.
 pub(crate) fn integers(op: &str, what: &str, object: &Bound<'_, PyAny>) -> PyResult<Given> {
-    let one = |object: &Bound<'_, PyAny>| match item(object) {
+    let one = |object: &Bound<'_, PyAny>| match item(object, None) {
         Ok(Scalar::Bool(truth)) => Ok(Scalar::Int(truth.into())),
         Ok(number @ (Scalar::Int(_) | Scalar::UInt(_))) => Ok(number),
         _ => Err(wrong_type(format!("{op}: got {} as {what}, expected integers", got(object)))),

@@ -348,8 +348,13 @@ impl Overloads {
             (Some(info), _) if info.shape == Shape::Select => Some(&["mask", "a", "b"]),
             (Some(info), _) => Some(LETTERS[info.arity]),
             (None, Some(function)) => Some(LETTERS[function.arity]),
-            (None, None) => None,
+            (None, None) => LETTERS.get(self.n_nested().max()?).copied(),
         }
+    }
+
+    /// How many arguments its forms of vectors, matrices and the like take.
+    fn n_nested(&self) -> impl Iterator<Item = usize> {
+        self.nested.iter().map(|row| row.parameters.len())
     }
 
     /// Calls the first row that takes the arguments, if there is one; `wrong` tells why another one did not.
@@ -599,7 +604,8 @@ impl Overloads {
         let of_op = self.op.map(|info| info.arity);
         let of_function = self.function.map(Function::n_required);
         let of_all = forms::reduction(self.name).map(|_| 1);
-        let fewest = of_rows.chain(of_op).chain(of_function).chain(of_all).min();
+        let fewest =
+            of_rows.chain(of_op).chain(of_function).chain(of_all).chain(self.n_nested()).min();
         Some((names, fewest.unwrap_or_default()))
     }
 }

@@ -51,6 +51,22 @@ pub(crate) fn number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     Ok(None)
 }
 
+/// As [`number`], of what is to be lanes of a type: floats take integers of any size, rounded.
+pub(crate) fn number_for(
+    object: &Bound<'_, PyAny>,
+    dtype: Option<DType>,
+) -> PyResult<Option<Scalar>> {
+    match number(object) {
+        Err(error)
+            if error.is_instance_of::<PyOverflowError>(object.py())
+                && dtype.is_some_and(DType::is_float) =>
+        {
+            Ok(Some(Scalar::Float(object.extract()?)))
+        }
+        found => found,
+    }
+}
+
 /// The type of lanes that a number has which says no more: 32 bits, unless it needs 64.
 pub(crate) fn dtype_of(number: Scalar) -> DType {
     match number {

@@ -5,7 +5,7 @@ use porcini_core::value::{Argument, Form, Type};
 use porcini_core::{DType, Session, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PyTuple, PyType};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 use crate::convert::{self, Given, dtype_of, is_sequence};
 use crate::errors::{OrRaise, got};
@@ -23,7 +23,12 @@ pub(crate) fn value(class: &Bound<'_, PyType>, args: &Bound<'_, PyTuple>) -> PyR
         ));
     };
     let session = home::session(args.py())?;
-    let objects: Vec<Bound<'_, PyAny>> = args.iter().collect();
+    let mut objects: Vec<Bound<'_, PyAny>> = args.iter().collect();
+    if let Some(first) = objects.first_mut()
+        && let Some(list) = convert::drawn(first)?
+    {
+        *first = list.into_any();
+    }
     match &class.kind {
         Kind::Lanes(dtype) => lanes(session, &class.name, *dtype, &objects),
         Kind::Nested(nested) => of_parts(session, class, nested, &objects),
@@ -62,11 +67,6 @@ fn lanes(
 ) -> PyResult<Value> {
     let object = match objects {
         [] => return session.zeros(dtype, 0).map(Value::Array).or_raise(),
-        [one] if one.is_instance_of::<PyIterator>() => {
-            let items = one.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-            let list = PyList::new(one.py(), items)?;
-            return convert::of_list(session, &list, Some(dtype));
-        }
         [one] => one,
         [first, ..] => {
             let list = PyList::new(first.py(), objects)?;
@@ -76,7 +76,7 @@ fn lanes(
     let made = if is_sequence(object) {
         convert::of_list(session, object, Some(dtype))?
     } else {
-        match Given::expected_as(session, name, object, Taking::Shared)? {
+        match given(session, name, Some(dtype), object)? {
             Given::Number(number) => session.full(dtype, number, 1).map(Value::Array).or_raise()?,
             Given::Value(value) => value,
             Given::Numbers(_) | Given::Complex(..) => {
@@ -109,6 +109,19 @@ fn lanes(
     }
 }
 
+/// What an object is that becomes lanes of a type.
+fn given(
+    session: &Session,
+    name: &str,
+    dtype: Option<DType>,
+    object: &Bound<'_, PyAny>,
+) -> PyResult<Given> {
+    match convert::number_for(object, dtype)? {
+        Some(number) => Ok(Given::Number(number)),
+        None => Given::expected_as(session, name, object, Taking::Shared),
+    }
+}
+
 /// A value with components.
 fn of_parts(
     session: &Session,
@@ -119,7 +132,7 @@ fn of_parts(
     let name = &class.name;
     let entry = |object: &Bound<'_, PyAny>| match (is_sequence(object), nested.dtype) {
         (true, Some(dtype)) => convert::of_list(session, object, Some(dtype)).map(Given::Value),
-        _ => Given::expected_as(session, name, object, Taking::Shared),
+        _ => given(session, name, nested.dtype, object),
     };
     let objects = match objects {
         [] => {
@@ -128,7 +141,7 @@ fn of_parts(
         }
         [one] if is_sequence(one) => rows(nested, one)?,
         [one] => {
-            let given = Given::expected_as(session, name, one, Taking::Shared)?;
+            let given = given(session, name, nested.dtype, one)?;
             if let Given::Value(Value::Tensor(tensor)) = &given {
                 return of_tensor(session, nested, tensor);
             }
@@ -236,15 +249,19 @@ fn real_or_complex(
     object: &Bound<'_, PyAny>,
 ) -> PyResult<Tensor> {
     let given = if is_sequence(object) {
-        let made = convert::of_list(session, object, dtype.filter(|_| is_complex))?;
+        // Floats take all numbers.
+        let first = dtype.filter(|dtype| is_complex || dtype.is_float());
+        let made = convert::of_list(session, object, first)?;
         match (&made, dtype) {
             (Value::Tensor(tensor), _) if tensor.is_complex() => Given::Value(made),
             // Read once more as what it is to be: the type that numbers have in common may not hold them.
-            (_, Some(_)) => Given::Value(convert::of_list(session, object, dtype)?),
-            (_, None) => Given::Value(made),
+            (_, Some(_)) if first.is_none() => {
+                Given::Value(convert::of_list(session, object, dtype)?)
+            }
+            _ => Given::Value(made),
         }
     } else {
-        Given::expected_as(session, name, object, Taking::Shared)?
+        given(session, name, dtype, object)?
     };
     let own = || own_type(object).map(|own| own.dtype);
     let made = match &given {

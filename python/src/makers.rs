@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyComplex, PyDict, PyTuple, PyType};
 
 use crate::arguments::{arguments, takes_names, told};
-use crate::convert::{Given, answered, dtype_of, is_sequence, number, of_list};
+use crate::convert::{Given, answered, drawn, dtype_of, is_sequence, number, number_for, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::interrupt::blocking;
@@ -313,13 +313,19 @@ fn as_array<'py>(
     let asked = dtype.filter(|dtype| !dtype.is_none()).map(lane_type).transpose()?;
     let is_complex = asked.is_some_and(|asked| asked.is_complex);
     let dtype = asked.map(|asked| asked.dtype);
+    let list = drawn(object)?;
+    let object = list.as_ref().map_or(object, |list| list.as_any());
     if let Some(dtype) = dtype.filter(|dtype| *dtype != DType::Mask && is_sequence(object)) {
         // Numbers must fit, as those of a class: what was an array before is converted, as astype does.
         let value = of_list(session, object, Some(dtype))?;
         return object::of(py, if is_complex { as_complex(&value)? } else { value });
     }
     let own = || own_type(object).map(|own| own.dtype);
-    let value = match Given::expected_as(session, "asarray", object, taking)? {
+    let given = match number_for(object, dtype)? {
+        Some(number) => Given::Number(number),
+        None => Given::expected_as(session, "asarray", object, taking)?,
+    };
+    let value = match given {
         Given::Number(number) => {
             let dtype = dtype.or_else(own).unwrap_or_else(|| dtype_of(number));
             session.full(dtype, number, 1).map(Value::Array).or_raise()?

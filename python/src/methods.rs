@@ -1,6 +1,8 @@
 //! The methods of all values: operators, members, conversions to Python's own.
 #![expect(unsafe_code, reason = "Python hands over buffers to fill")]
 
+use std::collections::BTreeSet;
+
 use porcini_core::ir::op::Op;
 use porcini_core::value::Form;
 use porcini_core::value::show::Options;
@@ -30,7 +32,7 @@ type Object<'py> = Bound<'py, PyAny>;
 impl PyValue {
     #[new]
     #[classmethod]
-    #[pyo3(signature = (*args, shape=None))]
+    #[pyo3(signature = (*args, shape=None), text_signature = "(*args, shape=None)")]
     fn made<'py>(
         class: &Bound<'py, PyType>,
         args: &Bound<'py, PyTuple>,
@@ -267,12 +269,21 @@ impl PyValue {
     }
 
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
-        if let Value::Array(array) = &*slf.get().value()
-            && array.size() != 1
-        {
+        let of = match &*slf.get().value() {
+            Value::Array(array) if array.size() != 1 => {
+                format!("an array of {} lanes", array.size())
+            }
+            Value::Tensor(tensor) if tensor.shape().n_entries() != 1 => {
+                format!("a tensor of {} entries", tensor.shape().n_entries())
+            }
+            Value::Nested(Form::Vector(n) | Form::Matrix(n), _) => {
+                format!("a value of {n} components")
+            }
+            _ => String::new(),
+        };
+        if !of.is_empty() {
             return Err(PyValueError::new_err(format!(
-                "the truth of an array of {} lanes: write any(x), all(x), or select(mask, a, b) lane by lane",
-                array.size()
+                "the truth of {of}: write any(x), all(x), or select(mask, a, b) lane by lane"
             )));
         }
         one_lane(slf, "bool")?.is_truthy()
@@ -512,15 +523,11 @@ impl PyValue {
     }
 
     fn __dir__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
-        let names = slf.py().get_type::<pyo3::PyAny>().call_method1("__dir__", (slf,))?;
-        let names = names.cast_into::<PyList>()?;
-        for name in slf.get().value().form().component_names() {
-            names.append(name)?;
-        }
-        for name in tables::method_names() {
-            names.append(name)?;
-        }
-        Ok(names.into_any())
+        let own = slf.py().get_type::<pyo3::PyAny>().call_method1("__dir__", (slf,))?;
+        let mut names: BTreeSet<String> = own.extract::<Vec<String>>()?.into_iter().collect();
+        names.extend(slf.get().value().form().component_names().iter().map(ToString::to_string));
+        names.extend(tables::method_names().into_iter().map(str::to_owned));
+        Ok(PyList::new(slf.py(), names)?.into_any())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {

@@ -25,9 +25,13 @@ pub(crate) fn reduced<'py>(value: &Bound<'py, PyValue>) -> PyResult<Object<'py>>
     let restore = py.import("porcini._porcini")?.getattr("_restored")?;
     let class = value.get_type();
     if !types::is_of_user(&class)? {
-        return Ok(PyTuple::new(py, [restore, PyTuple::new(py, [state])?.into_any()])?.into_any());
+        let args = match held.is_tracked() {
+            true => (state, py.None(), true).into_pyobject(py)?,
+            false => (state,).into_pyobject(py)?,
+        };
+        return Ok(PyTuple::new(py, [restore, args.into_any()])?.into_any());
     }
-    let args = PyTuple::new(py, [state, class.into_any()])?.into_any();
+    let args = (state, class, held.is_tracked()).into_pyobject(py)?.into_any();
     Ok(PyTuple::new(py, [restore, args, value.call_method0("__getstate__")?])?.into_any())
 }
 
@@ -120,15 +124,23 @@ fn value_of(session: &Session, state: &Object<'_>) -> PyResult<Value> {
     Value::nested(form, parts).or_raise()
 }
 
-/// The value that a pickle holds, of its own class or of one of a user.
+/// The value that a pickle holds, of its own class or of one of a user; marked if it was marked or computed from what was.
 #[pyfunction]
-#[pyo3(signature = (state, of = None))]
+#[pyo3(signature = (state, of = None, is_marked = false))]
 fn _restored<'py>(
     py: Python<'py>,
     state: &Object<'py>,
     of: Option<&Bound<'py, PyType>>,
+    is_marked: bool,
 ) -> PyResult<Object<'py>> {
-    let value = value_of(home::session(py)?, state)?;
+    let mut value = value_of(home::session(py)?, state)?;
+    if is_marked {
+        let marked = |array: &Array| match array.dtype().is_float() {
+            true => array.enable_grad(),
+            false => Ok(array.clone()),
+        };
+        value = value.each_array(&mut { marked }).or_raise()?;
+    }
     match of {
         Some(class) => Ok(object::made(class, value)?.into_any()),
         None => object::of(py, value),

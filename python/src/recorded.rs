@@ -8,6 +8,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use porcini_core::{Array, Recorded, Session};
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -123,6 +124,18 @@ impl Function {
         Ok(format!("<recorded {}>", self.f.bind(py).repr()?))
     }
 
+    /// By its name, as Python's functions are, where that is this one, a decorated function; else as the function that it
+    /// records, without what was recorded.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Object<'py>> {
+        let py = slf.py();
+        if let Some(name) = global_name(slf)? {
+            return Ok(name);
+        }
+        let own = py.import("porcini._porcini")?.getattr("_recorded_again")?;
+        let told = slf.get().statics.as_ref().map(Statics::told).unwrap_or_default();
+        (own, (slf.get().f.bind(py), told.0, told.1)).into_bound_py_any(py)
+    }
+
     /// Forgets what was recorded: the next call runs the function.
     fn clear(&self, py: Python<'_>) {
         if let Some(statics) = &self.statics {
@@ -149,6 +162,31 @@ impl Function {
         }
         slf.py().import("types")?.getattr("MethodType")?.call1((slf, instance))
     }
+}
+
+/// The name under which the module of a function has it.
+fn global_name<'py>(function: &Bound<'py, Function>) -> PyResult<Option<Object<'py>>> {
+    let Some(name) = function.getattr_opt("__qualname__")? else { return Ok(None) };
+    let modules = function.py().import("sys")?.getattr("modules")?;
+    let module = function.getattr_opt("__module__")?.map(|module| modules.get_item(module));
+    let Some(Ok(mut found)) = module else { return Ok(None) };
+    for part in name.extract::<String>()?.split('.') {
+        match found.getattr_opt(part)? {
+            Some(member) => found = member,
+            None => return Ok(None),
+        }
+    }
+    Ok(found.is(function).then_some(name))
+}
+
+/// What a pickle of a recorded function holds.
+#[pyfunction]
+fn _recorded_again<'py>(
+    f: &Object<'py>,
+    static_argnums: &Object<'py>,
+    static_argnames: &Object<'py>,
+) -> PyResult<Object<'py>> {
+    function_of(f.py(), Some(f), Some(static_argnums), Some(static_argnames), None)
 }
 
 impl Function {
@@ -368,5 +406,6 @@ fn check_others(others: &Bound<'_, PyDict>) -> PyResult<()> {
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_recorded_again, module)?)?;
     module.add_function(wrap_pyfunction!(function_of, module)?)
 }

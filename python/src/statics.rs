@@ -45,6 +45,11 @@ impl Statics {
         Ok((!places.is_empty() || !names.is_empty()).then_some(Self { places, names, met }))
     }
 
+    /// The numbers and names of the arguments.
+    pub(crate) fn told(&self) -> (Vec<isize>, Vec<String>) {
+        (self.places.clone(), self.names.clone())
+    }
+
     /// The arguments of a call, with those that were met in the place of what equals them.
     pub(crate) fn known<'py>(
         &self,

@@ -62,6 +62,11 @@ half: pc.Float = i * 0.5
 v: pc.Vector3f = -pc.Vector3f(x, 0, 1) * 2.5
 x.grad = None
 on: bool = x.requires_grad
+curve: pc.Float = pc.sin(x) + 1
+curve = pc.sum(x) * pc.sort(x, descending=True)
+turned: pc.TensorXf = pc.sqrt(pc.TensorXf([[1]])).T
+alike: pc.Mask = x == 1
+print(curve, turned, alike)
 print(quotient, rest, first, part, truth, half, v, on, x.dtype.itemsize)
 
 
