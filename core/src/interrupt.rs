@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::error::{Error, Result};
+
 /// One bit for each cause.
 static REQUESTED: AtomicU8 = AtomicU8::new(0);
 
@@ -26,6 +28,14 @@ pub fn request() {
 
 pub(crate) fn request_for(cause: Cause) {
     REQUESTED.fetch_or(cause as u8, Ordering::Relaxed);
+}
+
+/// Fails where something should stop.
+///
+/// # Errors
+/// `Interrupted`.
+pub(crate) fn check() -> Result<()> {
+    if is_requested() { Err(Error::Interrupted) } else { Ok(()) }
 }
 
 /// Forgets all requests.

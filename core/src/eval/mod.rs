@@ -403,9 +403,7 @@ impl Evaluator<'_> {
         if reuses.is_empty() {
             return Ok(false);
         }
-        if interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
+        interrupt::check()?;
         let mut table = lock(self.table);
         if reuse::find(&table, launch) != reuses {
             drop(table);
@@ -477,8 +475,12 @@ impl Evaluator<'_> {
     }
 
     /// A block for an array, or an error that says how large the array is too: nobody is asked for it where it was
-    /// recorded.
+    /// recorded. The system may fill it with zeros first, which takes its time where a batch asks for thousands.
+    ///
+    /// # Errors
+    /// `OutOfMemory`, `Interrupted`.
     fn alloc_lanes(&self, dtype: DType, size: u64) -> Result<Buffer> {
+        interrupt::check()?;
         self.alloc(size.saturating_mul(dtype.bytes() as u64)).map_err(|mut error| {
             if let Error::OutOfMemory { requested, .. } = &mut error {
                 *requested = format!("{requested} for {size} lanes of {}", dtype.script_name());
@@ -568,9 +570,7 @@ fn in_pieces(n: u64, mut work: impl FnMut(u64, u64) -> Result<()>) -> Result<()>
     const PIECE: u64 = 1 << 23;
     let mut start = 0;
     while start < n {
-        if interrupt::is_requested() {
-            return Err(Error::Interrupted);
-        }
+        interrupt::check()?;
         work(start, PIECE.min(n - start))?;
         start += PIECE;
     }

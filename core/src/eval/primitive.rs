@@ -11,6 +11,7 @@ use super::{Evaluator, lock};
 use crate::backend::CodeStatistics;
 use crate::backend::primitive::{MemoryArray, PrimitiveCall};
 use crate::error::Result;
+use crate::interrupt;
 use crate::ir::kernel::KernelHash;
 use crate::ir::primitive::{Part, Primitive};
 use crate::ir::table::Table;
@@ -31,6 +32,7 @@ impl Evaluator<'_> {
         let mut made = Vec::with_capacity(launch.results().count());
         for (member, call) in launch.members().zip(&mut calls) {
             for (id, array) in member.own_results().zip(call.results_mut()) {
+                interrupt::check()?;
                 let buffer = Arc::new(self.alloc(array.bytes())?);
                 array.address = buffer.address();
                 made.push((id, buffer));
