@@ -9,6 +9,7 @@ use porcini_core::eval::launches::Plan;
 use porcini_core::flags::FLAGS;
 use porcini_core::inspect::Rows;
 use porcini_core::memory::caching_allocator::Bytes;
+use porcini_core::memory::process_heap;
 use porcini_core::{Array, DeviceChoice, Result as CoreResult, Session, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -155,7 +156,12 @@ fn label(x: &Bound<'_, PyValue>) -> Option<String> {
 #[pyfunction]
 fn malloc_trim(py: Python<'_>) -> PyResult<(usize, u64)> {
     let session = home::session(py)?;
-    Ok(py.detach(|| session.malloc_trim()))
+    Ok(py.detach(|| {
+        let freed = session.malloc_trim();
+        // What the table and plans of long programs took.
+        process_heap::trim();
+        freed
+    }))
 }
 
 /// Bytes of the device's memory: used, kept for later, most, limit.
