@@ -12,7 +12,7 @@ use pyo3::types::{
 
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
-pub(crate) use crate::given::{Given, dtype_of, number, number_for};
+pub(crate) use crate::given::{Given, dtype_of, number, number_for, plain_number};
 use crate::interchange::{self, is_foreign};
 use crate::lane_type::own_type;
 use crate::memory::Taking;

@@ -16,7 +16,7 @@ use pyo3::types::{PyBool, PyDict, PyTuple, PyType};
 
 use crate::aliases::{alias, aliases};
 use crate::arguments::{Unfit, arguments, is_called, takes_names, told};
-use crate::convert::{Given, answered, is_sequence, number, python_number};
+use crate::convert::{Given, answered, is_sequence, number, plain_number, python_number};
 use crate::errors::{OrRaise, got};
 use crate::forms::{self, Call, FIRST, First};
 use crate::home;
@@ -297,7 +297,7 @@ impl Overloads {
             *operand = match held.as_deref() {
                 Some(Value::Array(array)) => Operand::Array(array),
                 Some(_) => return Ok(None),
-                None => match number(arg)? {
+                None => match plain_number(arg)? {
                     // A truth value for a mask is another matter.
                     None | Some(Scalar::Bool(_)) => return Ok(None),
                     Some(number) => Operand::Number(number),
@@ -604,9 +604,8 @@ impl Overloads {
         let of_op = self.op.map(|info| info.arity);
         let of_function = self.function.map(Function::n_required);
         let of_all = forms::reduction(self.name).map(|_| 1);
-        let fewest =
-            of_rows.chain(of_op).chain(of_function).chain(of_all).chain(self.n_nested()).min();
-        Some((names, fewest.unwrap_or_default()))
+        let fewest = of_rows.chain(of_op).chain(of_function).chain(of_all).min();
+        Some((names, fewest.or_else(|| self.n_nested().min()).unwrap_or_default()))
     }
 }
 

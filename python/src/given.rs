@@ -67,6 +67,14 @@ pub(crate) fn number_for(
     }
 }
 
+/// As [`number`]; `None` also of an integer that 64 bits do not hold: what stands beside it says whether it is rounded.
+pub(crate) fn plain_number(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
+    match number(object) {
+        Err(error) if error.is_instance_of::<PyOverflowError>(object.py()) => Ok(None),
+        found => found,
+    }
+}
+
 /// The type of lanes that a number has which says no more: 32 bits, unless it needs 64.
 pub(crate) fn dtype_of(number: Scalar) -> DType {
     match number {

@@ -6,7 +6,7 @@ use porcini_core::{Operand, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 
-use crate::convert::{Given, number};
+use crate::convert::{Given, plain_number};
 use crate::errors::OrRaise;
 use crate::object::{self, PyValue, lanes};
 use crate::{functions as tables, home};
@@ -43,7 +43,7 @@ fn operand<'a>(value: Option<&'a Value>, object: &Object<'_>) -> PyResult<Option
     match value {
         Some(Value::Array(array)) => Ok(Some(Operand::Array(array))),
         Some(Value::Nested(..) | Value::Tensor(_)) => Ok(None),
-        None => Ok(number(object)?.map(Operand::Number)),
+        None => Ok(plain_number(object)?.map(Operand::Number)),
     }
 }
 
