@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use porcini_core::spelling;
 use porcini_core::value::Form;
-use pyo3::exceptions::PyAttributeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
@@ -43,11 +43,29 @@ impl TableFunction {
             let rest = text.strip_prefix(own).filter(|rest| rest.starts_with(": "));
             if let Some(rest) = rest.filter(|_| own != self.name) {
                 let rest = rest.replace(&format!(" {own}("), &format!(" {}(", self.name));
-                let args = (format!("{}{rest}", self.name),);
-                return error.value(py).setattr("args", args).err().unwrap_or(error);
+                return self.worded(py, error, &rest);
             }
         }
-        error
+        // Of another function that does the work, unless it says how that one is called.
+        let is_of_arguments =
+            error.is_instance_of::<PyTypeError>(py) || error.is_instance_of::<PyValueError>(py);
+        match text.split_once(": ") {
+            Some((own, rest))
+                if own != self.name
+                    && is_of_arguments
+                    && find(own).is_some()
+                    && !rest.contains(&format!(" {own}(")) =>
+            {
+                self.worded(py, error, &format!(": {rest}"))
+            }
+            _ => error,
+        }
+    }
+
+    /// An error with the name that was called, and other words behind it.
+    fn worded(&self, py: Python<'_>, error: PyErr, rest: &str) -> PyErr {
+        let args = (format!("{}{rest}", self.name),);
+        error.value(py).setattr("args", args).err().unwrap_or(error)
     }
 }
 

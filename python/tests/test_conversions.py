@@ -114,3 +114,12 @@ def test_files_that_are_no_arrays(tmp_path):
     with pytest.raises(ValueError, match="several arrays"):
         pc.load(tmp_path / "z.npz")
     assert pc.load(tmp_path / "r.csv.npy").tolist() == [1]
+
+
+def test_errors_name_what_was_called():
+    mask, z = pc.Mask([True, False]), pc.Complex2f([1, 2], [3, 4])
+    for name, given in (("std", mask), ("ptp", z), ("ptp", mask), ("nanmax", mask), ("logsumexp", mask)):
+        with pytest.raises((TypeError, ValueError), match=rf"^{name}: "):
+            getattr(pc, name)(given)
+    with pytest.raises(ValueError, match="^kurtosis: got axis 7"):
+        pc.kurtosis(pc.TensorXf([[1, 2]]), 7)

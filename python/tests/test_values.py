@@ -187,7 +187,7 @@ class TestErrors:
             ("pc.set_log_level(9)", ValueError, "0 to 5"),
             ("pc.quantile(pc.Float([1]))", TypeError, "quantile(x, p)"),
             ("pc.zeros(-1)", ValueError, "-1"),
-            ("pc.Float([2**80])", OverflowError, "2**64"),
+            ("pc.Int64([2**80])", OverflowError, "2**64"),
             ("pc.einsum('ij,jk', pc.TensorXf([[1]]))", ValueError, "einsum"),
             ("pc.while_loop((1,), lambda x: 1, lambda x: (x,))", TypeError, "expected a Mask"),
             ("pc.sort(pc.Float([1]), side='left')", TypeError, "side"),
