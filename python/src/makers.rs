@@ -15,6 +15,7 @@ use crate::arguments::{arguments, takes_names, told};
 use crate::convert::{Given, answered, drawn, dtype_of, is_sequence, number, number_for, of_list};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
+use crate::interchange::offers_contents;
 use crate::interrupt::blocking;
 use crate::lane_type::{LaneType, lane_type, own_type};
 use crate::memory::Taking;
@@ -278,7 +279,7 @@ fn must_be_copied(object: &Object<'_>, dtype: Option<&Object<'_>>) -> PyResult<b
     let [asked, own] = [asked, own_type(object)].map(|of| of.map(LaneType::numpy_name));
     let is_other = asked.is_some() && own.is_some() && asked != own;
     let is_number = number(object)?.is_some() || object.is_instance_of::<PyComplex>();
-    Ok(is_other || is_number || is_sequence(object))
+    Ok(is_other || is_number || object.hasattr("__iter__")? && !offers_contents(object))
 }
 
 /// As asarray, of what is in memory now: how functions that are written in Python take their operands.

@@ -51,6 +51,8 @@ def test_what_can_be_gone_through_is_a_list():
             assert make(items()).tolist() == [1, 2]
     assert pc.TensorXf((i for i in range(4)), (2, 2)).tolist() == [[0, 1], [2, 3]]
     assert pc.array([i, i + 1] for i in range(2)).tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(ValueError, match="must be copied"):
+        pc.asarray(table.values(), copy=False)
     for refused in ({1, 2}, {1: 2}, "12"):
         with pytest.raises(TypeError):
             pc.array(refused)
