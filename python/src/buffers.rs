@@ -15,7 +15,6 @@ use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 
 use crate::errors::{OrRaise, got};
 use crate::given::{Given, number};
-use crate::interchange::check_unmasked;
 use crate::interrupt::blocking;
 use crate::memory::{Owner, Taking, copied_on_host, entries, is_jax, of_pairs, on_host, shaped};
 use crate::object::{PyValue, check_read};
@@ -74,6 +73,22 @@ fn is_without(object: &Object<'_>, error: &PyErr) -> bool {
     let is_of_numpy = || object.hasattr("dtype").unwrap_or_default();
     error.is_instance_of::<PyBufferError>(object.py())
         || error.is_instance_of::<PyValueError>(object.py()) && is_of_numpy()
+}
+
+/// A masked array of NumPy's hides entries, which nothing here does.
+pub(crate) fn check_unmasked(object: &Object<'_>) -> PyResult<()> {
+    let py = object.py();
+    if !object.hasattr(intern!(py, "filled"))? || !object.hasattr(intern!(py, "mask"))? {
+        return Ok(());
+    }
+    let mask = object.getattr(intern!(py, "mask"))?;
+    if mask.call_method0(intern!(py, "any"))?.is_truthy()? {
+        return Err(PyValueError::new_err(
+            "got a masked array, expected one without masked entries: x.filled(0) puts a number in their place, \
+             x.compressed() leaves them out",
+        ));
+    }
+    Ok(())
 }
 
 /// What an object with a buffer is.

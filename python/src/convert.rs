@@ -10,6 +10,7 @@ use pyo3::types::{
     PyType,
 };
 
+use crate::buffers::check_unmasked;
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::given::integer;
 pub(crate) use crate::given::{Given, dtype_of, number, number_for, plain_number};
@@ -184,7 +185,7 @@ fn pythons_own<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if is_number || !object.hasattr("dtype")? || !object.hasattr("item")? {
         return Ok(object.clone());
     }
-    interchange::check_unmasked(object)?;
+    check_unmasked(object)?;
     object.call_method0("item")
 }
 

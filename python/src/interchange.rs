@@ -1,7 +1,7 @@
 //! Arrays of other libraries, in whichever way they offer them.
 
 use porcini_core::Session;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyFunction, PyType};
@@ -36,22 +36,6 @@ pub(crate) fn taken(
     }
     // Arrow's columns are never written.
     arrow::taken(session, object)
-}
-
-/// A masked array of NumPy's hides entries, which nothing here does.
-pub(crate) fn check_unmasked(object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = object.py();
-    if !object.hasattr(intern!(py, "filled"))? || !object.hasattr(intern!(py, "mask"))? {
-        return Ok(());
-    }
-    let mask = object.getattr(intern!(py, "mask"))?;
-    if mask.call_method0(intern!(py, "any"))?.is_truthy()? {
-        return Err(PyValueError::new_err(
-            "got a masked array, expected one without masked entries: x.filled(0) puts a number in their place, \
-             x.compressed() leaves them out",
-        ));
-    }
-    Ok(())
 }
 
 /// What lies in a memory that we do not read, by way of the host: PyTorch calls that cpu, CuPy get.

@@ -135,11 +135,11 @@ fn _restored<'py>(
 ) -> PyResult<Object<'py>> {
     let mut value = value_of(home::session(py)?, state)?;
     if is_marked {
-        let marked = |array: &Array| match array.dtype().is_float() {
+        let marked = value.each_array(&mut |array| match array.dtype().is_float() {
             true => array.enable_grad(),
             false => Ok(array.clone()),
-        };
-        value = value.each_array(&mut { marked }).or_raise()?;
+        });
+        value = marked.or_raise()?;
     }
     match of {
         Some(class) => Ok(object::made(class, value)?.into_any()),
