@@ -44,8 +44,9 @@ impl Maker {
         let py = instance.py();
         let made = PyCFunction::new_closure(
             py,
-            None,
-            None,
+            Some(c"maker"),
+            // Python reads the parameters off its first line.
+            Some(c"maker(*args, **kwargs)\n--\n\nWhat a class makes, as the function of this name does."),
             move |args: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>| {
                 let (class, args) = (class.bind(args.py()), args.iter().collect::<Vec<_>>());
                 made_by(class, name, &args, named.filter(|named| !named.is_empty()))

@@ -96,6 +96,7 @@ def test_signatures():
     assert list(inspect.signature(x.sin).parameters) == [] and list(inspect.signature(x.sort).parameters) == ["axis"]
     assert "from_" in inspect.signature(pc.moveaxis).parameters and str(inspect.signature(pc.conj)) == "(x)"
     assert "cls" not in inspect.signature(pc.Float).parameters
+    assert list(inspect.signature(pc.Float.zeros).parameters) == ["args", "kwargs"]
     for name in dir(pc):
         made = getattr(pc, name)
         if callable(made) and not inspect.isclass(made):
