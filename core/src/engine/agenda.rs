@@ -2,6 +2,7 @@
 //! those with effects in the order of pushing (S28). Who reads one has those done with it that are alike and wait for nothing.
 
 mod alike;
+mod failing;
 mod held;
 mod letting_go;
 
@@ -104,9 +105,6 @@ pub struct Agenda<P, O, E> {
     /// The first operations that have failed, and why, until that is told; not those that needed them.
     failures: BTreeMap<Number, E>,
 }
-
-/// Failures that are kept until they are told.
-const MOST_UNTOLD: usize = 1000;
 
 #[derive(Debug)]
 struct Operation<P, O, E> {
@@ -379,36 +377,11 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         Ok(Member { inputs, line: operation.line, number })
     }
 
-    /// Why operations failed, as they were pushed: those whose failure was not told yet.
-    pub fn take_failures(&mut self) -> Vec<E> {
-        std::mem::take(&mut self.failures).into_values().collect()
-    }
-
-    /// The failure of an operation has been told.
-    pub fn told(&mut self, handle: &Handle) {
-        if let Some(operation) = self.operations.get(&handle.number()) {
-            self.failures.remove(&operation.cause);
-        }
-    }
-
-    /// The failure that an operation has from what it needs.
-    fn inherited(&self, number: Number) -> Option<Number> {
-        self.operations.get(&number)?.sources().find_map(|before| {
-            let before = self.operations.get(&before)?;
-            matches!(before.state, State::Failed(_)).then_some(before.cause)
-        })
-    }
-
     fn settle(&mut self, number: Number, result: Result<O, E>) {
         let mut cause = number;
         if let Err(error) = &result {
-            match self.inherited(number) {
-                Some(first) => cause = first,
-                None => drop(self.failures.insert(number, error.clone())),
-            }
-            if self.failures.len() > MOST_UNTOLD {
-                self.failures.pop_last();
-            }
+            cause = self.inherited(number).unwrap_or(number);
+            self.note(number, cause, error);
         }
         if let Some(operation) = self.operations.get_mut(&number) {
             self.waiting.remove(&number);

@@ -37,7 +37,7 @@ pub trait Operator<O: Object> {
     /// Does operations of one signature, if it has a better way than one after the other.
     ///
     /// # Errors
-    /// As [`Operator::exec`], for all of them.
+    /// As [`Operator::exec`]: then each is tried by itself, unless they have effects.
     fn batched(&self, _members: &[Vec<&O>]) -> Option<Result<Vec<O>>> {
         None
     }
@@ -191,40 +191,52 @@ impl<O: Object> Doer<Own<O>, Arc<O>, Error> for Traits {
 
     fn run(&mut self, operator: &Own<O>, members: &[Member<Arc<O>>]) -> Vec<Result<Arc<O>>> {
         let inputs: Vec<Vec<&O>> = members.iter().map(lent).collect();
-        let results = match operator.0.batched(&inputs) {
-            Some(Ok(results)) if results.len() == members.len() => {
-                results.into_iter().map(Ok).collect()
-            }
-            Some(Ok(results)) => {
-                let (got, expected) = (results.len(), members.len());
-                let what = format!("{}: got {got} results of {expected}", operator.0.name());
-                members
-                    .iter()
-                    .map(|_| Err(Error::Argument { op: "batched", what: what.clone() }))
-                    .collect()
-            }
-            Some(Err(error)) => members.iter().map(|_| Err(error.clone())).collect(),
-            None => inputs.iter().map(|inputs| operator.0.exec(inputs)).collect::<Vec<_>>(),
-        };
-        let checked = |(result, inputs): (Result<O>, &Vec<&O>)| {
-            let object = result?;
-            match operator.0.shape(inputs) {
-                Some(expected) if expected != object.kind() => Err(Error::Argument {
-                    op: "exec",
-                    what: format!(
-                        "{}: got {}, expected {expected}",
-                        operator.0.name(),
-                        object.kind()
-                    ),
-                }),
-                _ => Ok(Arc::new(object)),
-            }
-        };
-        results.into_iter().zip(&inputs).map(checked).collect()
+        let results = given(&*operator.0, &inputs);
+        results
+            .into_iter()
+            .zip(&inputs)
+            .map(|(result, inputs)| checked(&*operator.0, result?, inputs))
+            .collect()
     }
 
     fn has_effects(&self, operator: &Own<O>) -> bool {
         operator.0.has_effects()
+    }
+}
+
+/// What operations give. Where a batch fails, one of them may have failed for all, so that each is tried by itself, but for
+/// effects, which were there.
+fn given<O: Object>(operator: &dyn Operator<O>, inputs: &[Vec<&O>]) -> Vec<Result<O>> {
+    let results = match operator.batched(inputs) {
+        None => return inputs.iter().map(|inputs| operator.exec(inputs)).collect(),
+        Some(results) => results,
+    };
+    let error = match results {
+        Ok(results) if results.len() == inputs.len() => {
+            return results.into_iter().map(Ok).collect();
+        }
+        Ok(results) => {
+            let (got, expected) = (results.len(), inputs.len());
+            let what = format!("{}: got {got} results of {expected}", operator.name());
+            Error::Argument { op: "batched", what }
+        }
+        Err(error) => error,
+    };
+    if inputs.len() > 1 && !operator.has_effects() {
+        let alone = inputs.iter().map(std::slice::from_ref);
+        return alone.flat_map(|inputs| given(operator, inputs)).collect();
+    }
+    inputs.iter().map(|_| Err(error.clone())).collect()
+}
+
+/// A result, if it is what the operator says.
+fn checked<O: Object>(operator: &dyn Operator<O>, object: O, inputs: &[&O]) -> Result<Arc<O>> {
+    match operator.shape(inputs) {
+        Some(expected) if expected != object.kind() => {
+            let what = format!("{}: got {}, expected {expected}", operator.name(), object.kind());
+            Err(Error::Argument { op: "exec", what })
+        }
+        _ => Ok(Arc::new(object)),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Indices out of bounds (S13): found by launches, told at the next look at a value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::thread::{self, ThreadId};
 
-use super::launches::{Check, Launch};
-use crate::backend::{Failures, Launched, Running};
-use crate::error::Error;
+use super::launches::{Check, Launch, PrimitiveLaunch};
+use super::reach::{Flow, Known as Reached, Origin};
+use super::{Evaluator, lock};
+use crate::backend::{Failures, Launched, OutOfBounds, Running};
+use crate::error::{Error, Result};
 use crate::ir::kernel::Access;
 
 /// Launches whose failures may be unknown at a time: then the device is waited for.
@@ -29,8 +31,10 @@ pub struct Reports {
     untold: Vec<Untold>,
     /// The number of the evaluation under way.
     evaluation: u64,
-    /// Serials of what failed launches wrote.
-    faulty: BTreeSet<u64>,
+    /// What comes of indices out of bounds, by serials.
+    faulty: BTreeMap<u64, Faulty>,
+    /// The last evaluation in which there was any.
+    last_faulty: u64,
     /// What texts of kernels say where accesses are, by the serials of who recorded them.
     named: BTreeMap<u64, Named>,
     running: Vec<Checked>,
@@ -43,12 +47,21 @@ pub struct Reports {
 /// The words for a place in a text, made when they are asked for.
 pub type Named = Box<dyn Fn() -> String + Send>;
 
+/// Why lanes of a variable may be wrong.
+#[derive(Clone)]
+struct Faulty {
+    /// Of who recorded the access.
+    serial: u64,
+    evaluation: u64,
+    error: Error,
+}
+
 /// An error that was not told yet.
 struct Untold {
     /// Of who recorded the access.
     serial: u64,
     evaluation: u64,
-    /// Serials of what the launches that failed in that evaluation wrote, so far.
+    /// Serials of what comes of indices out of bounds in that evaluation, so far.
     results: Vec<u64>,
     error: Error,
 }
@@ -63,9 +76,7 @@ struct Checked {
 struct Members {
     /// Each access, who recorded it, and the size of its array.
     accesses: Vec<(Access, Check, u64)>,
-    /// Serials of what is written, as many by each member.
-    results: Vec<u64>,
-    n_members: usize,
+    flow: Flow,
     evaluation: u64,
 }
 
@@ -82,27 +93,71 @@ impl Running for Known {
     }
 }
 
+impl Evaluator<'_> {
+    /// Takes note of what was out of bounds, where all members' buffers are as long as these.
+    pub(super) fn report_bounds(
+        &self,
+        launched: Launched,
+        launch: &Launch,
+        buffers: &[(u64, u64)],
+    ) -> Result<()> {
+        let checks = !launch.kernel.accesses.is_empty();
+        let fits = !checks
+            || matches!(&launched, Launched::Done { failures, .. } if failures.iter().all(Option::is_none));
+        if fits && !self.follows(checks) {
+            return Ok(());
+        }
+        let flow = Flow::of(launch, &lock(self.table));
+        let mut reports = lock(self.reports);
+        match fits {
+            true => reports.follow(flow),
+            false => reports.add(launched, launch, buffers, flow),
+        }
+        reports.collect_done();
+        // The launch is done or under way, whatever keeps its reports from being read.
+        if reports.is_full() && self.backend.sync().is_ok() {
+            reports.collect();
+        }
+        Ok(())
+    }
+
+    /// Takes note of what a primitive makes of what is out of bounds.
+    pub(super) fn pass_on(&self, launch: &PrimitiveLaunch) {
+        if self.follows(false) {
+            let flow = Flow::of_primitive(launch, &lock(self.table));
+            lock(self.reports).follow(flow);
+        }
+    }
+
+    /// Whether what launches read may come of an index out of bounds; asks those under way, if wanted.
+    fn follows(&self, asks: bool) -> bool {
+        let mut reports = lock(self.reports);
+        if asks {
+            reports.collect_done();
+        }
+        reports.follows()
+    }
+}
+
 impl Reports {
     /// An evaluation begins: what fails in it has an error of its own.
     pub(super) fn begin(&mut self) {
         self.evaluation += 1;
     }
 
-    /// Takes note of a launch with accesses over buffers of the given addresses and lengths, which writes variables
-    /// of these serials.
+    /// Takes note of a launch with accesses over buffers of the given addresses and lengths.
     pub(super) fn add(
         &mut self,
         launched: Launched,
         launch: &Launch,
         buffers: &[(u64, u64)],
-        results: Vec<u64>,
+        flow: Flow,
     ) {
         let of_each = launch.kernel.accesses.iter().cycle().zip(launch.all_checks());
         let sized = of_each
             .map(|(&access, &check)| (access, check, buffers[access.buffer.index()].1))
             .collect();
-        let (n_members, evaluation) = (launch.n_members(), self.evaluation);
-        let members = Members { accesses: sized, results, n_members, evaluation };
+        let members = Members { accesses: sized, flow, evaluation: self.evaluation };
         let running: Box<dyn Running> = match launched {
             // What was launched before is told first.
             Launched::Done { failures, .. } if self.running.is_empty() => {
@@ -114,6 +169,23 @@ impl Reports {
         };
         self.n_accesses += members.accesses.len();
         self.running.push(Checked { running, members });
+    }
+
+    /// Whether launches that check nothing may make something of what comes of an index out of bounds.
+    pub(super) fn follows(&self) -> bool {
+        !self.running.is_empty() || self.last_faulty == self.evaluation
+    }
+
+    /// Takes note of such a launch.
+    pub(super) fn follow(&mut self, flow: Flow) {
+        let members = Members { accesses: Vec::new(), flow, evaluation: self.evaluation };
+        match self.running.is_empty() {
+            true => self.tell(&Failures::new(), &members),
+            false => {
+                let running = Box::new(Known(Failures::new()));
+                self.running.push(Checked { running, members });
+            }
+        }
     }
 
     /// Remembers what errors of an access say, of the latest few thousand.
@@ -129,9 +201,9 @@ impl Reports {
         self.named.get(&serial).map(|named| named())
     }
 
-    /// Whether an access was out of bounds in the launch that wrote a variable.
+    /// Whether a variable comes of an index out of bounds in the evaluation that made it.
     pub fn is_faulty(&self, serial: u64) -> bool {
-        self.faulty.contains(&serial)
+        self.faulty.contains_key(&serial)
     }
 
     /// Whether the device must be waited for before [`Reports::take`].
@@ -181,6 +253,20 @@ impl Reports {
         self.untold.iter().find(|it| it.results.contains(&serial)).map(|untold| &untold.error)
     }
 
+    /// The errors of results, each its own, of which nobody was told, and beside each who recorded the access: all of their
+    /// evaluation count as told.
+    pub fn take_of(&mut self, serials: &[u64]) -> Vec<Option<(u64, Error)>> {
+        let untold: HashSet<u64> = self.untold.iter().flat_map(|it| &it.results).copied().collect();
+        let faulty = |serial: &u64| self.faulty.get(serial).filter(|_| untold.contains(serial));
+        let told: HashSet<u64> =
+            serials.iter().copied().filter(|serial| faulty(serial).is_some()).collect();
+        let errors =
+            serials.iter().map(|serial| faulty(serial).map(|it| (it.serial, it.error.clone())));
+        let errors = errors.collect();
+        self.untold.retain(|it| !it.results.iter().any(|result| told.contains(result)));
+        errors
+    }
+
     /// This thread looks and is not to be told; [`Reports::looked`] ends that.
     pub(crate) fn look(&mut self) {
         self.lookers.push(thread::current().id());
@@ -201,49 +287,92 @@ impl Reports {
     }
 
     fn tell(&mut self, failures: &Failures, members: &Members) {
-        let &Members { ref accesses, ref results, n_members, evaluation } = members;
-        let n_accesses = accesses.len() / n_members;
+        let Members { accesses, flow, evaluation } = members;
+        let mut reached = Reached::default();
+        let mut written = self.passed_on(flow, *evaluation, &mut reached);
         let failed = failures.iter().zip(accesses).enumerate();
-        let failed: Vec<_> =
+        let mut failed: Vec<_> =
             failed.filter_map(|(i, (&failure, of))| Some((i, failure?, of))).collect();
-        let mut members: Vec<usize> =
-            failed.iter().map(|(number, ..)| number / n_accesses).collect();
-        members.dedup();
-        let n = results.len() / n_members;
-        let mut written: Vec<u64> =
-            members.iter().flat_map(|member| &results[member * n..][..n]).copied().collect();
-        self.faulty.extend(&written);
+        failed.sort_by_key(|&(_, _, &(_, check, _))| check.serial);
+        let n_accesses = (accesses.len() / flow.n_members()).max(1);
+        let mut first = None;
+        for (number, failure, of) in failed {
+            let error = self.error(failure, of);
+            let (member, origin) = (number / n_accesses, Origin::Access(number % n_accesses));
+            let results = flow.reached(member, origin, &mut reached);
+            let serial = of.1.serial;
+            let faulty = Faulty { serial, evaluation: *evaluation, error };
+            self.mark(&results, &faulty);
+            written.extend(results);
+            first.get_or_insert(faulty);
+        }
+        match first {
+            Some(first) => self.keep(first, written),
+            None => {
+                let untold = self.untold.iter_mut().find(|it| it.evaluation == *evaluation);
+                untold.into_iter().for_each(|untold| untold.results.append(&mut written));
+            }
+        }
+    }
+
+    /// Marks what a launch made of what comes of an index out of bounds in the same evaluation: the serials.
+    fn passed_on(&mut self, flow: &Flow, evaluation: u64, reached: &mut Reached) -> Vec<u64> {
+        let mut written = Vec::new();
+        if self.faulty.is_empty() {
+            return written;
+        }
+        for member in 0..flow.n_members() {
+            for &(buffer, serial) in flow.reads(member) {
+                let faulty = self.faulty.get(&serial).filter(|it| it.evaluation == evaluation);
+                if let Some(faulty) = faulty.cloned() {
+                    let results = flow.reached(member, Origin::Buffer(buffer), reached);
+                    self.mark(&results, &faulty);
+                    written.extend(results);
+                }
+            }
+        }
+        written
+    }
+
+    fn mark(&mut self, results: &[u64], faulty: &Faulty) {
+        self.last_faulty = self.last_faulty.max(faulty.evaluation);
+        for &result in results {
+            self.faulty.entry(result).or_insert_with(|| faulty.clone());
+        }
         while self.faulty.len() > MOST_FAULTY {
             self.faulty.pop_first();
         }
-        let first = failed.into_iter().min_by_key(|&(_, _, &(_, check, _))| check.serial);
-        if let Some((_, failure, &(access, check, size))) = first {
-            // Launches run in another order than they were recorded in, and may compute the same again.
-            let known = |it: &Untold| it.serial == check.serial || it.evaluation == evaluation;
-            match self.untold.iter().position(known) {
-                Some(place) if self.untold[place].serial <= check.serial => {
-                    self.untold[place].results.append(&mut written);
-                    return;
-                }
-                Some(place) => written.append(&mut self.untold.remove(place).results),
-                None => {}
-            }
-            let error = Error::Bounds {
-                op: match self.named.get(&check.original) {
-                    Some(named) => named().into(),
-                    None => check.name.unwrap_or(access.op).into(),
-                },
-                axis: access.axis,
-                index: index_value(access, failure.index),
-                size,
-                lane: failure.lane,
-                line: check.line,
-            };
-            let place = self.untold.partition_point(|it| it.serial <= check.serial);
-            let untold = Untold { serial: check.serial, evaluation, results: written, error };
-            self.untold.insert(place, untold);
-            self.untold.truncate(MOST_UNTOLD);
+    }
+
+    fn error(&self, failure: OutOfBounds, &(access, check, size): &(Access, Check, u64)) -> Error {
+        Error::Bounds {
+            op: match self.named.get(&check.original) {
+                Some(named) => named().into(),
+                None => check.name.unwrap_or(access.op).into(),
+            },
+            axis: access.axis,
+            index: index_value(access, failure.index),
+            size,
+            lane: failure.lane,
+            line: check.line,
         }
+    }
+
+    /// Keeps the first error of an evaluation until it is told, with what comes of all.
+    fn keep(&mut self, Faulty { serial, evaluation, error }: Faulty, mut written: Vec<u64>) {
+        // Launches run in another order than they were recorded in, and may compute the same again.
+        let known = |it: &Untold| it.serial == serial || it.evaluation == evaluation;
+        match self.untold.iter().position(known) {
+            Some(place) if self.untold[place].serial <= serial => {
+                self.untold[place].results.append(&mut written);
+                return;
+            }
+            Some(place) => written.append(&mut self.untold.remove(place).results),
+            None => {}
+        }
+        let place = self.untold.partition_point(|it| it.serial <= serial);
+        self.untold.insert(place, Untold { serial, evaluation, results: written, error });
+        self.untold.truncate(MOST_UNTOLD);
     }
 }
 

@@ -26,6 +26,7 @@ pub mod launches;
 mod part_notes;
 mod primitive;
 mod progress;
+mod reach;
 mod regions;
 mod reuse;
 pub mod schedule;
@@ -487,35 +488,6 @@ impl Evaluator<'_> {
             }
             error
         })
-    }
-
-    /// Takes note of what was out of bounds, where all members' buffers are as long as these.
-    fn report_bounds(
-        &self,
-        launched: Launched,
-        launch: &Launch,
-        buffers: &[(u64, u64)],
-    ) -> Result<()> {
-        if launch.kernel.accesses.is_empty() {
-            return Ok(());
-        }
-        let all_fit = matches!(&launched, Launched::Done { failures, .. } if failures.iter().all(Option::is_none));
-        if all_fit {
-            lock(self.reports).collect_done();
-            return Ok(());
-        }
-        let results = {
-            let table = lock(self.table);
-            launch.results().map(|id| table.get(id).serial).collect()
-        };
-        let mut reports = lock(self.reports);
-        reports.add(launched, launch, buffers, results);
-        reports.collect_done();
-        // The launch is done or under way, whatever keeps its reports from being read.
-        if reports.is_full() && self.backend.sync().is_ok() {
-            reports.collect();
-        }
-        Ok(())
     }
 
     fn poison(&self, at_risk: &[(VarId, Write)]) {

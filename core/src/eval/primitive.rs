@@ -58,6 +58,7 @@ impl Evaluator<'_> {
             drop(self.backend.take_notes());
             refused(&lock(self.table), error)
         })?;
+        self.pass_on(launch);
         let run_time = (self.clock)().saturating_sub(start);
         let parts = self.take_notes();
         lock(self.history).push(LaunchRecord {

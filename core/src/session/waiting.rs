@@ -152,7 +152,36 @@ impl Session {
         std::iter::from_fn(|| self.take_error()).take(MOST_ERRORS).collect()
     }
 
+    /// The bounds errors of arrays that were evaluated, each its own where nobody was told of it, and beside it the number of
+    /// who recorded the access: others of the evaluation count as told. Waits for the device if a launch under way may have
+    /// failed.
+    ///
+    /// # Errors
+    /// A failure of work launched earlier; `ForeignArray` for arrays of another session.
+    pub fn take_errors_of(&self, arrays: &[&Array]) -> Result<Vec<Option<(u64, Error)>>> {
+        let mut errors = vec![None; arrays.len()];
+        for session in self.sessions_of("eval", arrays)? {
+            session.learn()?;
+            let is_here = |&place: &usize| session.is(arrays[place].session());
+            let here: Vec<usize> = (0..arrays.len()).filter(is_here).collect();
+            let serial = |table: &Table, place: &usize| table.get(arrays[*place].id()).serial;
+            let serials: Vec<u64> =
+                session.with_table(|table| here.iter().map(|place| serial(table, place)).collect());
+            let found = lock(&session.0.reports).take_of(&serials);
+            here.into_iter().zip(found).for_each(|(place, error)| errors[place] = error);
+        }
+        Ok(errors)
+    }
+
     fn take_error_here(&self) -> Option<Error> {
+        match self.learn() {
+            Ok(()) => lock(&self.0.reports).take(),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Waits for the device if a launch under way may have failed.
+    fn learn(&self) -> Result<()> {
         let waits = {
             let mut reports = lock(&self.0.reports);
             reports.collect();
@@ -164,10 +193,10 @@ impl Session {
                 Ok(()) => lock(&self.0.reports).collect(),
                 // What was launched is not known yet: nothing is told of it.
                 Err(Error::Interrupted) => {}
-                Err(error) => return Some(error),
+                failed => return failed,
             }
         }
-        lock(&self.0.reports).take()
+        Ok(())
     }
 
     /// The device if there is one to wait for: that one has failed is told once, by whoever notices. Of one in its place

@@ -97,12 +97,18 @@ struct Derived {
     arguments: Arguments,
 }
 
+/// What a function gives, before it is looked at.
+type Given = (Dynamic, Option<Derived>);
+
+/// What became of an operation.
+type Settled = std::result::Result<Dynamic, Failure>;
+
 /// Does operations by their closures, and functions by their names.
 pub(super) struct Closures<'c> {
     context: &'c Context,
     call: &'c NativeCallContext<'c>,
-    /// The arrays that were made.
-    pub(super) results: Vec<ArrayRef>,
+    /// The numbers of those that were done. Their results are whose handles and operations need them.
+    pub(super) numbers: Vec<u64>,
     /// What ended the script, `exit()` for one; not what interrupted it.
     pub(super) stop: RefCell<Option<Dynamic>>,
     /// Whether operations are done together.
@@ -112,7 +118,7 @@ pub(super) struct Closures<'c> {
 impl<'c> Closures<'c> {
     pub(super) fn new(context: &'c Context, call: &'c NativeCallContext<'c>) -> Self {
         let batches = context.session.flag("batch").unwrap_or(true);
-        Self { context, call, results: Vec::new(), stop: RefCell::default(), batches }
+        Self { context, call, numbers: Vec::new(), stop: RefCell::default(), batches }
     }
 
     /// Works as where it was pushed: what is recorded is tracked as there.
@@ -162,30 +168,23 @@ impl<'c> Closures<'c> {
 
     fn one(&self, op: &Op, inputs: Vec<Dynamic>) -> Result<Dynamic> {
         match op {
-            Op::Own(operator) => {
-                let result = self.call_closure("exec", &operator.exec, inputs)?;
-                given(operator.has_effects, result)
-            }
+            Op::Own(operator) => self.call_closure("exec", &operator.exec, inputs),
             Op::Named(name) if is_scripted(self.call, name, inputs.len()) => {
-                given(false, self.call_closure(name, &FnPtr::new(name.as_str())?, inputs)?)
+                something(self.call_closure(name, &FnPtr::new(name.as_str())?, inputs)?, false)
             }
             Op::Named(name) => call_function(self.call, name, inputs),
         }
     }
 
-    /// The inputs of operations whose operator tells its derivative, where some are tracked.
-    fn derived(&self, op: &Op, members: &[Vec<Dynamic>]) -> Result<Vec<Option<Derived>>> {
-        let derivative = match op {
-            Op::Own(own) if self.context.session.follows() => own.derivative.as_ref(),
-            Op::Own(_) | Op::Named(_) => None,
+    /// The inputs of an operation whose operator tells its derivative, if some are tracked.
+    fn derived(&self, op: &Op, inputs: &[Dynamic]) -> Result<Option<Derived>> {
+        let Op::Own(own) = op else { return Ok(None) };
+        let Some(function) = own.derivative.clone().filter(|_| self.context.session.follows())
+        else {
+            return Ok(None);
         };
-        let told = |inputs: &Vec<Dynamic>| {
-            let Some(function) = derivative else { return Ok(None) };
-            let arguments = Arguments::new("operator", inputs.iter())?;
-            let function = function.clone();
-            Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
-        };
-        members.iter().map(told).collect()
+        let arguments = Arguments::new("operator", inputs.iter())?;
+        Ok(arguments.are_tracked().then_some(Derived { function, arguments }))
     }
 
     fn batch(&self, batched: &FnPtr, members: Vec<Vec<Dynamic>>) -> Result<rhai::Array> {
@@ -240,11 +239,7 @@ impl Doer<Pushed, Dynamic, Failure> for Closures<'_> {
         self.tracked(pushed, |closures| closures.signature_of(&pushed.op, member))
     }
 
-    fn run(
-        &mut self,
-        pushed: &Pushed,
-        members: &[Member<Dynamic>],
-    ) -> Vec<std::result::Result<Dynamic, Failure>> {
+    fn run(&mut self, pushed: &Pushed, members: &[Member<Dynamic>]) -> Vec<Settled> {
         self.tracked(pushed, |closures| closures.done(&pushed.op, members))
     }
 
@@ -275,80 +270,146 @@ impl Closures<'_> {
     }
 
     /// Does operations of one signature: a result for each, or for the first of them if something stops the others.
-    fn done(
+    fn done(&mut self, op: &Op, members: &[Member<Dynamic>]) -> Vec<Settled> {
+        let batched = match op {
+            Op::Own(own) if self.batches => own.batched.as_ref(),
+            Op::Own(_) | Op::Named(_) => None,
+        };
+        let Some(batched) = batched else {
+            return self.each(members, |closures, member| {
+                let given = closures.alone(op, member);
+                closures.settled(op, member, given)
+            });
+        };
+        let mut given = match self.together(op, batched, members) {
+            Ok(given) => given.into_iter(),
+            Err(error) => return self.failed_together(op, members, *error),
+        };
+        // A result is there for each, whatever interrupts the rest.
+        members
+            .iter()
+            .zip(&mut given)
+            .map_while(|(member, given)| self.settled(op, member, Ok(given)))
+            .collect()
+    }
+
+    /// What becomes of a batch that failed: one of its members may have failed for all, so that each is tried by itself,
+    /// but for effects, which were there.
+    fn failed_together(
         &mut self,
         op: &Op,
         members: &[Member<Dynamic>],
-    ) -> Vec<std::result::Result<Dynamic, Failure>> {
-        // Whatever an operator writes is its own: others have the same inputs.
-        let mut inputs: Vec<Vec<Dynamic>> =
-            members.iter().map(|member| lent(&member.inputs)).collect();
-        let told = match self.derived(op, &inputs) {
-            Ok(told) => told,
-            Err(error) => {
-                let raised = Raised::new(*error);
-                let failed = |member| Err(self.failure(op, member, raised.clone()));
-                return members.iter().map(failed).collect();
-            }
-        };
-        for (inputs, told) in inputs.iter_mut().zip(&told) {
-            if let Some(told) = told {
-                *inputs = told.arguments.untracked.iter().cloned().map(own).collect();
-            }
+        error: EvalAltResult,
+    ) -> Vec<Settled> {
+        if self.stop.borrow().is_some() {
+            // What has ended the script is not done again at the end.
+            return members.iter().map(|_| Ok(Dynamic::UNIT)).collect();
         }
-        let batched = match op {
-            Op::Own(operator) => operator.batched.as_ref().filter(|_| self.batches),
-            Op::Named(_) => None,
-        };
-        let mut batch = batched.map(|batched| {
-            let results = self.batch(batched, std::mem::take(&mut inputs));
-            results.map(Vec::into_iter).map_err(|error| Raised::new(*error))
-        });
-        let mut inputs = inputs.into_iter();
+        if interrupt::is_requested() {
+            return Vec::new();
+        }
+        if members.len() > 1 && !op.has_effects() {
+            return self.each(members, |closures, member| {
+                closures.done(op, std::slice::from_ref(member)).pop()
+            });
+        }
+        let raised = Raised::new(error);
+        members.iter().map(|member| Err(self.failure(op, member, raised.clone()))).collect()
+    }
+
+    /// Does one operation after the other, until something stops them.
+    fn each(
+        &mut self,
+        members: &[Member<Dynamic>],
+        mut done: impl FnMut(&mut Self, &Member<Dynamic>) -> Option<Settled>,
+    ) -> Vec<Settled> {
         let mut settled = Vec::with_capacity(members.len());
-        for (member, told) in members.iter().zip(&told) {
-            let result = match &mut batch {
-                Some(Ok(results)) => given(op.has_effects(), results.next().unwrap_or_default())
-                    .map_err(|error| Raised::new(*error)),
-                Some(Err(raised)) => Err(raised.clone()),
-                None => self
-                    .one(op, inputs.next().unwrap_or_default())
-                    .map_err(|error| Raised::new(*error)),
-            };
-            let checked = |result: Dynamic| {
-                self.check(op, member, &result)?;
-                match told {
-                    Some(Derived { function, arguments }) => {
-                        arguments.result(self.context, function.clone(), &result)
-                    }
-                    None => Ok(result),
-                }
-            };
-            // The operator may keep and write what it gave.
-            let result = result
-                .and_then(|result| checked(result).map(own).map_err(|error| Raised::new(*error)));
-            if self.stop.borrow().is_some() {
-                // What has ended the script is not done again at the end.
-                let n = if batch.is_some() { members.len() } else { 1 };
-                settled.extend((0..n).map(|_| Ok(Dynamic::UNIT)));
-                break;
-            }
-            let is_interrupted = interrupt::is_requested();
-            if is_interrupted && result.is_err() {
-                // Not a failure of its own: it waits, and those behind it.
-                break;
-            }
-            if let Ok(result) = &result
-                && let Some(array) = result.read_lock::<ArrayRef>()
-            {
-                self.results.push(array.clone());
-            }
-            settled.push(result.map_err(|raised| self.failure(op, member, raised)));
-            if is_interrupted && batch.is_none() {
+        for member in members {
+            // Not a failure of its own: it waits, and those behind it.
+            let Some(one) = done(self, member) else { break };
+            settled.push(one);
+            if self.stops().is_some() {
                 break;
             }
         }
         settled
+    }
+
+    /// What the operations of a batch give.
+    fn together(
+        &self,
+        op: &Op,
+        batched: &FnPtr,
+        members: &[Member<Dynamic>],
+    ) -> Result<Vec<Given>> {
+        let taken = members.iter().map(|member| self.taken(op, member));
+        let (inputs, derived): (Vec<_>, Vec<_>) =
+            taken.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let given = self.batch(batched, inputs)?;
+        Ok(given.into_iter().zip(derived).collect())
+    }
+
+    fn alone(&self, op: &Op, member: &Member<Dynamic>) -> Result<Given> {
+        let (inputs, derived) = self.taken(op, member)?;
+        Ok((self.one(op, inputs)?, derived))
+    }
+
+    /// What an operation takes. Whatever an operator writes is its own: others have the same inputs.
+    fn taken(&self, op: &Op, member: &Member<Dynamic>) -> Result<(Vec<Dynamic>, Option<Derived>)> {
+        let inputs = lent(&member.inputs);
+        Ok(match self.derived(op, &inputs)? {
+            Some(told) => (told.arguments.untracked.iter().cloned().map(own).collect(), Some(told)),
+            None => (inputs, None),
+        })
+    }
+
+    /// What becomes of an operation; nothing if something else than a failure of its own stopped it.
+    fn settled(
+        &mut self,
+        op: &Op,
+        member: &Member<Dynamic>,
+        given: Result<Given>,
+    ) -> Option<Settled> {
+        let is_stopped = self.stop.borrow().is_some();
+        let result = match given {
+            Ok(given) if !is_stopped => self.checked(op, member, given),
+            Ok(_) => Ok(Dynamic::UNIT),
+            Err(error) => Err(error),
+        };
+        if self.stop.borrow().is_some() {
+            // What has ended the script is not done again at the end.
+            return Some(Ok(Dynamic::UNIT));
+        }
+        match result {
+            Err(_) if interrupt::is_requested() => None,
+            Err(error) => Some(Err(self.failure(op, member, Raised::new(*error)))),
+            Ok(result) => {
+                self.numbers.push(member.number);
+                Some(Ok(result))
+            }
+        }
+    }
+
+    /// The result of an operation, if it is what its operator says.
+    fn checked(
+        &self,
+        op: &Op,
+        member: &Member<Dynamic>,
+        (given, derived): Given,
+    ) -> Result<Dynamic> {
+        let given = match op {
+            Op::Own(own) => something(given, own.has_effects)?,
+            Op::Named(_) => given,
+        };
+        self.check(op, member, &given)?;
+        let result = match derived {
+            Some(Derived { function, arguments }) => {
+                arguments.result(self.context, function, &given)?
+            }
+            None => given,
+        };
+        // The operator may keep and write what it gave.
+        Ok(own(result))
     }
 }
 
@@ -359,7 +420,7 @@ fn takes(signature: &str, n: usize) -> bool {
 }
 
 /// What exec gives: something, but of an operator that is there for its effects.
-fn given(has_effects: bool, result: Dynamic) -> Result<Dynamic> {
+fn something(result: Dynamic, has_effects: bool) -> Result<Dynamic> {
     if result.is_unit() && !has_effects {
         return Err(fault_with_hint(
             "the operator gave nothing",

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
+use porcini_core::Error;
 use rhai::{Dynamic, EvalAltResult, ImmutableString, NativeCallContext, Position};
 
 use crate::context::Context;
 use crate::diagnose::diagnosis::without_text;
-use crate::fault::{Fault, renamed};
+use crate::fault::{Fault, late_fault, renamed};
 
 /// The failure of an operation.
 #[derive(Clone)]
@@ -63,6 +64,17 @@ impl Failure {
         raised: Rc<Raised>,
     ) -> Self {
         Self { name: name.into(), names_itself, line, number, raised }
+    }
+
+    /// Why an operation failed some of whose lanes come of an index out of bounds.
+    pub(super) fn out_of_bounds(name: &str, at: (u32, u64), mut error: Error) -> Self {
+        if let Error::Bounds { op, line, .. } = &mut error
+            && *op == name
+        {
+            // The function itself was called where the operation was done.
+            *line = at.0;
+        }
+        Self::new(name, true, at, Raised::new(*late_fault(&error)))
     }
 
     /// What stops an engine.

@@ -1,17 +1,19 @@
 //! Engines and handles as scripts hold them: what is read, and what is done then.
 
 use std::cell::{Cell, Ref, RefCell, RefMut};
+use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
+use porcini_core::Array;
 use porcini_core::engine::{Agenda, Handle, Input, State};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
 
 use super::engine_closures::{Closures, Pushed, busy};
 use super::engine_failures::Failure;
-use super::engine_inputs::{holds, in_parts, own, put_in, take_out};
+use super::engine_inputs::{add_all, holds, in_parts, own, put_in, take_out};
 use crate::context::{Context, Ending};
-use crate::fault::{Result, check_interrupt, fault, fault_with_hint};
+use crate::fault::{IntoFault, Result, check_interrupt, fault, fault_with_hint};
 use crate::value::{ArrayRef, type_name};
 
 /// The operations of an engine.
@@ -40,6 +42,9 @@ pub(super) struct HandleRef {
     /// Behind the handle: what nobody sees any more is let go when it is dropped.
     pub(super) engine: EngineRef,
 }
+
+/// An array that an operation made, by the number of its push.
+type Made = (u64, ArrayRef);
 
 /// An engine, or a handle.
 pub(super) fn held<T: Clone + 'static>(op: &str, value: &Dynamic) -> Result<T> {
@@ -185,11 +190,36 @@ impl EngineRef {
         wanted: Option<&[Handle]>,
     ) -> Result<()> {
         let results = self.work(context, call, wanted)?;
-        match (context.eval(&results), wanted) {
+        let arrays: Vec<ArrayRef> = results.iter().map(|(_, array)| array.clone()).collect();
+        match (context.eval(&arrays), wanted) {
             // What joined them may be what cannot be: that is told to who reads it.
-            (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?),
-            (done, _) => done,
+            (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?)?,
+            (done, _) => done?,
         }
+        self.fail_out_of_bounds(context, &results)
+    }
+
+    /// Operations whose results come of an index out of bounds have failed: who reads them is told, and nobody else.
+    fn fail_out_of_bounds(&self, context: &Context, results: &[Made]) -> Result<()> {
+        let mut leaves = Vec::with_capacity(results.len());
+        for (number, array) in results {
+            leaves.extend(array.leaves().into_iter().map(|leaf| (*number, leaf)));
+        }
+        // What was pushed first is first.
+        leaves.sort_by_key(|(number, _)| *number);
+        let arrays: Vec<&Array> = leaves.iter().map(|(_, leaf)| leaf).collect();
+        let errors = context.session.take_errors_of(&arrays).or_fault()?;
+        let mut causes = HashMap::new();
+        let mut agenda = self.0.borrow_mut("flush")?;
+        for ((number, _), error) in leaves.iter().zip(errors) {
+            let Some((access, error)) = error else { continue };
+            let failure = agenda.pushed(*number).map(|(pushed, line)| {
+                Failure::out_of_bounds(pushed.op.name(), (line, *number), error)
+            });
+            let cause = *causes.entry(access).or_insert(*number);
+            failure.into_iter().for_each(|failure| agenda.fail(*number, cause, failure));
+        }
+        Ok(())
     }
 
     /// Those of the handles' values that are arrays.
@@ -202,13 +232,13 @@ impl EngineRef {
         Ok(handles.iter().filter_map(array).collect())
     }
 
-    /// The same without evaluating: the arrays that were recorded.
+    /// The same without evaluating: the arrays that were recorded and that somebody sees.
     pub(super) fn work(
         &self,
         context: &Context,
         call: &NativeCallContext<'_>,
         wanted: Option<&[Handle]>,
-    ) -> Result<Vec<ArrayRef>> {
+    ) -> Result<Vec<Made>> {
         let mut doer = Closures::new(context, call);
         let most = if doer.batches { self.0.most } else { 1 };
         let done = self.0.borrow_mut("flush")?.run(wanted, most, &mut doer);
@@ -217,7 +247,14 @@ impl EngineRef {
             Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
             None => check_interrupt(),
         })?;
-        Ok(doer.results)
+        let agenda = self.0.borrow("flush")?;
+        let mut made = Vec::with_capacity(doer.numbers.len());
+        for number in doer.numbers {
+            let mut arrays = Vec::new();
+            agenda.result(number).into_iter().for_each(|result| add_all(result, &mut arrays));
+            made.extend(arrays.into_iter().map(|array: ArrayRef| (number, array)));
+        }
+        Ok(made)
     }
 }
 

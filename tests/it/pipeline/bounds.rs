@@ -1,6 +1,7 @@
 //! Indices out of bounds: 0 is read, writes are dropped, and the error comes once at a read (S13).
 
 use porcini_core::ir::op::ScatterOp;
+use porcini_core::ir::primitive::Order;
 use porcini_core::{DType, Error};
 
 use super::{lanes, session};
@@ -55,6 +56,29 @@ fn each_evaluation_has_an_error_of_its_own() {
     session.put_errors(last);
     assert_eq!(session.take_errors().into_iter().map(lane).collect::<Vec<_>>(), [3, 1]);
     assert!(session.sync().is_ok());
+}
+
+#[test]
+fn each_array_has_the_error_that_it_comes_of() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10);
+    let at = |index: u32| session.array(&[index]).unwrap();
+    let [fine, first, second] = [3, 30, 40].map(|index| a.gather(&at(index), None).unwrap());
+    // One kernel makes most of them; the last ones read what another launch has stored.
+    let unlike = session.array(&[0.5_f32]).unwrap().sin().unwrap();
+    let like = &second * 2.0;
+    let sorted = first.sort(Order::Ascending).unwrap();
+    let summed = (&sorted + 1.0).hsum().unwrap();
+    let arrays = [&fine, &first, &second, &unlike, &like, &sorted, &summed];
+    session.eval(&arrays).unwrap();
+    let errors = session.take_errors_of(&arrays).unwrap();
+    let indices = errors.into_iter().map(|error| match error {
+        Some((_, Error::Bounds { index, .. })) => index,
+        other => other.map_or(0, |_| -1),
+    });
+    assert_eq!(indices.collect::<Vec<_>>(), [0, 30, 40, 0, 40, 30, 30]);
+    assert!(session.sync().is_ok(), "they count as told");
+    assert!(summed.is_faulty() && !fine.is_faulty());
 }
 
 #[test]

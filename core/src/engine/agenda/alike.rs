@@ -87,11 +87,6 @@ impl<P: Clone + Eq + Hash> Alike<P> {
         }
     }
 
-    /// Has the operations of a signature that were pushed so far done each by itself.
-    fn part(&mut self, key: &Key<P>) {
-        self.n -= self.sorted.remove(key).map_or(0, |numbers| numbers.len());
-    }
-
     /// Forgets those that do not wait, once there are many more of them than operations that somebody can see.
     pub(super) fn tidy(&mut self, n_seen: usize, waits: impl Fn(Number) -> bool) {
         if self.n <= 2 * n_seen + FEW {
@@ -109,8 +104,8 @@ impl<P: Clone + Eq + Hash> Alike<P> {
 }
 
 impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
-    /// Does operations with others like them, at most `most`; nothing if there are none. Where some fail, which may be for
-    /// the others' sake, those of `numbers` are done again by themselves, and the others are for who wants them.
+    /// Does operations with others like them, at most `most`; nothing if there are none. Others that fail are for who wants
+    /// them.
     pub(super) fn join(
         &mut self,
         key: &Key<P>,
@@ -145,16 +140,9 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         let results = doer.run(&key.0, &self.members(&all));
         let mut results: Vec<_> = all.into_iter().zip(results).collect();
         self.alike.forget(key, results.iter().map(|(number, _)| number));
-        if results.iter().any(|(_, result)| result.is_err()) && doer.stops().is_none() {
-            self.alike.part(key);
-            results.retain(|(_, result)| result.is_ok());
-            let has_failed =
-                |number: &Number| results.binary_search_by_key(number, |&(done, _)| done).is_err();
-            let again: Vec<Number> = numbers.iter().copied().filter(has_failed).collect();
-            if !again.is_empty() {
-                let alone = doer.run(&key.0, &self.members(&again));
-                results.extend(again.into_iter().zip(alone));
-            }
+        if doer.stops().is_none() {
+            results
+                .retain(|(number, result)| result.is_ok() || numbers.binary_search(number).is_ok());
         }
         Ok(Some(results))
     }
@@ -212,8 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_fails_is_done_by_itself() {
+    fn one_that_fails_is_for_who_wants_it() {
         assert_eq!(read_one_by_one(&[1, 2, -3, 4], usize::MAX, 0), [4, 1]);
+        assert_eq!(read_one_by_one(&[-1, 2, -3, 4], usize::MAX, 0), [4, 1]);
     }
 
     #[test]
