@@ -65,6 +65,11 @@ pub(super) fn register(registry: &mut Registry<'_>) {
          kernel_history_clear() begins anew.\n\n\
          >> a = FloatC([1, 2]) + 1; flush(a); engine_stats()[0].operations\n1",
     );
+    registry.doc_form(
+        "engine_stats",
+        "(e)",
+        "What an engine has done, one map for each operator and signature: op, signature, operations, batches and largest.",
+    );
     registry.any("engine_stats", 0, |context, _, _| Ok(stats(context)));
     registry.doc(
         "is_ready",

@@ -157,10 +157,11 @@ impl<'c> Closures<'c> {
                     .is_some_and(|rest| function.is_anonymous() && takes(rest, n)) =>
             {
                 let inputs = if n == 1 { "input" } else { "inputs" };
-                fault_with_hint(
-                    format!("{role} does not take {n} {inputs}"),
-                    "a function for two inputs is |a, b| a + b; batched takes one list",
-                )
+                let hint = match role {
+                    "batched" => "it takes one list: |members| members.map(|inputs| inputs[0] * 2)",
+                    _ => "it takes the inputs of an operation: two are |a, b| a + b",
+                };
+                fault_with_hint(format!("{role} does not take {n} {inputs}"), hint)
             }
             _ => error,
         })
@@ -211,10 +212,16 @@ impl<'c> Closures<'c> {
         let Op::Own(own) = op else { return Ok(()) };
         let Some(shape) = &own.shape else { return Ok(()) };
         let said = self.call_closure("shape", shape, lent(&member.inputs))?;
+        let hint = "it says type and size: \"FloatC [2]\", [\"TensorXfC\", 2, 3] or \"integer\"";
+        if said.is_unit() {
+            return Err(fault_with_hint("shape gave nothing", hint));
+        }
         let (expected, got) = (said_kind(&said), kind(result));
+        let what = format!("the result is {got}, its shape says {expected}");
         match got == expected {
             true => Ok(()),
-            false => Err(fault(format!("the result is {got}, its shape says {expected}"))),
+            false if names_type(&said) => Err(fault(what)),
+            false => Err(fault_with_hint(what, hint)),
         }
     }
 
@@ -263,7 +270,7 @@ impl Closures<'_> {
         {
             let said = self.call_closure("signature", signature, lent(&member.inputs));
             return said
-                .map(|said| said.to_string())
+                .and_then(|said| key(&said))
                 .map_err(|error| self.failure(op, member, Raised::new(*error)));
         }
         Ok(assembled(&member.inputs).iter().map(kind).collect::<Vec<_>>().join(", "))
@@ -419,6 +426,17 @@ fn takes(signature: &str, n: usize) -> bool {
     types.is_some_and(|types| types.split_terminator(", ").count() == n)
 }
 
+/// What operations have in common, as their operator says it.
+fn key(said: &Dynamic) -> Result<String> {
+    match said.is_string() || said.is_int() || said.is_float() || said.is_bool() {
+        true => Ok(said.to_string()),
+        false => Err(fault_with_hint(
+            format!("signature gave {}, expected text or a number", type_name(said)),
+            "what operations done together have in common: |x| `${x.len()}`",
+        )),
+    }
+}
+
 /// What exec gives: something, but of an operator that is there for its effects.
 fn something(result: Dynamic, has_effects: bool) -> Result<Dynamic> {
     if result.is_unit() && !has_effects {
@@ -487,6 +505,12 @@ fn said_kind(said: &Dynamic) -> String {
     }
     let parts: Vec<String> = list.iter().map(said_kind).collect();
     format!("{} of {} ({})", type_name(said), list.len(), parts.join(", "))
+}
+
+/// Whether what an operator says is a type, not a value of one.
+fn names_type(said: &Dynamic) -> bool {
+    let list = said.read_lock::<rhai::Array>();
+    said.is_string() || list.is_some_and(|list| list.first().is_some_and(names_type))
 }
 
 /// The kind of a value that is no array, as errors name it.

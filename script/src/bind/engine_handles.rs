@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::rc::Rc;
 
+use indexmap::IndexMap;
 use porcini_core::Array;
 use porcini_core::engine::{Agenda, Handle, Input, State};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
@@ -111,14 +112,13 @@ fn with_results(
 ) -> Result<Dynamic> {
     let (mut value, mut handles) = (own(value.clone()), Vec::new());
     take_out::<HandleRef>(&mut value, &mut handles);
-    let mut rest: Vec<&HandleRef> = handles.iter().collect();
-    while let Some(engine) = rest.first().map(|first| first.engine.clone()) {
-        let (of_it, others) = rest
-            .into_iter()
-            .partition::<Vec<_>, _>(|handle| Rc::ptr_eq(&handle.engine.0, &engine.0));
-        let wanted: Vec<Handle> = of_it.into_iter().map(|handle| handle.handle.clone()).collect();
-        engine.run(context, call, Some(&wanted))?;
-        rest = others;
+    let mut of_engines: IndexMap<*const Engine, (&EngineRef, Vec<Handle>)> = IndexMap::new();
+    for HandleRef { engine, handle, .. } in &handles {
+        let of_engine = of_engines.entry(Rc::as_ptr(&engine.0)).or_insert((engine, Vec::new()));
+        of_engine.1.push(handle.clone());
+    }
+    for (engine, wanted) in of_engines.values() {
+        engine.run(context, call, Some(wanted))?;
     }
     let results = handles.iter().map(result).collect::<Result<Vec<_>>>();
     // Who hears of the first that failed hears of all.

@@ -55,6 +55,12 @@ pub(super) fn register(registry: &mut Registry<'_>) {
             push(context, call, &engine_of("push", args[0])?, args[1], &args[2..])
         });
     }
+    for arity in 1..=MOST_PUSHED + 1 {
+        registry.typed("push", TypeId::of::<OperatorRef>(), arity, |_, _, _| {
+            let hint = "e = engine(); h = e.push(op, x); e.get(h)";
+            Err::<(), _>(fault_with_hint("push: an operator is pushed to an engine", hint))
+        });
+    }
     registry.typed("flush", of_engine, 1, |context, call, args| {
         engine_of("flush", args[0])?.run(context, call, None)
     });
@@ -100,7 +106,7 @@ fn documented(registry: &mut Registry<'_>) {
         "(description)",
         "An operator for engine(): a map of name and exec, a function of the inputs that gives the result; and if wanted batched, a \
          function of a list with the inputs of each operation that gives the list of results (if it fails, each is tried by itself, unless effects is true); signature, a function of the inputs \
-         that gives the text which operations done together have in common (by default types and sizes of the inputs; a map with a name as type, #{type: \"csr\", ..}, is a type of yours); shape, a \
+         that gives the text or number which operations done together have in common (by default types and sizes of the inputs; a map with a name as type, #{type: \"csr\", ..}, is a type of yours); shape, a \
          function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], \"integer\", a list of these of several, to be checked; effects: true \
          if it does more than give a result, prints, draws with rand or changes a variable: it is done though nobody holds its \
          handle, and behind those with effects that were pushed before, whichever is read first; backward and forward, its derivative, as custom takes them, where exec reads values: what is \
@@ -173,6 +179,9 @@ fn operator(context: &Context, description: &Dynamic) -> Result<Described> {
     let is_told = backward.is_some() || forward.is_some();
     let name = description.get("name").ok_or_else(|| missing("name"))?;
     let name = name.clone().into_immutable_string().map_err(|_| wrong("name", name, "text"))?;
+    if name.trim().is_empty() {
+        return Err(fault("operator: name is empty"));
+    }
     let derivative = is_told.then(|| {
         let (eval, others) = (exec.clone(), Vec::new());
         let name = Some(name.clone());

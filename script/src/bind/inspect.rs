@@ -38,7 +38,7 @@ fn variables(registry: &mut Registry<'_>) {
         "Lists the recorded variables that have a name, of a variable in sight, or a label, and says how many have \
          neither. whos(#{all: true}) lists all; whos(#{data: true}) gives rows as a list of maps, of those too that \
          somebody holds, and of at most 40 others. Ready is [x] where the \
-         lanes are in memory, [>] while the launch that writes them is under way, [!] if an index was out of bounds in the kernel that wrote them, so that some may be 0 \
+         lanes are in memory, [>] while the launch that writes them is under way, [!] if they come of an index out of bounds in the evaluation that made them, so that some may be 0 \
          or were left alone; what is computed from them later is not marked. [-] was in the memory of a device that failed. \
          x.index is an array's number in the list, x.data the address of its lanes, which evaluates it; a sandbox tells none.\n\n\
          >> a = FloatC([1, 2]); whos(#{data: true})[0].size\n2",

@@ -5,7 +5,8 @@ use std::mem;
 
 use rhai::{Dynamic, Map};
 
-use super::engine_inputs::for_each_item;
+use super::engine_handles::HandleRef;
+use super::engine_inputs::{for_each_item, holds};
 use super::given::check_contents;
 use super::registry::Registry;
 use crate::context::Context;
@@ -116,6 +117,12 @@ fn begin(context: &Context, values: &[ArrayRef]) -> Result<()> {
 /// The array values among `args`, which are nothing else; lists and maps are looked through, and may hold names and numbers
 /// beside.
 pub(super) fn values(op: &str, expected: &str, args: &[&mut Dynamic]) -> Result<Vec<ArrayRef>> {
+    if args.iter().any(|arg| holds::<HandleRef>(arg)) {
+        let hint = format!(
+            "what an operation makes is there when it was done: {op}(get(h)); flush(h) has it done"
+        );
+        return Err(fault_with_hint(format!("{op}: got handle, expected {expected}"), hint));
+    }
     let mut values = Vec::new();
     match args.iter().find(|arg| !add_arrays(arg, &mut values)) {
         Some(other) => Err(fault(format!("{op}: got {}, expected {expected}", type_name(other)))),

@@ -1,7 +1,5 @@
 //! Words of Rhai's messages in place of which people read ours.
 
-use std::any::type_name;
-
 use porcini_core::DType;
 use porcini_core::tensor::ANY_TYPE;
 use porcini_core::text_kernel::lane_type;
@@ -9,9 +7,7 @@ use porcini_core::value::Type;
 use rhai::EvalAltResult;
 
 use crate::language::words::is_name;
-use crate::value::ArrayRef;
-use crate::value::generator::RngRef;
-use crate::value::host_array::HostRef;
+use crate::value::own_name;
 
 /// What Rhai's messages call our arrays; its own lists are "array" there.
 pub(crate) const ARRAY: &str = "ArrayC";
@@ -41,17 +37,31 @@ fn of_lane_type(name: &str) -> Option<String> {
 
 /// Type names as people read them, in place of Rust paths.
 pub(crate) fn friendly_types(text: &str) -> String {
-    let mut text = whole_word(text, "array", "list")
-        .replace(ARRAY, "array")
-        .replace(type_name::<ArrayRef>(), "array")
-        .replace(type_name::<HostRef>(), "ndarray")
-        .replace(type_name::<RngRef>(), "PCG32C")
-        .replace("alloc::string::String", "text");
+    let text = whole_word(text, "array", "list").replace(ARRAY, "array");
+    let mut text = own_types(&text).replace("alloc::string::String", "text");
     text = whole_word(&text, "Fn", "function");
     for (rust, name) in [("i64", "integer"), ("f64", "float")] {
         text = text.replace(rust, name);
     }
     text
+}
+
+/// Where the paths of our types begin.
+const CRATES: [&str; 2] = ["porcini_script::", "porcini_core::"];
+
+/// Our types by the names that scripts know.
+fn own_types(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = CRATES.iter().filter_map(|of| rest.find(of)).min() {
+        let (before, path) = rest.split_at(at);
+        let end = path.find(|c| !is_name(c) && c != ':').unwrap_or(path.len());
+        let path = path[..end].trim_end_matches(':');
+        out.push_str(before);
+        out.push_str(own_name(path.rsplit("::").next().unwrap_or(path)));
+        rest = &rest[at + path.len()..];
+    }
+    out + rest
 }
 
 /// Replaces a word where it stands alone, not inside a longer name.
@@ -90,5 +100,43 @@ pub(crate) fn plain_text(error: &EvalAltResult) -> String {
     match UNNAMED.iter().find(|(start, _)| text.starts_with(start)) {
         Some((_, function)) => format!("{function}: {text}"),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    /// The types that files of a folder register with Rhai.
+    fn registered(folder: &Path, found: &mut Vec<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                registered(&path, found);
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                let parts = text.split("register_type_with_name::<").skip(1);
+                found.extend(parts.filter_map(|rest| Some(rest.split_once(">(")?.0.to_string())));
+            }
+        }
+    }
+
+    #[test]
+    fn messages_name_no_types_of_rust() {
+        let mut found = vec!["Outputs".to_string(), "All".to_string()];
+        registered(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
+        found.retain(|name| name != "Self" && name.chars().all(is_name));
+        assert!(found.iter().any(|name| name == "HandleRef"), "{found:?}");
+        for name in found {
+            let told =
+                friendly_types(&format!("expected bool, got porcini_script::bind::{name}: no"));
+            assert!(!told.contains(&name) && !told.contains("::"), "{told}");
+        }
+        let two =
+            "porcini_script::value::ArrayRef [porcini_script::bind::engine_handles::HandleRef]";
+        assert_eq!(friendly_types(two), "array [handle]");
     }
 }

@@ -433,9 +433,10 @@ pub(crate) fn type_name(value: &Dynamic) -> String {
     }
 }
 
-/// What scripts call the types of ours that are no arrays, by the last word of their paths in Rust.
+/// What scripts call the types of ours, by the last word of their paths in Rust.
 pub(crate) fn own_name(rust: &str) -> &str {
     match rust {
+        "ArrayRef" => "array",
         "RngRef" => "PCG32C",
         "HostRef" => "ndarray",
         "Picture" => "a picture",
@@ -446,6 +447,12 @@ pub(crate) fn own_name(rust: &str) -> &str {
         "HeldEngine" => "engine",
         "HandleRef" => "handle",
         "All" => "all",
+        "Range" => "a range",
+        "Progress" => "progress",
+        "Outputs" => "Out",
+        "Fault" => "error",
+        "Deleted" => "deleted variable",
+        "Undefined" => "undefined variable",
         other => other,
     }
 }
