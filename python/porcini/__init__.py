@@ -6,8 +6,9 @@
 >>> y                            # one kernel, compiled and run
 [1, 1.49481, 1.95885, 2.36328, 2.68294]
 
-Classes are Float, Int32, Mask and so on, Vector3f, Matrix4f, Complex2f, Quaternion4f, TensorXf, PCG32. Every function of
-scripts is one of this module, and a method of its first argument; help(pc.sort) tells more.
+Classes are Float, Int32, Mask and so on, Vector3f, Matrix4f, Complex2f, Quaternion4f, TensorXf, PCG32. Functions of arrays
+have the names that they have in scripts, and are methods of their first argument; help(pc.sort) tells more. What only scripts
+have, as engines and Cengine's operations, run_text runs: pc.run_text('e = engine(); e.get(e.push("sin", x))', {"x": x}).
 """
 
 import builtins
@@ -26,6 +27,7 @@ from ._polynomials import polyadd, polyder, polydiv, polyint, polymul, polysub
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
 from ._scatter_reduce import ReduceOp, scatter_reduce
+from ._scripts import of_scripts as _of_scripts
 from ._scripts import run, run_text
 
 pi = 3.141592653589793
@@ -49,7 +51,7 @@ def __getattr__(name):
     if made is None:
         from ._elsewhere import ELSEWHERE
 
-        hint = f": {ELSEWHERE[name]}" if name in ELSEWHERE else _porcini._similar(name)
+        hint = f": {ELSEWHERE[name]}" if name in ELSEWHERE else _of_scripts(name) + _porcini._similar(name)
         raise AttributeError(f"module porcini has no {name}{hint}")
     globals()[name] = made
     return made

@@ -49,3 +49,14 @@ def shared():
     if _scripts is None:
         _scripts = _porcini.Scripts()
     return _scripts
+
+
+def of_scripts(name):
+    """How a function is called that only scripts have; nothing for other names."""
+    # Another interpreter than that of the texts, which may be what asks; some processes have none.
+    try:
+        _, known = _porcini.Scripts().complete(name, len(name))
+    except RuntimeError:
+        return ""
+    is_function = any(found == name and kind == "function" for found, kind in known)
+    return f": it is a function of scripts: pc.run_text('{name}(..)', {{'x': x}})" if is_function else ""

@@ -506,3 +506,14 @@ def test_recordings_are_forgotten():
 def test_traces_of_matrices_with_components():
     assert pc.trace(pc.Matrix2f([[1, 2], [3, 4]])).tolist() == [5]
     assert pc.trace(pc.Matrix2f([[pc.Float([1, 5]), 2], [3, 4]])).tolist() == [5, 9]
+
+
+@pytest.mark.parametrize("name", "engine push operator engine_stats flush is_ready wait_any ctensor read_npy write_npy".split())
+def test_names_of_scripts_alone(name):
+    words = rf"module porcini has no {name}: it is a function of scripts: pc\.run_text\('{name}\(\.\.\)', {{'x': x}}\)"
+    with pytest.raises(AttributeError, match=words):
+        getattr(pc, name)
+    _, value = pc.run_text('e = engine(); e.get(e.push("sqrt", x))', {"x": pc.Float([4, 9])})
+    assert list(value) == [2, 3]
+    with pytest.raises(AttributeError, match="module porcini has no no_such_thing$"):
+        pc.no_such_thing
