@@ -253,16 +253,23 @@ impl Reports {
         self.untold.iter().find(|it| it.results.contains(&serial)).map(|untold| &untold.error)
     }
 
-    /// The errors of results, each its own, of which nobody was told, and beside each who recorded the access: all of their
-    /// evaluation count as told.
-    pub fn take_of(&mut self, serials: &[u64]) -> Vec<Option<(u64, Error)>> {
+    /// The number of the last evaluation.
+    pub const fn evaluation(&self) -> u64 {
+        self.evaluation
+    }
+
+    /// The errors of results, each its own, and beside each who recorded the access: those of later evaluations than one, and
+    /// those of which nobody was told. All of their evaluations count as told.
+    pub fn take_of(&mut self, serials: &[u64], since: u64) -> Vec<Option<(u64, Error)>> {
         let untold: HashSet<u64> = self.untold.iter().flat_map(|it| &it.results).copied().collect();
-        let faulty = |serial: &u64| self.faulty.get(serial).filter(|_| untold.contains(serial));
+        let faulty = |serial: &u64| {
+            let is_meant = |it: &&Faulty| it.evaluation > since || untold.contains(serial);
+            self.faulty.get(serial).filter(is_meant)
+        };
         let told: HashSet<u64> =
             serials.iter().copied().filter(|serial| faulty(serial).is_some()).collect();
-        let errors =
-            serials.iter().map(|serial| faulty(serial).map(|it| (it.serial, it.error.clone())));
-        let errors = errors.collect();
+        let error = |serial| faulty(serial).map(|it| (it.serial, it.error.clone()));
+        let errors = serials.iter().map(error).collect();
         self.untold.retain(|it| !it.results.iter().any(|result| told.contains(result)));
         errors
     }

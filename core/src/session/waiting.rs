@@ -152,22 +152,32 @@ impl Session {
         std::iter::from_fn(|| self.take_error()).take(MOST_ERRORS).collect()
     }
 
-    /// The bounds errors of arrays that were evaluated, each its own where nobody was told of it, and beside it the number of
-    /// who recorded the access: others of the evaluation count as told. Waits for the device if a launch under way may have
-    /// failed.
+    /// How many evaluations there were, on each device: what [`Session::take_errors_of`] asks for.
+    pub fn evaluations(&self) -> Vec<u64> {
+        self.family().iter().map(|session| lock(&session.0.reports).evaluation()).collect()
+    }
+
+    /// The bounds errors of arrays that were evaluated, each its own, and beside it the number of who recorded the access:
+    /// where nobody was told, or they were evaluated since [`Session::evaluations`] said so. Others of these evaluations count
+    /// as told. Waits for the device if a launch under way may have failed.
     ///
     /// # Errors
-    /// A failure of work launched earlier; `ForeignArray` for arrays of another session.
-    pub fn take_errors_of(&self, arrays: &[&Array]) -> Result<Vec<Option<(u64, Error)>>> {
+    /// A failure of work launched earlier.
+    pub fn take_errors_of(
+        &self,
+        arrays: &[&Array],
+        since: &[u64],
+    ) -> Result<Vec<Option<(u64, Error)>>> {
         let mut errors = vec![None; arrays.len()];
-        for session in self.sessions_of("eval", arrays)? {
+        for (number, session) in self.family().iter().enumerate() {
             session.learn()?;
             let is_here = |&place: &usize| session.is(arrays[place].session());
             let here: Vec<usize> = (0..arrays.len()).filter(is_here).collect();
             let serial = |table: &Table, place: &usize| table.get(arrays[*place].id()).serial;
             let serials: Vec<u64> =
                 session.with_table(|table| here.iter().map(|place| serial(table, place)).collect());
-            let found = lock(&session.0.reports).take_of(&serials);
+            let since = since.get(number).copied().unwrap_or(0);
+            let found = lock(&session.0.reports).take_of(&serials, since);
             here.into_iter().zip(found).for_each(|(place, error)| errors[place] = error);
         }
         Ok(errors)

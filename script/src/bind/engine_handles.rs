@@ -189,6 +189,7 @@ impl EngineRef {
         call: &NativeCallContext<'_>,
         wanted: Option<&[Handle]>,
     ) -> Result<()> {
+        let since = context.session.evaluations();
         let results = self.work(context, call, wanted)?;
         let arrays: Vec<ArrayRef> = results.iter().map(|(_, array)| array.clone()).collect();
         match (context.eval(&arrays), wanted) {
@@ -196,11 +197,11 @@ impl EngineRef {
             (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?)?,
             (done, _) => done?,
         }
-        self.fail_out_of_bounds(context, &results)
+        self.fail_out_of_bounds(context, &results, &since)
     }
 
     /// Operations whose results come of an index out of bounds have failed: who reads them is told, and nobody else.
-    fn fail_out_of_bounds(&self, context: &Context, results: &[Made]) -> Result<()> {
+    fn fail_out_of_bounds(&self, context: &Context, results: &[Made], since: &[u64]) -> Result<()> {
         let mut leaves = Vec::with_capacity(results.len());
         for (number, array) in results {
             leaves.extend(array.leaves().into_iter().map(|leaf| (*number, leaf)));
@@ -208,7 +209,7 @@ impl EngineRef {
         // What was pushed first is first.
         leaves.sort_by_key(|(number, _)| *number);
         let arrays: Vec<&Array> = leaves.iter().map(|(_, leaf)| leaf).collect();
-        let errors = context.session.take_errors_of(&arrays).or_fault()?;
+        let errors = context.session.take_errors_of(&arrays, since).or_fault()?;
         let mut causes = HashMap::new();
         let mut agenda = self.0.borrow_mut("flush")?;
         for ((number, _), error) in leaves.iter().zip(errors) {

@@ -71,7 +71,7 @@ fn each_array_has_the_error_that_it_comes_of() {
     let summed = (&sorted + 1.0).hsum().unwrap();
     let arrays = [&fine, &first, &second, &unlike, &like, &sorted, &summed];
     session.eval(&arrays).unwrap();
-    let errors = session.take_errors_of(&arrays).unwrap();
+    let errors = session.take_errors_of(&arrays, &[]).unwrap();
     let indices = errors.into_iter().map(|error| match error {
         Some((_, Error::Bounds { index, .. })) => index,
         other => other.map_or(0, |_| -1),
