@@ -222,7 +222,8 @@ fn given<O: Object>(operator: &dyn Operator<O>, inputs: &[Vec<&O>]) -> Vec<Resul
         }
         Err(error) => error,
     };
-    if inputs.len() > 1 && !operator.has_effects() {
+    let is_tried_again = !operator.has_effects() && error != Error::Interrupted;
+    if inputs.len() > 1 && is_tried_again {
         let alone = inputs.iter().map(std::slice::from_ref);
         return alone.flat_map(|inputs| given(operator, inputs)).collect();
     }
@@ -242,4 +243,68 @@ fn checked<O: Object>(operator: &dyn Operator<O>, object: O, inputs: &[&O]) -> R
 
 fn lent<O>(member: &Member<Arc<O>>) -> Vec<&O> {
     member.inputs.iter().map(|input| &**input).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    struct Number(i64);
+
+    impl Object for Number {
+        fn kind(&self) -> String {
+            "number".into()
+        }
+    }
+
+    /// Takes no negative number, and none with others.
+    #[derive(Default)]
+    struct Half {
+        tried: Mutex<Vec<usize>>,
+        has_effects: bool,
+    }
+
+    impl Operator<Number> for Half {
+        fn name(&self) -> &str {
+            "half"
+        }
+
+        fn exec(&self, inputs: &[&Number]) -> Result<Number> {
+            match inputs[0].0 {
+                number @ 0.. => Ok(Number(number / 2)),
+                number => Err(Error::Argument { op: "half", what: number.to_string() }),
+            }
+        }
+
+        fn batched(&self, members: &[Vec<&Number>]) -> Option<Result<Vec<Number>>> {
+            self.tried.lock().unwrap().push(members.len());
+            Some(members.iter().map(|inputs| self.exec(inputs)).collect())
+        }
+
+        fn has_effects(&self) -> bool {
+            self.has_effects
+        }
+    }
+
+    /// What becomes of 2, -1 and 8, and which batches were tried.
+    fn done(has_effects: bool) -> (Vec<Option<i64>>, Vec<usize>) {
+        let operator = Arc::new(Half { has_effects, ..Half::default() });
+        let mut engine = Engine::new();
+        let push = |number| engine.push(operator.clone(), vec![Input::Object(Arc::new(number))]);
+        let handles: Vec<Handle> =
+            [2, -1, 8].map(Number).into_iter().map(push).collect::<Result<_>>().unwrap();
+        engine.flush().unwrap();
+        let results = handles.iter().map(|handle| engine.get(handle).ok().map(|number| number.0));
+        let results = results.collect();
+        (results, mem::take(&mut *operator.tried.lock().unwrap()))
+    }
+
+    #[test]
+    fn one_that_fails_fails_no_others() {
+        assert_eq!(done(false), (vec![Some(1), None, Some(4)], vec![3, 1, 1, 1]));
+        assert_eq!(done(true), (vec![None; 3], vec![3]), "what has effects had them");
+    }
 }
