@@ -110,7 +110,7 @@ impl Array {
         self.session.has_run(self.id())
     }
 
-    /// Whether an index was out of bounds in the kernel that wrote the lanes: some may be 0 for it.
+    /// Whether lanes come of an index out of bounds in the evaluation that made them: some may be 0 for it.
     pub fn is_faulty(&self) -> bool {
         let Serial(serial) = self.serial();
         self.session.with_reports(|reports| reports.is_faulty(serial))

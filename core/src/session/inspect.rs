@@ -44,8 +44,8 @@ pub struct WhosRow {
     pub ready: bool,
     /// Whether the launch that writes them is under way.
     pub running: bool,
-    /// Whether an index was out of bounds in the launch that wrote the contents: lanes may be 0 in place of what was
-    /// meant.
+    /// Whether the contents come of an index out of bounds in the evaluation that made them: lanes may be 0 in place of
+    /// what was meant.
     pub faulty: bool,
     /// Whether the contents were in the memory of a device that failed.
     pub lost: bool,
