@@ -23,6 +23,7 @@ pub mod history;
 mod kernel_registers;
 mod known;
 pub mod launches;
+mod notes;
 mod part_notes;
 mod primitive;
 mod progress;
