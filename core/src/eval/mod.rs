@@ -47,7 +47,7 @@ use crate::ir::table::Table;
 use crate::ir::var::VarId;
 use crate::log::{Log, LogSink};
 use crate::memory::buffer::Buffer;
-use crate::memory::caching_allocator::{Allocator, Bytes};
+use crate::memory::caching_allocator::Allocator;
 pub use bounds::{Named, Reports};
 use cache::{Cache, CacheResult, Found};
 pub use compile_time::Elapsed;
