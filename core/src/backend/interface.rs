@@ -155,6 +155,15 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// `Interrupted`; the work goes on then. A failure of work launched earlier.
     fn sync(&self) -> Result<()>;
+
+    /// Gets ready for a fork of the process: waits until all work is done, ends its threads, and leaves what both processes
+    /// will have as it is. Whether both can go on; the other one cannot where a driver or another process is behind it.
+    ///
+    /// # Errors
+    /// As [`Backend::sync`].
+    fn before_fork(&self) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 /// A GPU among those of other processes, to which it sends bytes by itself. Each has a number; who leads them has all of them

@@ -2,7 +2,7 @@
 //!
 //! A job is a number of chunks and a function that takes chunks until none is left. The caller always
 //! works; workers join while chunks are left, so a late worker costs nothing. Workers start with the first job that
-//! wants them, spin after a job, longer where the next one came soon, and then sleep; those who wake wake others. Where no
+//! wants them, after a fork of the process anew, spin after a job, longer where the next one came soon, and then sleep; those who wake wake others. Where no
 //! job has chunks left, they do what waits for anybody ([`Background`]).
 
 use std::cell::Cell;
@@ -153,7 +153,9 @@ impl Drop for OnPanic<'_> {
 pub struct Pool {
     threads: usize,
     shared: Arc<Shared>,
-    workers: OnceLock<Vec<std::thread::JoinHandle<()>>>,
+    workers: Mutex<Vec<std::thread::JoinHandle<()>>>,
+    /// Whether there are workers: those who have work need not take the lock to see it.
+    has_workers: AtomicBool,
 }
 
 #[derive(Default)]
@@ -199,7 +201,8 @@ impl Pool {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let longest_spin = if threads <= processors { LONG_SPIN } else { SPIN };
         let shared = Arc::new(Shared { longest_spin, ..Shared::default() });
-        Self { threads: threads.max(1), shared, workers: OnceLock::new() }
+        let (workers, has_workers) = (Mutex::default(), AtomicBool::new(false));
+        Self { threads: threads.max(1), shared, workers, has_workers }
     }
 
     /// Number of threads that may run a chunk, the caller included.
@@ -234,7 +237,7 @@ impl Pool {
         });
         let shared = self.threads > 1 && n_chunks > 1;
         if shared {
-            self.workers.get_or_init(|| self.start());
+            self.start_workers();
             self.shared.change(|jobs| jobs.push_back(job.clone()));
             self.shared.arrive(exactly(n_chunks.min(WOKEN_AT_ONCE as u64 + 1) - 1));
         }
@@ -258,7 +261,7 @@ impl Pool {
     /// Tells workers, and those who rest, that something came or was done.
     pub fn wake(&self) {
         if self.threads > 1 {
-            self.workers.get_or_init(|| self.start());
+            self.start_workers();
         }
         self.shared.arrive(usize::MAX);
     }
@@ -277,6 +280,37 @@ impl Pool {
     /// Waits until something comes, or came since `seen`, or this time is over.
     pub fn rest(&self, seen: usize, time: Duration) {
         self.shared.rest(seen, SPIN, Some(time));
+    }
+
+    /// Ends the workers once they have done what they are at: a fork of the process has none of them, but what they hold at
+    /// the moment. The next job starts others.
+    pub fn dismiss(&self) {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sleep = self.shared.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.stop.store(true, Ordering::Relaxed);
+        drop(sleep);
+        self.shared.wake.notify_all();
+        for worker in workers.drain(..) {
+            // A worker may be the last to hold its own pool; it ends by itself.
+            if worker.thread().id() != std::thread::current().id() {
+                // A worker that panicked has been reported by the job it ran.
+                drop(worker.join());
+            }
+        }
+        self.shared.stop.store(false, Ordering::Relaxed);
+        // Not before: whoever of them has work for others would wait for the lock, and this for them.
+        self.has_workers.store(false, Ordering::Release);
+    }
+
+    fn start_workers(&self) {
+        if self.has_workers.load(Ordering::Acquire) {
+            return;
+        }
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.has_workers.load(Ordering::Acquire) {
+            *workers = self.start();
+            self.has_workers.store(true, Ordering::Release);
+        }
     }
 
     fn start(&self) -> Vec<std::thread::JoinHandle<()>> {
@@ -373,17 +407,9 @@ impl Shared {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let sleep = self.shared.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+        self.dismiss();
+        // For a worker that is the last to hold it.
         self.shared.stop.store(true, Ordering::Relaxed);
-        drop(sleep);
-        self.shared.wake.notify_all();
-        for worker in self.workers.take().into_iter().flatten() {
-            // A worker may be the last to hold its own pool; it ends by itself.
-            if worker.thread().id() != std::thread::current().id() {
-                // A worker that panicked has been reported by the job it ran.
-                drop(worker.join());
-            }
-        }
     }
 }
 
@@ -414,6 +440,23 @@ mod tests {
                 pool.run(n_chunks, chunks(count));
                 assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
+        }
+    }
+
+    #[test]
+    fn a_pool_whose_workers_were_dismissed_starts_others() {
+        let pool = Pool::new(3);
+        for _ in 0..20 {
+            let total = Arc::new(AtomicUsize::new(0));
+            let sum = total.clone();
+            let count = move |_| {
+                sum.fetch_add(1, Ordering::Relaxed);
+            };
+            pool.run(100, chunks(count));
+            assert_eq!(total.load(Ordering::Relaxed), 100);
+            assert_eq!(pool.workers.lock().unwrap().len(), 2);
+            pool.dismiss();
+            assert_eq!(Arc::strong_count(&pool.shared), 1, "a worker is still there");
         }
     }
 

@@ -46,6 +46,20 @@ impl Session {
         self.family().iter().try_for_each(|session| session.eval_held(is_write))
     }
 
+    /// Gets ready for a fork of the process, which has none of its threads: waits until nothing is under way, and ends the
+    /// workers, who come again with the next launch. Whether the child, too, can go on with it; it cannot where a GPU or other
+    /// processes work for it.
+    ///
+    /// No thread may record, evaluate or drop arrays between this and the fork.
+    ///
+    /// # Errors
+    /// `Interrupted`, or a failure of work launched earlier: the child must not go on.
+    pub fn before_fork(&self) -> Result<bool> {
+        let devices = self.family().into_iter().filter_map(|session| session.runtime().opened());
+        let can = devices.map(|device| device.backend.before_fork());
+        can.reduce(|all, can| Ok(all? & can?)).unwrap_or(Ok(true))
+    }
+
     /// Whether there is one that is due.
     pub fn has_writes(&self) -> bool {
         let in_table = |table: &mut Table| {

@@ -1,6 +1,7 @@
 //! Executable memory that is never writable and executable at one address, not for one thread.
 //!
-//! Chunks of an anonymous file are mapped twice, once to write and once to run; kernels share a chunk.
+//! Chunks of an anonymous file are mapped twice, once to write and once to run; kernels share a chunk. A fork of the
+//! process has the same memory: chunks that are there before it are run by both, and written by none of them any more.
 //! Where the system refuses that, every kernel gets pages of its own that become executable when they
 //! are written. Where it refuses that too, there is no executable memory, and the caller interprets.
 #![expect(unsafe_code, reason = "maps memory and writes code into it")]
@@ -47,6 +48,8 @@ struct Chunk {
     bytes: usize,
     /// Start and length, by start; never adjacent.
     free: Vec<(usize, usize)>,
+    /// Whether another process may run it, too: nothing is written any more.
+    is_sealed: bool,
 }
 
 // SAFETY: a chunk is memory at an address; who writes or runs what is settled by `Arena`.
@@ -96,10 +99,17 @@ impl Arena {
         // One empty chunk is kept for the next kernel.
         if let Some(i) = found
             && chunks[i].is_empty()
-            && (chunks[i].write == chunks[i].run || chunks.len() > 1)
+            && (chunks[i].write == chunks[i].run || chunks[i].is_sealed || chunks.len() > 1)
         {
             drop(chunks.swap_remove(i));
         }
+    }
+
+    /// Leaves what is written as it is: from here on code goes to new chunks. To be called before a fork.
+    pub(super) fn seal(&self) {
+        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+        chunks.retain(|chunk| !chunk.is_empty());
+        chunks.iter_mut().for_each(Chunk::seal);
     }
 
     /// Bytes mapped.
@@ -148,7 +158,8 @@ impl Chunk {
         // SAFETY: a new mapping at an address that the system chooses.
         let address = unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, all, flags) };
         let address = NonNull::new(address.ok()?)?;
-        let mut chunk = Self { write: address, run: address, bytes, free: vec![(0, bytes)] };
+        let mut chunk =
+            Self { write: address, run: address, bytes, free: vec![(0, bytes)], is_sealed: false };
         // SAFETY: this thread runs no such pages until they are protected again.
         unsafe { pthread_jit_write_protect_np(0) };
         let placed = chunk.place(bytes, code);
@@ -180,7 +191,7 @@ impl Chunk {
             let _ = unsafe { munmap(write.as_ptr(), bytes) };
             return None;
         };
-        Some(Self { write, run, bytes, free: vec![(0, bytes)] })
+        Some(Self { write, run, bytes, free: vec![(0, bytes)], is_sealed: false })
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -194,7 +205,8 @@ impl Chunk {
         let address =
             unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, writable, MapFlags::PRIVATE) };
         let address = NonNull::new(address.ok()?)?;
-        let mut chunk = Self { write: address, run: address, bytes, free: vec![(0, bytes)] };
+        let mut chunk =
+            Self { write: address, run: address, bytes, free: vec![(0, bytes)], is_sealed: false };
         chunk.place(bytes, code)?;
         let executable = MprotectFlags::READ | MprotectFlags::EXEC;
         // SAFETY: the pages are ours, and nobody runs or writes them yet.
@@ -204,6 +216,9 @@ impl Chunk {
 
     /// Writes code into the first free range that holds `bytes`; the address where it runs.
     fn place(&mut self, bytes: usize, code: &[u8]) -> Option<usize> {
+        if self.is_sealed {
+            return None;
+        }
         let i = self.free.iter().position(|&(_, length)| length >= bytes)?;
         let (start, length) = self.free[i];
         if length == bytes {
@@ -239,6 +254,26 @@ impl Chunk {
             self.free[i - 1].1 += self.free.remove(i).1;
         }
         true
+    }
+
+    /// Lets go of what lies behind the last block, and of the rest once no block is left.
+    fn seal(&mut self) {
+        self.is_sealed = true;
+        let Some(&(start, length)) = self.free.last() else { return };
+        let end = start.next_multiple_of(rustix::param::page_size());
+        // Pages of a kernel's own have nothing to let go of.
+        if start + length < self.bytes || end >= self.bytes || self.write == self.run {
+            return;
+        }
+        for view in [self.write, self.run] {
+            // SAFETY: whole pages at the end of both views, where no block is.
+            let _ = unsafe { munmap(view.as_ptr().byte_add(end), self.bytes - end) };
+        }
+        self.bytes = end;
+        self.free.pop();
+        if start < end {
+            self.free.push((start, end - start));
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -297,6 +332,27 @@ mod tests {
             assert_eq!(call(&again[50]), 57);
             assert_eq!(arena.mapped(), mapped, "{mapping:?}");
         }
+    }
+
+    #[test]
+    fn what_is_sealed_runs_and_is_not_written() {
+        let arena = Arena::new(vec![Mapping::Dual], 1 << 24);
+        let before = arena.place(&code(1)).expect("this system maps code");
+        let gone = arena.place(&code(2)).unwrap();
+        let there = gone.address();
+        arena.seal();
+        let page = rustix::param::page_size();
+        assert_eq!(arena.mapped(), page);
+        drop(gone);
+        let after: Vec<Block> = (3..6).filter_map(|i| arena.place(&code(i))).collect();
+        assert!(after.iter().all(|block| block.address() / page != there / page));
+        assert_eq!((call(&before), call(&after[0]), call(&after[2])), (1, 3, 5));
+        drop(before);
+        assert_eq!(arena.mapped(), CHUNK, "the sealed chunk is gone");
+        drop(after);
+        arena.seal();
+        assert_eq!(arena.mapped(), 0);
+        assert_eq!(arena.place(&code(9)).map(|block| call(&block)), Some(9));
     }
 
     #[test]

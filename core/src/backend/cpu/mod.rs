@@ -146,6 +146,11 @@ impl Backend for Cpu {
     fn sync(&self) -> Result<()> {
         Ok(())
     }
+
+    fn before_fork(&self) -> Result<bool> {
+        self.shared.arena.seal();
+        self.shared.interp.before_fork()
+    }
 }
 
 #[cfg(test)]

@@ -81,4 +81,9 @@ impl Backend for Interp {
     fn sync(&self) -> Result<()> {
         Ok(())
     }
+
+    fn before_fork(&self) -> Result<bool> {
+        self.pool.dismiss();
+        Ok(true)
+    }
 }

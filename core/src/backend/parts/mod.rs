@@ -117,6 +117,11 @@ impl Backend for Parts {
         self.shared.devices.iter().try_for_each(|device| device.sync())
     }
 
+    fn before_fork(&self) -> Result<bool> {
+        let can = self.shared.devices.iter().map(|device| device.before_fork());
+        can.reduce(|all, can| Ok(all? & can?)).unwrap_or(Ok(true))
+    }
+
     fn leave(&self) {
         self.shared.devices.iter().for_each(|device| device.leave());
     }

@@ -189,6 +189,11 @@ impl Backend for Queue {
     fn sync(&self) -> Result<()> {
         self.line.workers.finish()
     }
+
+    fn before_fork(&self) -> Result<bool> {
+        self.line.workers.finish()?;
+        self.device.before_fork()
+    }
 }
 
 /// Code whose launches wait in line.
