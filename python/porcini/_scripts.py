@@ -1,8 +1,19 @@
 """Scripts in Rhai, run from Python. They share the session, so arrays go in and out without a copy."""
 
+import os
+
 from . import _porcini
 
 _scripts = None
+
+
+def _forget():
+    """In a child of the process, which has not the thread that it works on."""
+    global _scripts
+    _scripts = None
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def run(path, *args, **given):

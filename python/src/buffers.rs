@@ -15,7 +15,7 @@ use pyo3::types::{PyBytes, PyComplex, PyMemoryView};
 
 use crate::errors::{OrRaise, got};
 use crate::given::{Given, number};
-use crate::interrupt::blocking;
+use crate::interrupt::evaluating;
 use crate::memory::{Owner, Taking, copied_on_host, entries, is_jax, of_pairs, on_host, shaped};
 use crate::object::{PyValue, check_read};
 
@@ -333,7 +333,7 @@ pub(crate) unsafe fn lend(
     }
     let held = value.get().value().clone();
     let exported = check_read("np.asarray", &held)
-        .and_then(|()| blocking(value.py(), || export(&held).map(Sent)));
+        .and_then(|()| evaluating(value.py(), || export(&held).map(Sent)));
     UNREAD.with_borrow_mut(|unread| {
         let failure = exported.as_ref().err().map(|error| error.clone_ref(value.py()));
         *unread = failure.map(|error| (value.as_ptr().addr(), error));

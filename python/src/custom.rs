@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::blocking_once;
 use crate::object::{self, PyValue};
 use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
@@ -145,7 +145,7 @@ pub(crate) fn asking<R: Send>(
     work: impl FnOnce(&mut dyn Ask) -> CoreResult<R> + Send,
 ) -> PyResult<R> {
     let mut asked = Functions::default();
-    let result = blocking(py, || work(&mut asked));
+    let result = blocking_once(py, || work(&mut asked));
     asked.0.map_or(result, Err)
 }
 

@@ -18,7 +18,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::errors::OrRaise;
 use crate::given::Given;
-use crate::interrupt::blocking;
+use crate::interrupt::{blocking, evaluating};
 use crate::memory::{
     Owner, Taking, complex_part, copied_on_gpu, copied_on_host, entries, interface_type, is_jax,
     of_pairs, on_gpu, on_host, shaped,
@@ -261,9 +261,9 @@ pub(crate) fn lent<'py>(
     } else {
         tensor
     };
-    let raw = blocking(py, || {
+    let raw = evaluating(py, || {
         let moved = (there != here).then(|| tensor.each(|part| part.to(DeviceChoice::Cpu)));
-        let tensor = moved.transpose()?.unwrap_or(tensor);
+        let tensor = moved.transpose()?.unwrap_or_else(|| tensor.clone());
         Ok(match (is_new, copy == Some(true)) {
             (true, false) => tensor.to_dlpack()?.into_raw().expose_provenance(),
             (true, true) => tensor.to_dlpack_copy()?.into_raw().expose_provenance(),

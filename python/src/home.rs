@@ -21,6 +21,11 @@ pub(crate) fn session(py: Python<'_>) -> PyResult<&'static Session> {
     SESSION.get_or_try_init(py, || start(py, Options::default(), None))
 }
 
+/// The module's session, if it has started.
+pub(crate) fn started(py: Python<'_>) -> Option<&'static Session> {
+    SESSION.get(py)
+}
+
 fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResult<Session> {
     let is_given = options.memory_limit.is_some();
     for warning in options.read_environment(environment_variable) {

@@ -18,6 +18,7 @@ mod dlpack;
 mod docs;
 mod errors;
 mod exchanged;
+mod fork;
 mod forms;
 mod functions;
 mod given;
@@ -77,5 +78,6 @@ fn _porcini(module: &Bound<'_, PyModule>) -> PyResult<()> {
     runtime::register(module)?;
     scripts::register(module)?;
     images::register(module)?;
+    fork::register(module)?;
     home::register(module)
 }

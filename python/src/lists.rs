@@ -8,7 +8,7 @@ use pyo3::types::{PyComplex, PyList, PyMemoryView};
 use crate::convert::python_number;
 use crate::errors::OrRaise;
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::evaluating;
 use crate::memory::{complex_part, entries};
 use crate::object::{PyValue, check_read, warn_of_read};
 
@@ -90,7 +90,7 @@ impl Entries {
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
         let (start, parts) = (self.start, &self.parts);
         let end = parts[0].size().min(start + PIECE);
-        self.piece = blocking(py, || parts.iter().map(|part| part.read(start..end)).collect())?;
+        self.piece = evaluating(py, || parts.iter().map(|part| part.read(start..end)).collect())?;
         (self.start, self.place) = (end, 0);
         Ok(())
     }

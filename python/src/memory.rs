@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
 use crate::given::Given;
-use crate::interrupt::blocking;
+use crate::interrupt::{blocking, blocking_once};
 
 // ---- taken from others ----
 
@@ -144,7 +144,7 @@ pub(crate) fn on_gpu(
     let address = first.expose_provenance() as u64;
     let owner = Kept(Some(owner));
     // SAFETY: the owner said that so many elements are there, and keeps them.
-    blocking(py, || unsafe { session.wrap_on_gpu(dtype, address, n as u64, owner) })
+    blocking_once(py, || unsafe { session.wrap_on_gpu(dtype, address, n as u64, owner) })
 }
 
 /// An array of what `n` elements of others in the memory of the GPU that a session works on are now.

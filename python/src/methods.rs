@@ -17,7 +17,7 @@ use pyo3::{PyTraverseError, PyVisit, ffi, intern};
 
 use crate::convert::python_number;
 use crate::errors::{OrRaise, got};
-use crate::interrupt::blocking;
+use crate::interrupt::evaluating;
 use crate::names::{as_python, is_of_protocol};
 use crate::object::{self, PyValue, lane};
 use crate::operators::{binary, by_function, divided, raised_to, unary};
@@ -249,13 +249,13 @@ impl PyValue {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let value = slf.get().value().clone();
-        blocking(slf.py(), || value.to_text(&Options::default()))
+        evaluating(slf.py(), || value.to_text(&Options::default()))
     }
 
     /// As notebooks show it. Text alone where something went wrong, which its text tells.
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<Option<String>> {
         let value = slf.get().value().clone();
-        let html = blocking(slf.py(), || Ok(porcini_script::html_of(&value)))?;
+        let html = evaluating(slf.py(), || Ok(porcini_script::html_of(&value)))?;
         Ok(html.ok().map(|html| as_python(&html).into_owned()))
     }
 

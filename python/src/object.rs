@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use crate::errors::OrRaise;
-use crate::interrupt::blocking;
+use crate::interrupt::evaluating;
 use crate::names::as_python;
 use crate::{stand_ins, types};
 
@@ -277,5 +277,5 @@ pub(crate) fn warn_of_read(py: Python<'_>, value: &Value) -> PyResult<()> {
 
 /// A lane as a number.
 pub(crate) fn lane(py: Python<'_>, array: &Array, i: i64) -> PyResult<Scalar> {
-    blocking(py, || array.item(i))
+    evaluating(py, || array.item(i))
 }

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 
 use crate::errors::OrRaise;
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::evaluating;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
 use crate::types;
@@ -72,7 +72,7 @@ pub(crate) fn copied<'py>(
 
 fn state<'py>(py: Python<'py>, value: &Value) -> PyResult<Object<'py>> {
     let lanes = |array: &Array| -> PyResult<(&'static str, Bound<'py, PyBytes>)> {
-        let bytes = blocking(py, || array.read_bytes(0..array.size()))?;
+        let bytes = evaluating(py, || array.read_bytes(0..array.size()))?;
         Ok((array.dtype().numpy_name(), PyBytes::new(py, &bytes)))
     };
     Ok(match value {

@@ -16,8 +16,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::errors::{OrRaise, got, wrong_type};
+use crate::fork;
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::{blocking, blocking_once, evaluating};
 use crate::names::name_of;
 use crate::object::{self, PyValue};
 use crate::tree::values;
@@ -49,10 +50,10 @@ fn arrays_in(op: &str, objects: &Bound<'_, PyTuple>) -> PyResult<Vec<Array>> {
 fn eval(py: Python<'_>, arrays: &Bound<'_, PyTuple>) -> PyResult<()> {
     let session = home::session(py)?;
     if arrays.is_empty() {
-        return blocking(py, || session.eval_all());
+        return evaluating(py, || session.eval_all());
     }
     let arrays = arrays_in("eval", arrays)?;
-    blocking(py, || session.eval(&arrays.iter().collect::<Vec<_>>()))
+    evaluating(py, || session.eval(&arrays.iter().collect::<Vec<_>>()))
 }
 
 /// As eval, but returns at once on all devices; another name of it, as Dr.Jit has it.
@@ -66,7 +67,7 @@ fn schedule(py: Python<'_>, arrays: &Bound<'_, PyTuple>) -> PyResult<()> {
 #[pyfunction]
 fn sync(py: Python<'_>) -> PyResult<()> {
     let session = home::session(py)?;
-    blocking(py, || session.sync())
+    evaluating(py, || session.sync())
 }
 
 /// What is logged: 0 nothing, 1 launches, 2 + compilation and cache, 3 + generated source, 4 + every recorded operation,
@@ -156,6 +157,7 @@ fn label(x: &Bound<'_, PyValue>) -> Option<String> {
 #[pyfunction]
 fn malloc_trim(py: Python<'_>) -> PyResult<(usize, u64)> {
     let session = home::session(py)?;
+    let _under_way = fork::begin(py)?;
     Ok(py.detach(|| {
         let freed = session.malloc_trim();
         // What the table and plans of long programs took.
@@ -401,7 +403,7 @@ fn program(
     let py = objects.py();
     let arrays = arrays_in(op, objects)?;
     let session = arrays.first().map_or(home::session(py)?, Array::session);
-    let text = blocking(py, || {
+    let text = blocking_once(py, || {
         let plan = session.plan(&arrays.iter().collect::<Vec<_>>())?;
         if plan.steps.is_empty() {
             return Ok("nothing to compile: the value is known already".to_string());

@@ -8,7 +8,7 @@ use std::io;
 use std::iter;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 use crate::exchanged::mime_bundle;
+use crate::interrupt::{LOOK, Request};
 
 /// Lines that wait to be written at most; then the script does.
 const WAITING: usize = 1 << 10;
@@ -141,21 +142,38 @@ pub(crate) fn events() -> (SyncSender<Event>, Receiver<Event>) {
     sync_channel(WAITING)
 }
 
-/// Writes and shows what comes until the script has ended, pictures by `display`; the error of Ctrl-C, if that came meanwhile.
-pub(crate) fn follow(events: &Receiver<Event>, display: Option<&Py<PyAny>>) -> Option<PyErr> {
+/// Writes and shows what comes until the script has ended, pictures by `display`, and has the handlers of signals run
+/// meanwhile; the script is asked to stop by what one of them raises.
+pub(crate) fn follow(events: &Receiver<Event>, display: Option<&Py<PyAny>>) -> Option<Request> {
     let mut stopped = None;
-    while let Ok(first) = events.recv() {
-        let batch = iter::once(first).chain(events.try_iter().take(WAITING));
-        Python::attach(|py| {
-            if let Err(error) = tell(py, batch, display) {
-                match error.is_instance_of::<PyKeyboardInterrupt>(py) {
-                    true => stopped = Some(error),
-                    false => error.write_unraisable(py, None),
-                }
+    loop {
+        match events.recv_timeout(LOOK) {
+            Ok(first) => {
+                let batch = iter::once(first).chain(events.try_iter().take(WAITING));
+                let raised = Python::attach(|py| told(py, batch, display));
+                stopped = stopped.or_else(|| raised.map(Request::new));
             }
-        });
+            Err(RecvTimeoutError::Timeout) => stopped = stopped.or_else(Request::if_raised),
+            Err(RecvTimeoutError::Disconnected) => return stopped,
+        }
     }
-    stopped
+}
+
+/// Writes and shows; what ends the script.
+fn told(
+    py: Python<'_>,
+    batch: impl Iterator<Item = Event>,
+    display: Option<&Py<PyAny>>,
+) -> Option<PyErr> {
+    if let Err(raised) = py.check_signals() {
+        return Some(raised);
+    }
+    let error = tell(py, batch, display).err()?;
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return Some(error);
+    }
+    error.write_unraisable(py, None);
+    None
 }
 
 /// Writes lines together, up to something that is shown.

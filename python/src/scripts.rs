@@ -13,8 +13,9 @@ use pyo3::types::PyDict;
 
 use crate::errors::got;
 use crate::exchanged::{Made, Picture, exchanged, is_same};
+use crate::fork;
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::blocking_once;
 use crate::script_host::{self, Followers, Following, Outlet, PythonHost, follow};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -66,7 +67,9 @@ impl Scripts {
             }
         });
         thread.map_err(|error| PyRuntimeError::new_err(format!("scripts: {error}")))?;
+        let under_way = fork::begin(py)?;
         let started = py.detach(move || starts.recv());
+        drop(under_way);
         match started {
             Ok(Ok(())) => {
                 Ok(Self { jobs: Mutex::new(jobs), outlet, followers: Followers::default() })
@@ -98,15 +101,16 @@ impl Scripts {
             drop(reply.send(results(interpreter, &text, &name, variables)));
             drop(run);
         });
-        let (made, stopped) = blocking(py, move || {
+        py.check_signals()?;
+        let under_way = fork::begin(py)?;
+        let (made, stopped) = py.detach(move || {
             let sent = jobs.send(job).is_ok();
             let stopped = follow(&events, display.as_ref());
-            Ok((replies.recv().ok().filter(|_| sent), stopped))
-        })?;
-        drop(following);
+            (replies.recv().ok().filter(|_| sent), stopped)
+        });
+        drop((under_way, following));
         if let Some(stopped) = stopped {
-            interrupt::clear();
-            return Err(stopped);
+            return stopped.answered();
         }
         let (variables, last) = made.ok_or_else(ended)?.map_err(failure)?;
         let found = PyDict::new(py);
@@ -135,7 +139,7 @@ impl Scripts {
             drop(reply.send((start, candidates.collect())));
         });
         let (jobs, _following) = (self.sender(), self.follow()?);
-        let found = blocking(py, move || {
+        let found = blocking_once(py, move || {
             drop(jobs.send(job));
             Ok(replies.recv().ok())
         });

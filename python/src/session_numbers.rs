@@ -15,7 +15,7 @@ use crate::errors::{OrRaise, got, wrong_type};
 use crate::forms::is_index;
 use crate::given::Given;
 use crate::home;
-use crate::interrupt::blocking;
+use crate::interrupt::{blocking, blocking_once};
 use crate::object;
 use crate::random::Generator;
 
@@ -155,7 +155,7 @@ fn ordered<'py>(
     make: impl FnOnce(&mut Pcg32) -> porcini_core::Result<Value> + Send,
 ) -> PyResult<Object<'py>> {
     let session = home::session(py)?;
-    let value = blocking(py, || from_session(session, op, 1, make))?;
+    let value = blocking_once(py, || from_session(session, op, 1, make))?;
     object::of(py, value)
 }
 
