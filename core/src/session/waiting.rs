@@ -279,6 +279,24 @@ mod tests {
         drop(evaluating);
     }
 
+    /// Kernels of before run on, and others are compiled.
+    #[test]
+    fn what_is_ready_for_a_fork_goes_on() {
+        for device in ["cpu", "cpu:2"] {
+            let session = Session::builder().device(device.parse().unwrap()).threads(2).build();
+            let session = session.unwrap();
+            let x = session.array(&vec![2.0_f32; 100_000]).unwrap();
+            for turn in [1_u8, 2, 3] {
+                let y = &x * 3.0_f32 + f32::from(turn);
+                session.eval(&[&y]).unwrap();
+                assert_eq!(session.before_fork(), Ok(true));
+                let z = if turn == 2 { &y - 1.0_f32 } else { &y * 2.0_f32 };
+                let want = [14.0_f32, 7.0, 18.0][usize::from(turn) - 1];
+                assert_eq!(z.to_vec::<f32>().unwrap()[99_999], want);
+            }
+        }
+    }
+
     /// What a launch writes over its inputs counts as data before it has run.
     #[test]
     fn what_is_overwritten_is_waited_for() {
