@@ -39,12 +39,16 @@ fn of_lane_type(name: &str) -> Option<String> {
 pub(crate) fn friendly_types(text: &str) -> String {
     let text = whole_word(text, "array", "list").replace(ARRAY, "array");
     let mut text = own_types(&text).replace("alloc::string::String", "text");
+    text = text.replace(SHARED, "a variable that a function has captured");
     text = whole_word(&text, "Fn", "function");
     for (rust, name) in [("i64", "integer"), ("f64", "float")] {
         text = text.replace(rust, name);
     }
     text
 }
+
+/// What Rhai calls variables that it shares with a closure, whatever they are.
+const SHARED: &str = "alloc::rc::Rc<core::cell::RefCell<rhai::types::dynamic::Dynamic>>";
 
 /// Where the paths of our types begin.
 const CRATES: [&str; 2] = ["porcini_script::", "porcini_core::"];
