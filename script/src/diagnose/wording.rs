@@ -120,7 +120,7 @@ mod tests {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 registered(&path, found);
-            } else {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = fs::read_to_string(&path).unwrap();
                 let parts = text.split("register_type_with_name::<").skip(1);
                 found.extend(parts.filter_map(|rest| Some(rest.split_once(">(")?.0.to_string())));
