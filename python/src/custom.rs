@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyTuple};
 use crate::convert::{Given, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
-use crate::interrupt::blocking_once;
+use crate::interrupt::{blocking_once, in_python};
 use crate::object::{self, PyValue};
 use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
@@ -160,7 +160,7 @@ impl Ask for Functions {
         args: &[Array],
         cotangent: &Array,
     ) -> CoreResult<Vec<Option<Array>>> {
-        let found = Python::attach(|py| pulled(py, told, args, cotangent));
+        let found = in_python(|py| pulled(py, told, args, cotangent));
         self.keep(found)
     }
 
@@ -170,7 +170,7 @@ impl Ask for Functions {
         args: &[Array],
         tangents: &[Option<Array>],
     ) -> CoreResult<Array> {
-        let found = Python::attach(|py| pushed(py, told, args, tangents));
+        let found = in_python(|py| pushed(py, told, args, tangents));
         self.keep(found)
     }
 }

@@ -22,8 +22,6 @@ const MOMENT: Duration = Duration::from_millis(1);
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 /// How many forks are under way: no work begins.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
-/// How a child of the fork under way would be.
-static OF_CHILD: AtomicU8 = AtomicU8::new(WHOLE);
 /// How this process is.
 static OWN: AtomicU8 = AtomicU8::new(WHOLE);
 
@@ -33,8 +31,12 @@ const WHOLE: u8 = 0;
 const TORN: u8 = 1;
 /// It was forked from one that had a GPU, or processes that work for it.
 const CUT_OFF: u8 = 2;
+/// It was forked by a function that core had asked for.
+const WITHIN: u8 = 3;
 
 thread_local! {
+    /// How a child of the fork that this thread is at would be.
+    static OF_CHILD: Cell<u8> = const { Cell::new(WHOLE) };
     /// How much work this thread is at: what it does is asked for Python functions, which may ask for more.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
@@ -65,6 +67,7 @@ fn check() -> PyResult<()> {
     let what = match OWN.load(Ordering::Relaxed) {
         WHOLE => return Ok(()),
         TORN => "while another thread of it computed",
+        WITHIN => "by a function that it called to compute",
         _ => "that uses a GPU, or ranks",
     };
     Err(PyRuntimeError::new_err(format!(
@@ -88,22 +91,30 @@ fn wait(py: Python<'_>, n: &AtomicUsize) -> bool {
 #[pyfunction]
 fn before(py: Python<'_>) {
     FORKS.fetch_add(1, Ordering::Relaxed);
-    OF_CHILD.store(prepared(py), Ordering::Relaxed);
+    OF_CHILD.set(prepared(py));
 }
 
 /// Gets ready for a fork; how the child will be.
 fn prepared(py: Python<'_>) -> u8 {
     let own = OWN.load(Ordering::Relaxed);
-    let Some(session) = home::started(py).filter(|_| own == WHOLE) else { return own };
+    if own != WHOLE {
+        return own;
+    }
     // What this thread is at goes on after the fork.
-    if DEPTH.get() > 0 || !wait(py, &AT_WORK) {
+    if DEPTH.get() > 0 {
+        return WITHIN;
+    }
+    if !wait(py, &AT_WORK) {
         return TORN;
     }
+    let Some(session) = home::started(py) else { return WHOLE };
     // Another fork waits for this one, or has the workers end at the same time.
     AT_WORK.fetch_add(1, Ordering::Relaxed);
     let can = py.detach(|| session.before_fork());
-    AT_WORK.fetch_sub(1, Ordering::Relaxed);
+    let others = AT_WORK.fetch_sub(1, Ordering::Relaxed) - 1;
     match can {
+        // They waited for too long.
+        _ if others > 0 => TORN,
         Ok(true) => WHOLE,
         Ok(false) => CUT_OFF,
         Err(_) => TORN,
@@ -119,7 +130,7 @@ fn after_in_parent() {
 fn after_in_child() {
     FORKS.store(0, Ordering::Relaxed);
     AT_WORK.store(DEPTH.get(), Ordering::Relaxed);
-    OWN.store(OF_CHILD.load(Ordering::Relaxed), Ordering::Relaxed);
+    OWN.store(OF_CHILD.get(), Ordering::Relaxed);
     interrupt::begin_anew();
 }
 

@@ -21,8 +21,8 @@ const REGION_COST: u32 = 1000;
 /// of a lane take about as long as this many operations.
 pub(super) const CHEAP: u32 = 8;
 
-/// Bytes from which on copying the target of a scatter takes longer than another launch.
-const LARGE_TARGET: u64 = 1 << 17;
+/// Bytes from which on copying the target of a scatter takes longer than another launch: 1 MiB.
+const LARGE_TARGET: u64 = 1 << 20;
 /// How many times as large as the values it is then.
 const MUCH_LARGER: u64 = 4;
 
@@ -70,7 +70,7 @@ pub(super) struct Node {
     pub(super) stored: bool,
     /// Whether it is made of numbers and the numbers of lanes alone, so that any stage can compute it.
     pub(super) is_free: bool,
-    /// The array that it gathers from in its stage; of several the one recorded last.
+    /// The array that it gathers from in its stage; of several the largest.
     source: Option<VarId>,
 }
 
@@ -134,14 +134,20 @@ impl<T: Deref<Target = Table>> Walk<'_, T> {
         let (of, size) = (self.table.get(target), self.table.get(operand).size);
         position > 0
             && variable.scope == 0
+            // What somebody still has is copied anyway.
+            && of.external == 0
             && of.size.saturating_mul(of.dtype.bytes() as u64) >= LARGE_TARGET
             && size <= of.size / MUCH_LARGER
             && self.node(operand).is_some_and(|node| node.source == Some(target))
     }
 
-    /// The one of two arrays that was recorded last.
-    fn later(&self, one: Option<VarId>, other: Option<VarId>) -> Option<VarId> {
-        one.into_iter().chain(other).max_by_key(|&id| self.table.get(id).serial)
+    /// The larger of two arrays, of like ones that which was recorded last.
+    fn larger(&self, one: Option<VarId>, other: Option<VarId>) -> Option<VarId> {
+        let size = |&id: &VarId| {
+            let variable = self.table.get(id);
+            (variable.size.saturating_mul(variable.dtype.bytes() as u64), variable.serial)
+        };
+        one.into_iter().chain(other).max_by_key(size)
     }
 
     pub(super) fn node_mut(&mut self, id: VarId) -> Option<&mut Node> {
@@ -261,7 +267,7 @@ impl<'t> Walk<'t, &'t mut Table> {
                     is_free &= node.is_free;
                     cost = cost.saturating_add(if complete { LOAD_COST } else { node.cost });
                     if !complete && node.source.is_some() {
-                        source = self.later(source, node.source);
+                        source = self.larger(source, node.source);
                     }
                 }
                 None if matches!(self.table.get(operand).kind, Kind::Data) => {
