@@ -58,7 +58,7 @@ fn a_reader_launched_before_the_write_is_no_owner() {
 #[test]
 fn a_part_of_a_large_target_is_read_before_it_is_written() {
     let session = session();
-    let mut a = lanes(&session, DType::F32, 1 << 16);
+    let mut a = lanes(&session, DType::F32, 1 << 19);
     let address = a.address().unwrap();
     for _ in 0..3 {
         let at = index(&session, &[3, 5]);
