@@ -21,6 +21,7 @@ mod typed;
 
 use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
@@ -60,22 +61,24 @@ fn main() -> ExitCode {
 
 /// Does what was asked for, and heeds signals; the exit code.
 fn heedful(arguments: cli::Arguments) -> u8 {
+    let ending = Ending::heed();
     // The leader of a rank asks as often as it likes, and by this signal.
     let is_rank = matches!(arguments.task, Some(cli::Task::Rank { .. }));
     if is_rank || !signals::is_ignored(SIGINT) {
-        heed_interrupts(is_rank);
+        heed_interrupts(is_rank, ending.clone());
     }
     signals::heed_file_limit();
-    let ending = Ending::heed();
     let code = run::run(arguments, &ending);
     print::flush();
     ending.code().unwrap_or(code)
 }
 
-fn heed_interrupts(is_rank: bool) {
+fn heed_interrupts(is_rank: bool, ending: Arc<Ending>) {
     let mut asked = None;
     let heard = ctrlc::set_handler(move || match is_rank {
         true => interrupt::request(),
+        // The editor has the key; of a signal that somebody sends there is nothing to stop.
+        false if ending.is_idle() && !typed::is_unedited() => {}
         false => on_interrupt(&mut asked),
     });
     if let Err(error) = heard {

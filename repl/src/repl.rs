@@ -119,6 +119,8 @@ fn converse(
             // Ctrl-C clears the line.
             Err(ReadlineError::Interrupted) => interrupt::clear(),
             Err(ReadlineError::Eof) => break None,
+            // The window has changed within a key.
+            Err(ReadlineError::Signal(_)) => {}
             // The line is read, and a slip of the keys costs no session.
             Err(ReadlineError::Io(error))
                 if error.kind() == io::ErrorKind::InvalidData && io::stdin().is_terminal() =>

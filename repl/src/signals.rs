@@ -74,6 +74,11 @@ impl Ending {
         Some(self.code.load(Ordering::SeqCst)).filter(|&code| code > 0)
     }
 
+    /// Whether the shell waits for somebody to type.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.is_idle.load(Ordering::SeqCst)
+    }
+
     /// Does what waits for somebody to type.
     pub(crate) fn while_idle<R>(&self, work: impl FnOnce() -> R) -> R {
         self.is_idle.store(true, Ordering::SeqCst);
@@ -88,7 +93,7 @@ impl Ending {
         IS_ASKED.store(true, Ordering::SeqCst);
         interrupt::request();
         let start = Instant::now();
-        while !self.is_idle.load(Ordering::SeqCst) && start.elapsed() < PATIENCE {
+        while !self.is_idle() && start.elapsed() < PATIENCE {
             thread::sleep(LOOK_AFTER);
         }
         if let Some(terminal) = terminal {

@@ -1,6 +1,8 @@
 //! Ctrl-C at a prompt, in what runs and where something is asked.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
 
 use crate::pty::{Terminal, folder};
 
@@ -120,4 +122,29 @@ fn secrets_are_not_shown() {
         shell.wait_for("p.len() + 4700\n4711");
         assert_eq!(shell.leave(), 0);
     }
+}
+
+/// However many signals come while nobody types, the prompt reads what is typed then.
+#[test]
+fn a_prompt_outlives_its_signals() {
+    let mut shell = Terminal::start(&folder("storm"), 80, &[]);
+    for (i, signal) in [Signal::WINCH, Signal::INT].into_iter().enumerate() {
+        shell.signal(signal, 1000);
+        shell.type_in(format!("{} + {i}\r", 4700 + 11));
+        shell.wait_for(&format!("\n{}", 4711 + i));
+        shell.wait_for_prompt();
+    }
+    // What was typed is drawn anew in a window that is too narrow for it.
+    let drawn = |digits: &str| shell.bytes().matches(digits).count();
+    let digits = "12345678901234567890123456789012345678901234567890";
+    shell.type_in(digits);
+    shell.wait_for(digits);
+    let (before, since) = (drawn("4567890"), Instant::now());
+    shell.resize(40);
+    while drawn("4567890") == before {
+        assert!(since.elapsed() < Duration::from_secs(60), "it is not drawn anew");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    shell.signal(Signal::TERM, 1);
+    assert_eq!(shell.child.wait().unwrap().code(), Some(143));
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use pty_process::Size;
 use pty_process::blocking::{Command, Pty, open};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long anything may take, on the slowest machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -95,6 +96,19 @@ impl Terminal {
 
     pub(crate) fn type_in(&self, keys: impl AsRef<[u8]>) {
         (&*self.pty).write_all(keys.as_ref()).unwrap();
+    }
+
+    /// Gives the window so many columns.
+    pub(crate) fn resize(&self, columns: u16) {
+        self.pty.resize(Size::new(ROWS, columns)).unwrap();
+    }
+
+    /// Sends the shell a signal so many times, each when the one before was delivered.
+    pub(crate) fn signal(&self, signal: Signal, times: usize) {
+        for _ in 0..times {
+            kill_process(Pid::from_child(&self.child), signal).unwrap();
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Waits until a text is on the screen; what is there.
