@@ -70,7 +70,9 @@ fn heedful(arguments: cli::Arguments) -> u8 {
     signals::heed_file_limit();
     let code = run::run(arguments, &ending);
     print::flush();
-    ending.code().unwrap_or(code)
+    // Whoever waits for a reader at its end may be interrupted, too.
+    let is_cut = code == exit_code::OK && print::is_cut();
+    ending.code().unwrap_or(if is_cut { exit_code::INTERRUPTED } else { code })
 }
 
 fn heed_interrupts(is_rank: bool, ending: Arc<Ending>) {

@@ -2,6 +2,7 @@
 //! only on a terminal that wants it.
 
 mod lines;
+mod stream;
 
 use std::io::{self, IsTerminal, StderrLock, Write};
 use std::sync::{OnceLock, mpsc};
@@ -11,6 +12,8 @@ use std::time::Duration;
 use colored::Colorize;
 use porcini_script::{Cell, Error, Interpreter, fitted};
 use terminal_size::{Height, Width};
+
+use stream::Stream;
 
 /// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
@@ -41,14 +44,19 @@ pub(crate) fn flush() {
     written(lines::write());
 }
 
+/// Whether Ctrl-C has kept something from being written that nobody reads.
+pub(crate) fn is_cut() -> bool {
+    lines::is_left()
+}
+
 /// Writes to standard error, behind what was printed before and ahead of what is printed then.
-fn tell(write: impl FnOnce(&mut StderrLock<'_>) -> io::Result<()>) {
+fn tell(write: impl FnOnce(&mut Stream<StderrLock<'_>>) -> io::Result<()>) {
     let (before, held) = lines::hold();
     if before.is_err() {
         drop(held);
         return written(before);
     }
-    told(write(&mut io::stderr().lock()));
+    told(write(&mut Stream(io::stderr().lock())));
 }
 
 /// Draws a cell anew over what was typed as it, the last lines of a terminal.

@@ -1,11 +1,14 @@
 //! Lines of standard output. A terminal has each at once; of a pipe or a file many are written together, a call of the system
 //! for each takes longer than most of what makes them.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, StdoutLock, Write};
 use std::mem::take;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::stream::Stream;
+use crate::typed::is_interrupt;
 
 /// How long a line may wait for others.
 const LONGEST: Duration = Duration::from_millis(10);
@@ -36,15 +39,33 @@ static IS_SHARED: LazyLock<bool> = LazyLock::new(|| {
 
 impl Waiting {
     fn write(&mut self) -> io::Result<()> {
-        let text = take(&mut self.text);
+        let mut text = take(&mut self.text);
         if text.is_empty() {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
-        let result = out.write_all(&text).and_then(|()| out.flush());
+        let (mut out, mut n) = (stdout()?, 0);
+        while n < text.len() {
+            match out.write(&text[n..]) {
+                Ok(more) => n += more,
+                // It waits until somebody reads again, and goes with the process.
+                Err(error) if is_interrupt(&error) => {
+                    text.drain(..n);
+                    self.text = text;
+                    return Ok(());
+                }
+                Err(error) => return Err(error),
+            }
+        }
         self.written = Some(Instant::now());
-        result
+        Ok(())
     }
+}
+
+/// Standard output behind what others have written there.
+fn stdout() -> io::Result<Stream<StdoutLock<'static>>> {
+    let mut out = io::stdout().lock();
+    out.flush()?;
+    Ok(Stream(out))
 }
 
 fn waiting() -> MutexGuard<'static, Waiting> {
@@ -54,10 +75,11 @@ fn waiting() -> MutexGuard<'static, Waiting> {
 /// Prints a line, or a part of one, with what ends it.
 pub(super) fn put(text: &str, end: &str) -> io::Result<()> {
     if *IS_TERMINAL {
-        let mut out = io::stdout().lock();
-        write!(out, "{text}{end}")?;
-        // A part of a line would wait for its end.
-        return if end.is_empty() { out.flush() } else { Ok(()) };
+        return match stdout()?.write_all(format!("{text}{end}").as_bytes()) {
+            // Nobody wants to see the rest.
+            Err(error) if is_interrupt(&error) => Ok(()),
+            written => written,
+        };
     }
     let mut waiting = waiting();
     if end.is_empty() && *IS_SHARED {
@@ -95,6 +117,11 @@ fn watch(waiting: &mut Waiting) -> bool {
 /// Writes what waits.
 pub(super) fn write() -> io::Result<()> {
     waiting().write()
+}
+
+/// Whether something could not be written, as Ctrl-C was pressed while nobody read.
+pub(super) fn is_left() -> bool {
+    !waiting().text.is_empty()
 }
 
 /// Writes what waits, unless another thread does.

@@ -110,6 +110,40 @@ fn signals_end_who_waits_for_input() {
     }
 }
 
+/// Nor does a reader that stands still keep who writes: the first signal ends it.
+#[test]
+fn signals_end_who_waits_for_a_reader() {
+    for call in ["print", "eprint"] {
+        let script = format!("print(1); loop {{ {call}(123456789) }}");
+        let mut child = porcini(&["-e", &script]).spawn().unwrap();
+        wait_for_output(&mut child);
+        let unread = (child.stdout.take(), child.stderr.take());
+        // Meanwhile the pipe gets full.
+        std::thread::sleep(Duration::from_millis(500));
+        let start = Instant::now();
+        send("-INT", &child);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{call}");
+        assert!(pace::is_within(start.elapsed(), Duration::from_secs(10)), "{call}");
+        drop(unread);
+    }
+}
+
+/// A pipe that somebody has set not to wait gets everything.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_that_does_not_wait_loses_nothing() {
+    let mut child = porcini(&["-e", "for i in 0..100000 { print(i) } sleep(0.1); eprint(1)"]);
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    let mut running = child.stdout(writer).spawn().unwrap();
+    drop(child);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut text).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    assert_eq!((text.lines().count(), text.lines().last()), (100_000, Some("99999")));
+}
+
 /// Lines of a pipe go to who asks for them, a script or the shell.
 #[test]
 fn lines_of_a_pipe_are_read_in_their_order() {
