@@ -1,10 +1,9 @@
 //! The text of what is to be run.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 use porcini_core::memory::caching_allocator::Bytes;
-use porcini_script::folders::LONGEST_SCRIPT;
+use porcini_script::folders::{self, LONGEST_SCRIPT};
 
 use crate::cli::{Source, Task};
 use crate::{signals, typed};
@@ -12,8 +11,12 @@ use crate::{signals, typed};
 /// Text and name of what is to be run.
 pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
     match source {
-        Source::File(path) => match File::open(path).and_then(text_of) {
+        // Of a pipe, too, nobody waits in the system for who writes into it.
+        Source::File(path) => match folders::read(path, &room, |_| {}).and_then(text) {
             Ok(text) => Ok((text, path.clone())),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                Err(signals::why_stopped().into())
+            }
             Err(error) => {
                 let task = Task::names().any(|name| name == *path);
                 let advice = if task { "; a task stands first: " } else { "" };
@@ -31,13 +34,23 @@ pub(crate) fn read(source: &Source) -> Result<(String, String), String> {
     }
 }
 
-/// A script, which nobody writes longer than this: what reads no end must have one.
+/// A script from a source that may have no end.
 fn text_of(source: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     source.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LONGEST_SCRIPT {
+    room(bytes.len() as u64)?;
+    text(bytes)
+}
+
+/// Refuses a script that is longer than anybody writes.
+fn room(bytes: u64) -> io::Result<()> {
+    if bytes > LONGEST_SCRIPT {
         let most = Bytes(LONGEST_SCRIPT);
         return Err(io::Error::other(format!("a script is at most {most} long")));
     }
+    Ok(())
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("not a text file (UTF-8 expected)"))
 }

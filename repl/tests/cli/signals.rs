@@ -128,6 +128,35 @@ fn signals_end_who_waits_for_a_reader() {
     }
 }
 
+/// So do pipes that nobody has opened at the other end.
+#[test]
+fn signals_end_who_waits_for_the_other_end_of_a_pipe() {
+    let folder = folder("other_end");
+    let pipe = folder.join("pipe.rhai");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let import = "import \"pipe\" as p;";
+    let write = "write_text(\"pipe.rhai\", \"1\");";
+    for arguments in [&["pipe.rhai"][..], &["-e", import], &["-e", write]] {
+        // Who sends it may be ahead of the program, which then has not begun.
+        let ends = [300, 1000, 4000].map(Duration::from_millis).into_iter().any(|moment| {
+            let mut child = porcini(arguments).current_dir(&folder).spawn().unwrap();
+            std::thread::sleep(moment);
+            send("-INT", &child);
+            let (start, code) = (Instant::now(), child.wait().unwrap().code());
+            code == Some(130) && pace::is_within(start.elapsed(), Duration::from_secs(10))
+        });
+        assert!(ends, "{arguments:?}");
+    }
+    // Who comes later is waited for.
+    let child = porcini(&["pipe.rhai"]).current_dir(&folder).spawn().unwrap();
+    std::fs::write(&pipe, "print(4711)").unwrap();
+    assert_eq!(finished(&child.wait_with_output().unwrap()).1, "4711\n");
+    let script = "write_text(\"pipe.rhai\", \"4712\")";
+    let child = porcini(&["-e", script]).current_dir(&folder).spawn().unwrap();
+    assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "4712");
+    assert_eq!(finished(&child.wait_with_output().unwrap()).0, 0);
+}
+
 /// A pipe that somebody has set not to wait gets everything.
 #[cfg(target_os = "linux")]
 #[test]

@@ -17,6 +17,7 @@ use tempfile::NamedTempFile;
 
 #[cfg(unix)]
 use crate::side_by_side::side_by_side;
+use crate::world::pipes::{open, what_has_come, write_into};
 
 /// Bytes of a script, at most.
 pub const LONGEST_SCRIPT: u64 = 64 << 20;
@@ -81,14 +82,29 @@ pub fn read_module(
     if file.extension().is_none() {
         file.set_extension("rhai");
     }
+    let mut odd = None;
     for folder in beside.iter().chain(roots) {
-        let Ok(path) = folder.join(&file).canonicalize() else { continue };
+        let path = folder.join(&file);
+        let path = match path.canonicalize() {
+            Ok(path) => path,
+            Err(error) => {
+                // Links that lead to each other, for one: something is there.
+                if path.is_symlink() && error.kind() != io::ErrorKind::NotFound {
+                    let message = format!("{}: {error}", path.display());
+                    odd.get_or_insert(io::Error::new(error.kind(), message));
+                }
+                continue;
+            }
+        };
         let inside = |root: &PathBuf| root.canonicalize().is_ok_and(|root| path.starts_with(root));
         if !roots.iter().any(inside) {
             let outside = "outside the script's folder and PORCINI_PATH";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, outside));
         }
         return read_script(&path).map(|text| (path, text));
+    }
+    if let Some(error) = odd {
+        return Err(error);
     }
     let mut folders: Vec<String> = Vec::new();
     for folder in beside.iter().chain(roots) {
@@ -105,10 +121,7 @@ pub fn read_module(
 
 /// The text of a module, as long as a script may be.
 fn read_script(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST_SCRIPT + 1).read_to_end(&mut bytes)?;
-    room_of_module(bytes.len() as u64)?;
-    module_text(bytes)
+    module_text(read(path, &room_of_module, |_| {})?)
 }
 
 /// Refuses a module that is longer than a script may be.
@@ -278,7 +291,7 @@ pub fn replace(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
     let path = path.as_ref();
     check_size(contents.len() as u64)?;
     if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
-        return std::fs::write(path, contents);
+        return write_into(path, contents);
     }
     let fill = |new: &mut NamedTempFile| write_pieces(new, contents).map(|()| true);
     replace_by(path, contents.len() as u64, fill).map(drop)
@@ -324,14 +337,7 @@ fn replace_by(
     if bytes >= LONG {
         remove_left(folder);
     }
-    let mut new = new_file(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => {
-            let folder_is =
-                if folder.is_dir() { "no files can be made in" } else { "there is no folder" };
-            io::Error::new(error.kind(), format!("{folder_is} {}", folder.display()))
-        }
-        _ => error,
-    })?;
+    let mut new = new_file(folder).map_err(|error| unmade(folder, &error))?;
     if !fill(&mut new)? {
         return Ok(false);
     }
@@ -346,6 +352,10 @@ fn replace_by(
 /// # Errors
 /// As [`replace`].
 pub fn append(path: impl AsRef<Path>, contents: &[u8]) -> io::Result<()> {
+    let path = path.as_ref();
+    if std::fs::metadata(path).is_ok_and(|before| !before.is_file()) {
+        return write_into(path, contents);
+    }
     let mut file = File::options().append(true).create(true).open(path)?;
     check_size(file.metadata()?.len().saturating_add(contents.len() as u64))?;
     write_pieces(&mut file, contents)
@@ -383,6 +393,21 @@ fn new_file(folder: &Path) -> io::Result<NamedTempFile> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
+}
+
+/// Why no file can be made in a folder; of its name, which nobody has chosen, nothing is said.
+fn unmade(folder: &Path, error: &io::Error) -> io::Error {
+    let place = folder.display();
+    let why = match error.kind() {
+        io::ErrorKind::NotFound if folder.is_dir() => format!("no files can be made in {place}"),
+        io::ErrorKind::NotFound => format!("there is no folder {place}"),
+        _ => {
+            let cause = error.get_ref().and_then(std::error::Error::source);
+            let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+            format!("no new file can be made in {place}, which takes the name at the end: {cause}")
+        }
+    };
+    io::Error::new(error.kind(), why)
 }
 
 /// Removes new files whose writers were killed, and so did not remove them: who writes one touches it now and then.
@@ -424,50 +449,6 @@ fn check_size(bytes: u64) -> io::Result<()> {
 #[cfg(not(unix))]
 fn check_size(_: u64) -> io::Result<()> {
     Ok(())
-}
-
-/// A file, and whether it is a plain one. Others are opened without waiting for whoever writes into them.
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<(File, bool)> {
-    use rustix::fs::{Mode, OFlags};
-    if std::fs::metadata(path)?.is_file() {
-        return Ok((File::open(path)?, true));
-    }
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok((rustix::fs::open(path, flags, Mode::empty())?.into(), false))
-}
-
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<(File, bool)> {
-    Ok((File::open(path)?, true))
-}
-
-/// Takes what a pipe or the like has; `None` if nothing came for a while, 0 at its end.
-#[cfg(unix)]
-pub(crate) fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    const A_WHILE: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-    let mut waiting = [PollFd::new(file, PollFlags::IN)];
-    match poll(&mut waiting, Some(&A_WHILE)) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(None),
-        Ok(_) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let mut piece = [0; 1 << 16];
-    match file.read(&mut piece) {
-        Ok(n) => {
-            bytes.try_reserve(n).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            bytes.extend_from_slice(&piece[..n]);
-            Ok(Some(n))
-        }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn what_has_come(file: &mut File, bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
-    read_piece(file, bytes).map(Some)
 }
 
 /// Frees a block on a thread of its own: of a large one that takes longer than somebody who pressed Ctrl-C waits. It goes
@@ -540,6 +521,18 @@ mod tests {
         assert_eq!(error.to_string(), "a module is at most 64 MiB long");
     }
 
+    #[test]
+    fn a_link_that_leads_to_itself_is_told_of() {
+        let [first, second] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        symlink("round.rhai", first.path().join("round.rhai")).unwrap();
+        let roots = [first.path().into(), second.path().into()];
+        let error = read_module(&roots, None, "round").unwrap_err().to_string();
+        assert!(error.contains("round.rhai: ") && !error.contains(" is not in "), "{error}");
+        // What another folder has is found.
+        std::fs::write(second.path().join("round.rhai"), "1").unwrap();
+        assert_eq!(read_module(&roots, None, "round").unwrap().1, "1");
+    }
+
     /// What tells no length takes the room of what has come.
     #[test]
     fn sources_without_a_length_ask_for_what_they_give() {
@@ -591,6 +584,20 @@ mod tests {
         assert!(replace(at("missing/new"), b"3").is_err());
         assert_eq!(names(folder.path()), ["folder", "link", "new", "plain"]);
         replace("/dev/null", b"3").unwrap();
+        append("/dev/null", b"3").unwrap();
+    }
+
+    /// Of a file whose name nobody has chosen nothing is said. Whoever may do everything is refused nothing.
+    #[test]
+    fn a_folder_without_room_for_new_files_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = io::Error::from_raw_os_error(13);
+        let made = unmade(folder.path(), &error).to_string();
+        assert!(made.contains(&folder.path().display().to_string()), "{made}");
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o555)).unwrap();
+        let told = replace(folder.path().join("a"), b"1").map_err(|error| error.to_string());
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(told.is_ok() || told.is_err_and(|told| !told.contains(NEW)));
     }
 
     /// A process that is killed while it writes leaves what it has written.

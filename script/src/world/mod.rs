@@ -9,6 +9,7 @@ pub(crate) mod jail;
 pub(crate) mod loop_prints;
 pub(crate) mod modules;
 pub(crate) mod nesting;
+pub(crate) mod pipes;
 #[cfg(unix)]
 mod process_group;
 pub mod programs;

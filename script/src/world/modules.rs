@@ -13,7 +13,7 @@ use rhai::{
     NativeCallContext, ParseError, Position, RhaiFunc, Scope, Shared,
 };
 
-use crate::fault::parse_fault;
+use crate::fault::{outside_fault, parse_fault};
 use crate::language::assignments::assigned_names;
 use crate::language::cell::Cell as Text;
 use crate::language::tokens::typed;
@@ -48,10 +48,13 @@ pub(crate) fn read(
     })
 }
 
-/// The error of a module that is not there.
+/// The error of a module that is not there, or that somebody did not wait for.
 pub(crate) fn missing(name: &str, error: &io::Error) -> Box<EvalAltResult> {
-    let message = format!("import \"{name}\": {error}");
-    EvalAltResult::ErrorRuntime(message.into(), Position::NONE).into()
+    let what = format!("import \"{name}\"");
+    if error.kind() == io::ErrorKind::Interrupted {
+        return outside_fault(&what, error);
+    }
+    EvalAltResult::ErrorRuntime(format!("{what}: {error}").into(), Position::NONE).into()
 }
 
 /// Reads modules through the host, each file once while its text stays the same.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use porcini_core::interrupt;
 
-use crate::world::folders::what_has_come;
+use crate::world::pipes::what_has_come;
 #[cfg(unix)]
 use crate::world::process_group::ProcessGroup;
 
