@@ -1,5 +1,6 @@
 //! What the process answers with when it ends.
 
+use porcini_core::interrupt::{self, Cause};
 use porcini_script::{Error, ErrorKind, Interpreter};
 
 use crate::{print, signals};
@@ -24,6 +25,8 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
     match error.kind {
         ErrorKind::Exit(code) => code,
         ErrorKind::Interrupted => INTERRUPTED,
+        // A rank that does not answer, for one, keeps what was interrupted from saying so.
+        ErrorKind::Runtime if interrupt::cause() == Some(Cause::Asked) => INTERRUPTED,
         ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
     }
 }

@@ -56,9 +56,10 @@ impl System {
 
 impl Host for System {
     fn rank_program(&self) -> Vec<OsString> {
-        // Of a program that does not know where it is none is started.
-        let program = std::env::current_exe().ok();
-        program.map_or_else(Vec::new, |program| vec![program.into(), "rank".into()])
+        // Without /proc a program knows only by which name it was started.
+        let program = std::env::current_exe().ok().map(OsString::from);
+        let program = program.or_else(|| std::env::args_os().next());
+        program.map_or_else(Vec::new, |program| vec![program, "rank".into()])
     }
 
     fn print(&self, text: &str) {

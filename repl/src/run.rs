@@ -94,8 +94,8 @@ pub(crate) fn run(arguments: Arguments, ending: &Ending) -> u8 {
     let mut interpreter = match Interpreter::new(Rc::new(system), &options) {
         Ok(interpreter) => interpreter,
         Err(error) => {
-            print::error(&error);
-            return WRONG_USAGE;
+            let is_stopped = report(&error) == INTERRUPTED;
+            return if is_stopped { INTERRUPTED } else { WRONG_USAGE };
         }
     };
     let bounds = options.sandbox.as_ref();

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{finished, porcini, run};
@@ -164,6 +164,18 @@ fn a_launcher_starts_ranks() {
     assert_eq!(run(&["--launcher", &launcher, "-e", "1"]).0, 2, "without ranks");
 }
 
+/// The processes that one has started.
+fn children(leader: u32) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{leader}/task")).unwrap();
+    let children = tasks.map(|task| task.unwrap().path().join("children"));
+    let children: String = children.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    children.trim().into()
+}
+
+fn send(signal: &str, process: &str) {
+    assert!(Command::new("kill").args([signal, process]).status().unwrap().success());
+}
+
 /// A signal that a rank gets at work is an error of the value, and the script goes on.
 #[test]
 fn a_signal_to_a_rank_is_no_ctrl_c() {
@@ -173,11 +185,7 @@ fn a_signal_to_a_rank_is_no_ctrl_c() {
     let mut line = [0; 4];
     child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
-    let children = tasks.map(|task| task.unwrap().path().join("children"));
-    let children: String = children.map(|file| std::fs::read_to_string(file).unwrap()).collect();
-    let rank = children.trim();
-    assert!(Command::new("kill").args(["-TERM", rank]).status().unwrap().success());
+    send("-TERM", &children(child.id()));
     let (code, output, error) = finished(&child.wait_with_output().unwrap());
     assert_eq!((code, error.as_str()), (0, ""), "{output}");
     let told = "rank 1 failed while working: it ended with exit code 143";
@@ -197,10 +205,55 @@ fn ctrl_c_reaches(ranks: &[&str]) {
     let mut line = [0; 2];
     child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    send("-INT", &child.id().to_string());
     let (code, _, error) = finished(&child.wait_with_output().unwrap());
     assert!(code == 130 && error.contains("interrupted"), "{code}: {error}");
+}
+
+/// Ranks that do not heed the signal yet do not get it.
+#[test]
+fn ctrl_c_while_ranks_start() {
+    let script = "hsum(sin(FloatC::arange(100000000000)))";
+    for moment in (0..64).step_by(4) {
+        let child = porcini(&["--ranks", "3", "-e", script]).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(moment));
+        send("-INT", &child.id().to_string());
+        let (code, _, error) = finished(&child.wait_with_output().unwrap());
+        // It may be ahead of the leader, too.
+        assert!(matches!(code, 130 | -1), "{moment} ms: {code}: {error}");
+    }
+}
+
+/// What a rank did that does not answer is told, and that somebody asked for the end.
+#[test]
+fn ctrl_c_while_a_rank_is_stopped() {
+    let script = "print(hsum(FloatC([1]))); hsum(sin(FloatC::arange(100000000000)))";
+    let mut child = porcini(&["--ranks", "2", "-e", script]).spawn().unwrap();
+    let mut line = [0; 4];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    send("-STOP", &children(child.id()));
+    send("-INT", &child.id().to_string());
+    let (code, _, error) = finished(&child.wait_with_output().unwrap());
+    assert!(code == 130 && error.contains("did not answer"), "{code}: {error}");
+}
+
+/// What runs starts its like, wherever its file has gone.
+#[test]
+fn ranks_of_a_program_that_was_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("porcini");
+    std::fs::copy(env!("CARGO_BIN_EXE_porcini"), &program).unwrap();
+    let script = "print(1); input(`?`); print(hsum(FloatC([1])))";
+    let mut command = Command::new(&program);
+    command.args(["--ranks", "2", "-e", script]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = [0; 2];
+    child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+    std::fs::remove_file(&program).unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\n").unwrap();
+    let (code, output, error) = finished(&child.wait_with_output().unwrap());
+    assert_eq!((code, output.as_str(), error.as_str()), (0, "\n[1]\n", ""));
 }
 
 #[test]

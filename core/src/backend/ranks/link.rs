@@ -233,8 +233,7 @@ impl Asked<'_> {
                 }
                 _ => {}
             },
-            // Who was told to stop may have ended of that.
-            Err(error) if !self.is_told && is_end(error) => {
+            Err(error) if is_end(error) => {
                 return Err(Build::unanswered(name, &self.link.process.end()));
             }
             Err(_) => {}

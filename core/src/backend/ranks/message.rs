@@ -139,11 +139,16 @@ impl Request {
         !matches!(self, Self::Free { .. } | Self::Forget { .. })
     }
 
-    /// Whether a rank that is at it hears that it is to stop; all else is over soon.
+    /// Whether a rank that is at it hears that it is to stop; all else is over soon. Of a rank that was not greeted nobody
+    /// knows whether it heeds the signal already, which ends other processes.
     pub(super) fn can_be_stopped(&self) -> bool {
         !matches!(
             self,
-            Self::Join { .. } | Self::ExchangeAmongGpus { .. } | Self::Settle | Self::Leave
+            Self::Hello { .. }
+                | Self::Join { .. }
+                | Self::ExchangeAmongGpus { .. }
+                | Self::Settle
+                | Self::Leave
         )
     }
 

@@ -1,10 +1,11 @@
 //! Ranks as processes of this machine, each on one end of a socket.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -110,8 +111,13 @@ fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<Stranger> 
         let reason = "this program starts none; porcini --ranks N does".into();
         return Err(Error::NoDevice { name: "ranks".into(), reason });
     };
+    let refused = |error: io::Error| {
+        let null = Path::new("/dev/null");
+        let file = if null.exists() { Path::new(program) } else { null };
+        failed(io::Error::new(error.kind(), format!("{}: {error}", file.display())))
+    };
     let (own, other) = UnixStream::pair().map_err(failed)?;
-    let child = Command::new(program)
+    let child = Command::new(running(program))
         .args(arguments)
         .arg(threads.to_string())
         .stdin(Stdio::from(OwnedFd::from(other)))
@@ -119,7 +125,20 @@ fn spawn(command: &[OsString], threads: usize, rank: usize) -> Result<Stranger> 
         // Ctrl-C is for the leader, which passes it on.
         .process_group(0)
         .spawn();
-    Ok((Box::new(Stream(own)), Box::new(Own(Mutex::new(child.map_err(failed)?)))))
+    Ok((Box::new(Stream(own)), Box::new(Own(Mutex::new(child.map_err(refused)?)))))
+}
+
+/// What starts a program: where its file was removed or replaced since it started this process, by an upgrade for one,
+/// what this process runs.
+fn running(program: &OsStr) -> &OsStr {
+    const RUNNING: &str = "/proc/self/exe";
+    const GONE: &[u8] = b" (deleted)";
+    let program_file = program.as_encoded_bytes();
+    let program_file = program_file.strip_suffix(GONE).unwrap_or(program_file);
+    let is_replaced = std::fs::read_link(RUNNING).is_ok_and(|file| {
+        file.as_os_str().as_encoded_bytes().strip_suffix(GONE) == Some(program_file)
+    });
+    if is_replaced { OsStr::new(RUNNING) } else { program }
 }
 
 /// Serves the leader that has started this process, over standard input, until it goes.

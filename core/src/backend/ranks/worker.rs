@@ -35,11 +35,19 @@ struct Worker {
     kernels: HashMap<u64, Arc<dyn Executable>>,
 }
 
-/// Serves a leader until it goes.
+/// Serves a leader until it goes, or is killed.
 ///
 /// # Errors
 /// The connection broke, or brought what is no request.
-pub(super) fn serve(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()> {
+pub(super) fn serve(channel: impl Channel, open: &Open<'_>) -> io::Result<()> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    match answer_all(channel, open) {
+        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => Ok(()),
+        served => served,
+    }
+}
+
+fn answer_all(mut channel: impl Channel, open: &Open<'_>) -> io::Result<()> {
     let mut worker = None;
     let (mut head, mut bytes) = (Vec::new(), Vec::new());
     loop {
