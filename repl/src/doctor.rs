@@ -108,6 +108,12 @@ fn terminal() -> Finding {
     finding("terminal", found)
 }
 
+/// A history that has no folder.
+fn unkept(why: String) -> Finding {
+    let found = "it is not kept".into();
+    Finding { what: "history".into(), found, advice: Some(why) }
+}
+
 fn files() -> Vec<Finding> {
     let known = |what: &'static str, path: Option<PathBuf>| match path {
         Some(path) => {
@@ -123,7 +129,7 @@ fn files() -> Vec<Finding> {
     let mut findings = vec![
         known("settings", settings::config_file()),
         known("init", settings::init_file()),
-        known("history", settings::history_file()),
+        settings::history_file().map_or_else(unkept, |file| known("history", file)),
     ];
     let wrong = settings::config_file().map(|file| settings::Settings::read(&file).1);
     let wrong = wrong.filter(|wrong| !wrong.is_empty());

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use porcini_core::interrupt::{self, Cause};
 use porcini_core::memory::process_heap::Heap;
 use signal_hook::consts::SIGINT;
@@ -38,6 +39,12 @@ static HEAP: Heap = Heap;
 fn main() -> ExitCode {
     let arguments = match cli::Arguments::try_parse() {
         Ok(arguments) => arguments,
+        Err(answer) if answer.kind() == ErrorKind::InvalidUtf8 => {
+            let wrong = std::env::args_os().find(|argument| argument.to_str().is_none());
+            let wrong = wrong.unwrap_or_default();
+            print::failure(&format!("{wrong:?} is no text (UTF-8 expected)"));
+            return exit_code::WRONG_USAGE.into();
+        }
         // Also what was asked for: help, the version.
         Err(answer) => {
             print::written(answer.print());

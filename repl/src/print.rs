@@ -11,9 +11,12 @@ use std::time::Duration;
 
 use colored::Colorize;
 use porcini_script::{Cell, Error, Interpreter, fitted};
+use rustix::io::Errno;
 use terminal_size::{Height, Width};
 
 use stream::Stream;
+
+use crate::signals;
 
 /// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
@@ -174,6 +177,9 @@ pub(crate) fn written(result: io::Result<()>) {
     let Err(error) = result else { return };
     if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(BROKEN_PIPE);
+    }
+    if Errno::from_io_error(&error) == Some(Errno::IO) {
+        signals::wait_for_end();
     }
     failure(&format!("standard output: {error}"));
     std::process::exit(LOST);

@@ -59,7 +59,11 @@ fn converse(
     };
     let is_numbered = settings.prompt == Some(PromptStyle::Numbered);
     let prompted = Prompted::default();
-    let history = Cells::in_file(settings::history_file(), &prompted);
+    let history = settings::history_file().unwrap_or_else(|why| {
+        edit::tell_of_history(&why);
+        None
+    });
+    let history = Cells::in_file(history, &prompted);
     let mut editor = match edit::editor(interpreter, style, &prompted, history) {
         Ok(editor) => editor,
         Err(error) => {
@@ -67,7 +71,7 @@ fn converse(
             return Some(SCRIPT_ERROR);
         }
     };
-    let is_cooked = typed::is_unedited();
+    let (is_cooked, has_terminal) = (typed::is_unedited(), io::stdin().is_terminal());
     let mut cell = 0;
     let mut initial = String::new();
     loop {
@@ -83,6 +87,14 @@ fn converse(
             Some(helper) if is_cooked => edit::cooked::read(&prompt, helper, lines),
             _ => editor.readline_with_initial(&prompt.first, (&begun, "")),
         });
+        if typed.is_err()
+            && has_terminal
+            && !io::stdin().is_terminal()
+            && let Some(code) = ending.code_soon()
+        {
+            // The terminal has gone, of which a signal tells, too.
+            break Some(code);
+        }
         match typed {
             Ok(text) if text.trim().is_empty() => {}
             // Whoever wants to leave need not know how functions are called.
@@ -137,9 +149,10 @@ fn converse(
 
 /// Runs the person's own script; the exit code if it leaves. A mistake in it costs no session.
 fn run_init(interpreter: &Shared) -> Option<u8> {
-    let file = settings::init_file().filter(|file| file.is_file())?;
+    let file = settings::init_file()?;
     let name = file.display().to_string();
-    let text = match std::fs::read_to_string(&file) {
+    let text = match settings::text(&file) {
+        Ok(nothing) if nothing.is_empty() => return None,
         Ok(text) => text,
         Err(error) => {
             print::warn(&format!("{name} is ignored: {error}"));

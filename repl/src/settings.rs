@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use porcini_script::folders;
+use porcini_script::{folders, visible};
 use serde::Deserialize;
 use toml::Table;
 use toml::de::Error as Wrong;
@@ -65,10 +65,13 @@ impl Settings {
     /// The settings of a file, none of an absent one, and what is wrong with it: what is right of it holds.
     pub(crate) fn read(file: &Path) -> (Self, Vec<String>) {
         let read = text(file).map_err(|error| error.to_string());
-        let read = read.and_then(|text| text.parse().map_err(|error: Wrong| error.to_string()));
-        let (settings, wrong) = read.map(Self::of_table).unwrap_or_else(|what| {
-            (Self::default(), vec![format!("is ignored: {}", what.trim_end())])
+        let read = read.and_then(|text| {
+            let wrong = |error: Wrong| format!("{}{}", place(&text, &error), told(&error));
+            text.parse().map_err(wrong)
         });
+        let (settings, wrong) = read
+            .map(Self::of_table)
+            .unwrap_or_else(|what| (Self::default(), vec![format!("is ignored: {what}")]));
         (settings, wrong.into_iter().map(|what| format!("{} {what}", file.display())).collect())
     }
 
@@ -78,8 +81,7 @@ impl Settings {
         for (key, value) in table {
             let alone = Table::from_iter([(key.clone(), value)]);
             if let Err(error) = alone.try_into::<Self>() {
-                let what = error.to_string().trim_end().replace('\n', " ");
-                wrong.push(format!("holds but for {key}: {what}"));
+                wrong.push(format!("holds but for {}: {}", short(&key), told(&error)));
                 right.remove(&key);
             }
         }
@@ -88,8 +90,30 @@ impl Settings {
     }
 }
 
+/// Letters of a text of the file that are shown, at most.
+const SHOWN: usize = 200;
+
+/// What is wrong, which may name what stands in the file.
+fn told(error: &Wrong) -> String {
+    short(&error.message().replace('\n', " "))
+}
+
+/// A text of the file, which gives a terminal no orders, and is no longer than somebody reads.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{} ..", visible(&text[..end])),
+        None => visible(text).into(),
+    }
+}
+
+/// Where something is wrong: `line 3: `.
+fn place(text: &str, error: &Wrong) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    before.map_or_else(String::new, |before| format!("line {}: ", before.matches('\n').count() + 1))
+}
+
 /// The text of a file; none of an absent one. A pipe, of which nobody knows when it ends, is not read.
-fn text(file: &Path) -> io::Result<String> {
+pub(crate) fn text(file: &Path) -> io::Result<String> {
     match std::fs::metadata(file) {
         Ok(about) if about.is_file() => std::fs::read_to_string(file),
         Ok(_) => Err(io::Error::other("not a plain file")),
@@ -108,11 +132,15 @@ pub(crate) fn init_file() -> Option<PathBuf> {
     Some(folders::own("XDG_CONFIG_HOME", ".config")?.join("init.rhai"))
 }
 
-/// The history of the shell. The folder is made: a history should not be lost for want of one.
-pub(crate) fn history_file() -> Option<PathBuf> {
-    let folder = folders::own("XDG_STATE_HOME", ".local/state")?;
-    std::fs::create_dir_all(&folder).ok()?;
-    Some(folder.join("history"))
+/// The history of the shell; none without a home. The folder is made: a history should not be lost for want of one.
+///
+/// # Errors
+/// It cannot be made; this says which.
+pub(crate) fn history_file() -> Result<Option<PathBuf>, String> {
+    let Some(folder) = folders::own("XDG_STATE_HOME", ".local/state") else { return Ok(None) };
+    let made = std::fs::create_dir_all(&folder);
+    made.map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(Some(folder.join("history")))
 }
 
 #[cfg(test)]
@@ -140,6 +168,14 @@ mod tests {
         let (settings, wrong) = Settings::read(&file);
         assert_eq!((settings, wrong.len()), (Settings::default(), 1));
         assert!(wrong[0].contains("config.toml is ignored: "), "{wrong:?}");
+        // What stands there gives a terminal no orders.
+        let long = "x".repeat(3000);
+        for text in [format!("hints = \x1b[31m{long}\n"), format!("\"\\u001b{long}\" = 1\n")] {
+            std::fs::write(&file, format!("threads = 3\n{text}")).unwrap();
+            let (_, wrong) = Settings::read(&file);
+            let wrong = wrong.join("\n");
+            assert!(wrong.len() < 1000 && !wrong.contains('\x1b'), "{wrong}");
+        }
         let (settings, wrong) = Settings::read(&folder);
         assert_eq!(settings, Settings::default());
         assert!(wrong[0].ends_with("is ignored: not a plain file"), "{wrong:?}");

@@ -19,6 +19,8 @@ use crate::print;
 
 /// How long what runs may take to stop.
 const PATIENCE: Duration = Duration::from_millis(800);
+/// How long a signal may be on its way.
+const ON_ITS_WAY: Duration = Duration::from_millis(200);
 /// How often somebody looks whether it has.
 const LOOK_AFTER: Duration = Duration::from_millis(5);
 /// What programs that end by a signal add to its number.
@@ -30,6 +32,22 @@ static IS_ASKED: AtomicBool = AtomicBool::new(false);
 /// Whether a signal ends the process.
 pub(crate) fn is_asked() -> bool {
     IS_ASKED.load(Ordering::SeqCst)
+}
+
+/// Waits for the end of the process, if a signal is to end it: of a terminal that has gone writing tells, too.
+pub(crate) fn wait_for_end() {
+    wait_for(is_asked);
+    if is_asked() {
+        thread::sleep(2 * PATIENCE);
+    }
+}
+
+/// Waits until something is so, but not for long.
+fn wait_for(is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() && start.elapsed() < ON_ITS_WAY {
+        thread::sleep(LOOK_AFTER);
+    }
 }
 
 /// Why what runs has stopped, which was asked to.
@@ -72,6 +90,12 @@ impl Ending {
     /// The exit code of a process that is to end.
     pub(crate) fn code(&self) -> Option<u8> {
         Some(self.code.load(Ordering::SeqCst)).filter(|&code| code > 0)
+    }
+
+    /// The same where a signal may be on its way, as that of a terminal that has gone.
+    pub(crate) fn code_soon(&self) -> Option<u8> {
+        wait_for(|| self.code().is_some());
+        self.code()
     }
 
     /// Whether the shell waits for somebody to type.

@@ -39,6 +39,7 @@ pub use show::forms::{DisplayTarget, Shown, drawing};
 pub use show::html::html_of;
 pub use show::outcome::Outcome;
 pub use show::plot::tint::Graphics;
+pub use show::visible::visible;
 pub use show::wrap::fitted;
 pub use value::exchanged::Exchanged;
 pub use value::images;

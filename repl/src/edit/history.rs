@@ -12,6 +12,7 @@ use rustyline::Result;
 use rustyline::history::{History, SearchDirection, SearchResult};
 
 use super::gutter::Prompted;
+use crate::print;
 
 /// Cells kept in the file. It is shortened when there are twice as many.
 const MOST: usize = 10_000;
@@ -31,14 +32,22 @@ pub(crate) struct Cells {
     /// Where in the text each cell starts; a line end follows it.
     starts: Vec<usize>,
     prompted: Prompted,
+    /// Whether somebody knows that the file does not take them.
+    is_told: bool,
+}
+
+/// Tells that no later session will know these cells.
+pub(crate) fn tell_of_history(why: &str) {
+    print::warn(&format!("the history is not kept: {why}"));
 }
 
 impl Cells {
     /// The history in a file, which gets what is added. What cannot be read is no history: the normal first start. Nor is
-    /// a pipe or a device, which would keep the prompt away.
+    /// a pipe or a device, which would keep the prompt away; of one nobody wonders that it keeps none.
     pub(crate) fn in_file(file: Option<PathBuf>, prompted: &Prompted) -> Self {
         let mut cells = Self { prompted: prompted.clone(), ..Self::default() };
-        let file = file.filter(|file| file.metadata().map_or(true, |about| about.is_file()));
+        let file = file
+            .filter(|file| file.metadata().map_or(true, |about| about.is_file() || about.is_dir()));
         if let Some(text) = file.as_deref().and_then(|file| read(file).ok()) {
             cells.take(text);
         }
@@ -207,7 +216,12 @@ impl History for Cells {
         self.text.extend([line.as_str(), "\n"]);
         if let Some(file) = &self.file {
             // A folder that cannot be written loses the history, not the session.
-            drop(append(file, &line));
+            if let Err(error) = append(file, &line)
+                && !self.is_told
+            {
+                self.is_told = true;
+                tell_of_history(&format!("{}: {error}", file.display()));
+            }
         }
         Ok(true)
     }

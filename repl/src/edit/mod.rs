@@ -25,7 +25,7 @@ use gutter::{BLANK, plain};
 
 pub(crate) use cell_cache::CellCache;
 pub(crate) use gutter::{Prompt, Prompted, cell};
-pub(crate) use history::Cells;
+pub(crate) use history::{Cells, tell_of_history};
 
 /// Names listed without asking.
 const MOST_LISTED: usize = 200;

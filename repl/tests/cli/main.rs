@@ -75,6 +75,16 @@ fn a_file_shows_what_it_prints() {
     assert_eq!(run(&[&path]), (0, "[45]\n".into(), String::new()));
 }
 
+#[cfg(unix)]
+#[test]
+fn an_argument_that_is_no_text_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = porcini(&["-e", "1"]);
+    command.arg(std::ffi::OsStr::from_bytes(b"n\xff.rhai"));
+    let want = "error: \"n\\xFF.rhai\" is no text (UTF-8 expected)\n";
+    assert_eq!(finished(&command.output().unwrap()), (2, String::new(), want.into()));
+}
+
 #[test]
 fn arguments_reach_the_script() {
     let path = file("arguments", b"print(ARGS)");

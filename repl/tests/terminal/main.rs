@@ -529,6 +529,26 @@ fn odd_files_of_a_person() {
     assert_eq!(shell.leave(), 0);
 }
 
+/// What is not kept, or not run, is told.
+#[test]
+fn files_of_a_person_that_cannot_be_used() {
+    let home = folder("unusable");
+    std::fs::write(home.join("file"), "").unwrap();
+    std::fs::create_dir_all(home.join("config/porcini/init.rhai")).unwrap();
+    let state = home.join("file").display().to_string();
+    let shell = Terminal::start(&home, 200, &[("XDG_STATE_HOME", &state)]);
+    let screen = shell.wait_for("the history is not kept: ");
+    assert!(screen.contains("is ignored: not a plain file"), "{screen}");
+    assert_eq!(shell.leave(), 0);
+    // Once, where a line is not written.
+    std::fs::create_dir_all(home.join("state/porcini/history")).unwrap();
+    let shell = Terminal::start(&home, 200, &[]);
+    shell.type_in("4700 + 11\r4700 + 12\r");
+    shell.wait_for("\n4712");
+    assert_eq!(shell.bytes().matches("the history is not kept: ").count(), 1);
+    assert_eq!(shell.leave(), 0);
+}
+
 /// An idle prompt has nothing to finish; the terminal is as it was.
 #[test]
 fn signals_end_an_idle_prompt_at_once() {
