@@ -86,9 +86,7 @@ fn heed_interrupts(is_rank: bool, ending: Arc<Ending>) {
     let mut asked = None;
     let heard = ctrlc::set_handler(move || match is_rank {
         true => interrupt::request(),
-        // The editor has the key; of a signal that somebody sends there is nothing to stop.
-        false if ending.is_idle() && !typed::is_unedited() => {}
-        false => on_interrupt(&mut asked),
+        false => on_interrupt(&mut asked, &ending),
     });
     if let Err(error) = heard {
         // Otherwise nobody would hear of it.
@@ -102,8 +100,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The first Ctrl-C asks whatever runs to stop; another one a good while later, if it did not, ends the process. `asked`
 /// is when the first one came.
-fn on_interrupt(asked: &mut Option<Instant>) {
-    if foreground::takes_interrupt() {
+fn on_interrupt(asked: &mut Option<Instant>, ending: &Ending) {
+    // At a prompt the editor has the key; a signal that somebody sends has nothing to stop.
+    if foreground::takes_interrupt() || (ending.is_idle() && !typed::is_unedited()) {
         return;
     }
     match *asked {

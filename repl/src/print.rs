@@ -10,13 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use colored::Colorize;
+use porcini_core::interrupt::{self, Cause};
 use porcini_script::{Cell, Error, Interpreter, fitted};
 use rustix::io::Errno;
 use terminal_size::{Height, Width};
 
 use stream::Stream;
-
-use crate::signals;
 
 /// Columns and rows of a window that does not say.
 const COLUMNS: usize = 80;
@@ -179,10 +178,18 @@ pub(crate) fn written(result: io::Result<()>) {
         std::process::exit(BROKEN_PIPE);
     }
     if Errno::from_io_error(&error) == Some(Errno::IO) {
-        signals::wait_for_end();
+        wait_for_end();
     }
     failure(&format!("standard output: {error}"));
     std::process::exit(LOST);
+}
+
+/// A terminal that has gone is told of by a signal, too, which ends the process with the exit code of its own.
+fn wait_for_end() {
+    thread::sleep(LAST_WORD);
+    if interrupt::cause() == Some(Cause::Asked) {
+        thread::sleep(10 * LAST_WORD);
+    }
 }
 
 /// What cannot be told goes untold, and the script goes on; but not if nobody reads.

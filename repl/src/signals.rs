@@ -34,22 +34,6 @@ pub(crate) fn is_asked() -> bool {
     IS_ASKED.load(Ordering::SeqCst)
 }
 
-/// Waits for the end of the process, if a signal is to end it: of a terminal that has gone writing tells, too.
-pub(crate) fn wait_for_end() {
-    wait_for(is_asked);
-    if is_asked() {
-        thread::sleep(2 * PATIENCE);
-    }
-}
-
-/// Waits until something is so, but not for long.
-fn wait_for(is_so: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is_so() && start.elapsed() < ON_ITS_WAY {
-        thread::sleep(LOOK_AFTER);
-    }
-}
-
 /// Why what runs has stopped, which was asked to.
 pub(crate) fn why_stopped() -> &'static str {
     if is_asked() { "terminated" } else { "interrupted" }
@@ -94,7 +78,10 @@ impl Ending {
 
     /// The same where a signal may be on its way, as that of a terminal that has gone.
     pub(crate) fn code_soon(&self) -> Option<u8> {
-        wait_for(|| self.code().is_some());
+        let start = Instant::now();
+        while self.code().is_none() && start.elapsed() < ON_ITS_WAY {
+            thread::sleep(LOOK_AFTER);
+        }
         self.code()
     }
 

@@ -7,8 +7,7 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::stream::Stream;
-use crate::typed::is_interrupt;
+use super::stream::{Stream, is_given_up};
 
 /// How long a line may wait for others.
 const LONGEST: Duration = Duration::from_millis(10);
@@ -48,7 +47,7 @@ impl Waiting {
             match out.write(&text[n..]) {
                 Ok(more) => n += more,
                 // It waits until somebody reads again, and goes with the process.
-                Err(error) if is_interrupt(&error) => {
+                Err(error) if is_given_up(&error) => {
                     text.drain(..n);
                     self.text = text;
                     return Ok(());
@@ -77,7 +76,7 @@ pub(super) fn put(text: &str, end: &str) -> io::Result<()> {
     if *IS_TERMINAL {
         return match stdout()?.write_all(format!("{text}{end}").as_bytes()) {
             // Nobody wants to see the rest.
-            Err(error) if is_interrupt(&error) => Ok(()),
+            Err(error) if is_given_up(&error) => Ok(()),
             written => written,
         };
     }

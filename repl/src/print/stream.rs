@@ -19,6 +19,11 @@ const MOMENT: Duration = Duration::from_millis(1);
 /// How long a reader has to go on once somebody has had enough.
 const GRACE: Duration = Duration::from_millis(100);
 
+/// Whether it says that a write has ended so.
+pub(super) fn is_given_up(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::CANCELED)
+}
+
 /// A stream, of which a write ends where Ctrl-C was pressed and nobody reads.
 pub(super) struct Stream<F>(pub(super) F);
 
