@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
 use crate::errors::OrRaise;
-use crate::fork;
+use crate::work;
 
 /// A Python module is one of its process, and so is its session.
 static SESSION: PyOnceLock<Session> = PyOnceLock::new();
@@ -52,7 +52,7 @@ fn start(py: Python<'_>, mut options: Options, log_level: Option<u8>) -> PyResul
     }
     let sink: LogSink = Arc::new(|line: &str| say(line));
     builder = builder.log(log_level.unwrap_or_default(), sink.clone()).warnings(sink);
-    let _under_way = fork::begin(py)?;
+    let _under_way = work::begin(py)?;
     py.detach(|| builder.build()).or_raise()
 }
 

@@ -21,7 +21,7 @@ use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::errors::OrRaise;
-use crate::fork;
+use crate::work;
 
 /// How often who waits looks for signals.
 pub(crate) const LOOK: Duration = Duration::from_millis(50);
@@ -90,7 +90,7 @@ fn attempt<T: Send>(
     work: impl FnOnce() -> porcini_core::Result<T> + Send,
 ) -> PyResult<porcini_core::Result<T>> {
     py.check_signals()?;
-    let under_way = fork::begin(py)?;
+    let under_way = work::begin(py)?;
     let watch = is_main_thread().then(Watch::start);
     let done = py.detach(work);
     drop(under_way);
@@ -146,7 +146,7 @@ fn beside<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> porcini_core::Result<T> + Send,
 ) -> PyResult<T> {
-    let _under_way = fork::begin(py)?;
+    let _under_way = work::begin(py)?;
     let done = py.detach(|| {
         scope(|scope| {
             let (tell, told) = channel();

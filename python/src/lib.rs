@@ -52,6 +52,7 @@ mod stand_ins;
 mod statics;
 mod tree;
 mod types;
+mod work;
 
 use porcini_core::memory::process_heap::Heap;
 use pyo3::prelude::*;

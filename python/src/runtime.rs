@@ -16,12 +16,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::errors::{OrRaise, got, wrong_type};
-use crate::fork;
 use crate::home;
 use crate::interrupt::{blocking, blocking_once, evaluating};
 use crate::names::name_of;
 use crate::object::{self, PyValue};
 use crate::tree::values;
+use crate::work;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -157,7 +157,7 @@ fn label(x: &Bound<'_, PyValue>) -> Option<String> {
 #[pyfunction]
 fn malloc_trim(py: Python<'_>) -> PyResult<(usize, u64)> {
     let session = home::session(py)?;
-    let _under_way = fork::begin(py)?;
+    let _under_way = work::begin(py)?;
     Ok(py.detach(|| {
         let freed = session.malloc_trim();
         // What the table and plans of long programs took.

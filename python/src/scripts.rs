@@ -13,10 +13,10 @@ use pyo3::types::PyDict;
 
 use crate::errors::got;
 use crate::exchanged::{Made, Picture, exchanged, is_same};
-use crate::fork;
 use crate::home;
 use crate::interrupt::blocking_once;
 use crate::script_host::{self, Followers, Following, Outlet, PythonHost, follow};
+use crate::work;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -67,7 +67,7 @@ impl Scripts {
             }
         });
         thread.map_err(|error| PyRuntimeError::new_err(format!("scripts: {error}")))?;
-        let under_way = fork::begin(py)?;
+        let under_way = work::begin(py)?;
         let started = py.detach(move || starts.recv());
         drop(under_way);
         match started {
@@ -102,7 +102,7 @@ impl Scripts {
             drop(run);
         });
         py.check_signals()?;
-        let under_way = fork::begin(py)?;
+        let under_way = work::begin(py)?;
         let (made, stopped) = py.detach(move || {
             let sent = jobs.send(job).is_ok();
             let stopped = follow(&events, display.as_ref());

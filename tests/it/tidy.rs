@@ -144,7 +144,7 @@ const KERNEL: Layers = &[
 const PYTHON: Layers = &[
     &["names", "aliases", "recursion"],
     &["errors", "docs"],
-    &["home", "fork", "interrupt", "given", "stand_ins"],
+    &["home", "fork", "interrupt", "work", "given", "stand_ins"],
     &["memory"],
     &["object", "types", "lane_type"],
     &["buffers", "dlpack", "arrow"],
