@@ -13,13 +13,13 @@ def suspend_grad(*values):
 
 
 def switch(index, targets, *args, label=None, mode=None):
-    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it.
-    label and mode change nothing.
+    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it; an integer is
+    the number of all. label and mode change nothing.
 
     >>> pc.switch(pc.UInt32([0, 1]), [lambda x: x + 1, lambda x: x * 10], pc.Float([1, 2]))
     [2, 20]
     """
-    return pc.dispatch(index, targets, args)
+    return pc.dispatch(pc.Int64(index) if isinstance(index, int) else index, targets, args)
 
 
 def width(x):

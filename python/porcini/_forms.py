@@ -161,6 +161,8 @@ def _select(select, condlist, choicelist, default=0):
         return NotImplemented
     if len(condlist) != len(choicelist):
         raise ValueError(f"select: got {len(condlist)} conditions and {len(choicelist)} choices, expected as many")
+    if not condlist:
+        raise ValueError("select: got no conditions, expected at least one")
     found = default
     for condition, choice in list(zip(condlist, choicelist))[::-1]:
         found = select(condition, choice, found)
@@ -186,8 +188,10 @@ def _compress(compress, condition, x=None, axis=None):
 def _take(take, x, index, axis=0, mode="raise"):
     """With mode="wrap" numbers out of bounds count on from the other end, with mode="clip" they are those at the ends."""
     of = {"wrap": lambda i, n: i % n, "clip": lambda i, n: pc.clip(i, 0, n - 1)}
+    if isinstance(index, (list, tuple)) and not index:
+        index = pc.Int64([])
     if mode == "raise":
-        return take(x, index, axis)
+        return take(x, index, axis) if axis else take(x, index)
     if mode not in of:
         raise TypeError(f"take: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
     x, axis = (pc.ravel(x), 0) if axis is None else (_operand(x), axis)
@@ -326,8 +330,7 @@ def _intersect1d(intersect1d, a, b, assume_unique=False, return_indices=False):
     values = intersect1d(a, b)
     if not return_indices:
         return values
-    distinct = (pc.unique_all(x)[:2] for x in (a, b))
-    return (values, *(pc.gather(first, pc.searchsorted(known, values)) for known, first in distinct))
+    return (values, *(pc.gather(first, pc.flatnonzero(pc.isin(known, values))) for known, first in (pc.unique_all(x)[:2] for x in (a, b))))
 
 
 @_form("nan_to_num")

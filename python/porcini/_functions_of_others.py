@@ -73,17 +73,18 @@ def factorial(n):
 
 
 def _ratio(n, k, *others):
-    """gamma(n + 1) over those of others, whole; 0 where k is not from 0 to n."""
+    """gamma(n + 1) over those of others, whole where n and k are; 0 where k is not from 0 to n."""
     is_one = (k >= 0) & (k <= n)
     logs = (pc.lgamma(pc.where(is_one, x, 0) + 1) for x in (n, *others))
     found = next(logs)
     for log in logs:
         found = found - log
-    return pc.where(is_one, pc.rint(pc.exp(found)), 0)
+    found, is_whole = pc.exp(found), (n == pc.rint(n)) & (k == pc.rint(k))
+    return pc.where(is_one, pc.where(is_whole, pc.rint(found), found), 0)
 
 
 def comb(n, k):
-    """How many sets of k there are among n things. In 64 bits, with about 13 digits.
+    """How many sets of k there are among n things; of fractions what gamma says. In 64 bits, with about 13 digits.
 
     >>> pc.comb(5, [0, 2, 6])
     [1, 10, 0]
@@ -93,7 +94,7 @@ def comb(n, k):
 
 
 def perm(n, k):
-    """How many rows of k there are of n things, none twice. In 64 bits, with about 13 digits.
+    """How many rows of k there are of n things, none twice; of fractions what gamma says. In 64 bits, with about 13 digits.
 
     >>> pc.perm(5, [0, 2, 6])
     [1, 20, 0]

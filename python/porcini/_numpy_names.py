@@ -417,7 +417,11 @@ def ix_(*numbers_of_axes):
      [4, 6]]
     """
     n_axes = len(numbers_of_axes)
-    rows = [pc.nonzero(row)[0] if row.dtype == "bool" else row for row in map(_operand, numbers_of_axes)]
+    rows = [_operand(row) for row in numbers_of_axes]
+    for row in rows:
+        if row.ndim != 1:
+            raise ValueError(f"ix_: got {row.ndim} axes, expected rows of numbers or masks")
+    rows = [pc.nonzero(row)[0] if row.dtype == "bool" else row for row in rows]
     return tuple(pc.reshape(row, [-1 if i == axis else 1 for i in range(n_axes)]) for axis, row in enumerate(rows))
 
 
@@ -538,12 +542,13 @@ def choose(index, choices):
 
 
 def setxor1d(a, b):
-    """The values that occur in one of two arrays, ascending. Evaluates.
+    """The values that occur in one of two arrays, ascending; NaN, which is in none, once for each that has it. Evaluates.
 
     >>> pc.setxor1d(pc.Int32([1, 2]), pc.Int32([2, 3]))
     [1, 3]
     """
-    return pc.union1d(pc.setdiff1d(a, b), pc.setdiff1d(b, a))
+    first, second = pc.setdiff1d(a, b), pc.setdiff1d(b, a)
+    return as_given(first, pc.sort(pc.concat([entries(first), entries(second)])))
 
 
 def vecdot(a, b, axis=-1):

@@ -128,12 +128,17 @@ def _shares(of, x, axis=-1):
 
 @form("unwrap")
 def _unwrap(unwrap, x, axis=-1, *, discont=None, period=math.tau):
-    """With another period than a whole turn; of jumps below discont= none is taken back."""
+    """With another period than a whole turn, of integers in integers; of jumps below discont= none is taken back."""
     x = _operand(x)
-    if discont is None or discont <= period / 2:
-        return unwrap(x * (math.tau / period), axis) * (period / math.tau)
+    # Differences of unsigned integers would wrap.
+    x = x.astype("int64") if x.dtype.kind == "u" else x
+    if not isinstance(period, int) and x.dtype.kind == "i":
+        x = wide(x)
+    half, is_even = (period / 2, True) if x.dtype.kind == "f" else (period // 2, period % 2 == 0)
     step = pc.diff(x, axis=axis)
-    rest = (step + period / 2) % period - period / 2
-    rest = pc.where((rest == -period / 2) & (step > 0), period / 2, rest)
-    back = pc.where(abs(step) < discont, 0, rest - step)
-    return x + pc.cumsum(pc.concat([0 * pc.take(x, [0], axis), back], axis), axis)
+    rest = (step + half) % period - half
+    # Of half a period the one or the other way is as short: it keeps its own.
+    rest = pc.where((rest == -half) & (step > 0), half, rest) if is_even else rest
+    back = pc.where(abs(step) < (period / 2 if discont is None else discont), 0, rest - step)
+    found = x + pc.cumsum(pc.concat([pc.zeros_like(pc.take(x, [0], axis)), back], axis), axis)
+    return found if isinstance(x, pc.Tensor) else found.array
