@@ -141,7 +141,7 @@ def hessian(f, *args, argnums=None):
 
 
 def jvp(f, primals, tangents):
-    """f(*primals) and its derivative in a direction, which has the form of the primals.
+    """f(*primals) and its derivative in a direction, which has the form of the primals; that of constants is 0.
 
     >>> pc.jvp(lambda x: x * x, (pc.Float([1, 2]),), (pc.Float([1, 10]),))
     ([1, 4], [2, 40])

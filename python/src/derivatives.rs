@@ -2,13 +2,13 @@
 //! `porcini/_derivatives.py` has the functions of functions.
 
 use porcini_core::value::Marked;
-use porcini_core::{Array, Isolation, Session};
+use porcini_core::{Array, DType, Isolation, Result as CoreResult, Scalar, Session, Value};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::around::Around;
-use crate::convert::is_sequence;
+use crate::convert::{is_sequence, number};
 use crate::custom::asking;
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::functions;
@@ -16,7 +16,8 @@ use crate::home;
 use crate::object::{self, PyValue};
 use crate::recursion::Level;
 use crate::tree::{
-    Numbers, Tree, differentiable_of, losses_of, one_or_tuple, outputs_of, own_contents,
+    Numbers, Tree, differentiable_of, losses_of, one_or_tuple, outputs_of, own, own_contents,
+    values,
 };
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -156,7 +157,7 @@ fn _gradients_of<'py>(
     let op = if op == "grad" { "grad" } else { "value_and_grad" };
     let arguments = Arguments::new(op, args, chosen.as_deref())?;
     let value = called(arguments.session, f, arguments.args(py)?, kwargs)?;
-    let first = if has_aux { value.get_item(0)? } else { value.clone() };
+    let first = if has_aux { first_of_pair(op, &value)? } else { value.clone() };
     if is_sequence(&first) || first.is_instance_of::<PyDict>() {
         return Err(wrong_type(format!(
             "{op}: the function gave {}, expected an array; add them up, or with has_aux=True the first of a tuple is \
@@ -164,17 +165,50 @@ fn _gradients_of<'py>(
             got(&first)
         )));
     }
-    let outputs = losses_of(op, &first)?;
+    let outputs = match constant(arguments.session, &first)? {
+        Some(constant) => vec![constant],
+        None => losses_of(op, &first)?,
+    };
     let pairs: Vec<(&Array, Option<&Array>)> = outputs.iter().map(|y| (y, None)).collect();
     let (session, marks) = (arguments.session, arguments.marks());
     let found = asking(py, |asked| session.grad_asking(&pairs, &marks, asked))?;
-    let mut kept = outputs_of(op, &value)?;
+    let mut kept = arrays_in(&value)?;
     kept.extend(found.iter().cloned());
     arguments.release(&kept);
     let mut found = found.into_iter();
     let gradients =
         arguments.each(py, &mut |mark| object::of(py, mark.with(&mut found).or_raise()?))?;
     Ok((value, gradients))
+}
+
+/// The arrays in an object.
+fn arrays_in(object: &Object<'_>) -> PyResult<Vec<Array>> {
+    let mut found = Vec::new();
+    values(object, &mut found)?;
+    let arrays = found.iter().map(Value::arrays).collect::<CoreResult<Vec<_>>>();
+    Ok(arrays.or_raise()?.concat())
+}
+
+/// What is differentiated of a pair.
+fn first_of_pair<'py>(op: &str, value: &Object<'py>) -> PyResult<Object<'py>> {
+    let is_pair = is_sequence(value) && value.len()? == 2;
+    if is_pair {
+        return value.get_item(0);
+    }
+    Err(wrong_type(format!(
+        "{op}: the function gave {}, expected a pair with has_aux=True: what is differentiated, and what else there is",
+        got(value)
+    )))
+}
+
+/// A number, which nothing that is marked went into, as an array of one lane.
+fn constant(session: &Session, object: &Object<'_>) -> PyResult<Option<Array>> {
+    match number(object)? {
+        Some(number @ Scalar::Float(_)) => {
+            session.full(DType::F32, number, 1).map(Some).or_raise()
+        }
+        _ => Ok(None),
+    }
 }
 
 /// A function's value and its derivative in a direction.
@@ -187,7 +221,13 @@ fn _jvp<'py>(
     let (py, op) = (f.py(), "jvp");
     let arguments = Arguments::new(op, args, None)?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let outputs = differentiable_of(op, &value)?;
+    // Arrays of other libraries are constants, as numbers are.
+    let mut outputs = Vec::new();
+    let tree = Tree::of(arguments.session, &value, Numbers::Kept, &mut outputs)?;
+    let is_float = |output: &Array| output.dtype().is_float();
+    if !outputs.iter().any(is_float) && constant(arguments.session, &value)?.is_none() {
+        differentiable_of(op, &value)?;
+    }
     let directions = directions(op, &arguments, tangents)?;
     let marks = arguments.marks();
     let pairs: Vec<_> = marks.iter().copied().zip(directions.iter().map(Some)).collect();
@@ -195,9 +235,8 @@ fn _jvp<'py>(
     let session = arguments.session;
     let found = asking(py, |asked| session.jvp_asking(&lent, &pairs, asked))?;
     arguments.release(&[outputs, found.clone()].concat());
-    let mut arrays = Vec::new();
-    let tree = Tree::of(arguments.session, &value, Numbers::Kept, &mut arrays)?;
-    Ok((value, tree.with(py, &mut found.into_iter())?))
+    let tangent = tree.still(py)?.with(py, &mut found.into_iter())?;
+    Ok((value, tangent))
 }
 
 /// Directions in the form of the arguments.
@@ -231,7 +270,11 @@ fn _vjp<'py>(
     let (py, op) = (f.py(), "vjp");
     let arguments = Arguments::new(op, args, None)?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let outputs = differentiable_of(op, &value)?;
+    let mut outputs = Vec::new();
+    Tree::of(arguments.session, &value, Numbers::Floats, &mut outputs)?;
+    if !outputs.iter().any(|output| output.dtype().is_float()) {
+        differentiable_of(op, &value)?;
+    }
     let mut given = Vec::new();
     Tree::of(arguments.session, factors, Numbers::Arrays(Some(&outputs)), &mut given)?;
     if given.len() != outputs.len() {
@@ -261,7 +304,11 @@ fn _jacobians_of<'py>(
     let (py, op) = (f.py(), "jacobian");
     let arguments = Arguments::new(op, args, chosen.as_deref())?;
     let value = called(arguments.session, f, arguments.args(py)?, None)?;
-    let mut kept = differentiable_of(op, &value)?;
+    let session = arguments.session;
+    let mut kept = match constant(session, &value)? {
+        Some(_) => Vec::new(),
+        None => differentiable_of(op, &value)?,
+    };
     let mut of_value = |y: &Object<'py>| -> PyResult<Object<'py>> {
         let y = y.cast::<PyValue>()?.get().value().clone();
         let found = arguments.each(py, &mut |mark| {
@@ -271,33 +318,42 @@ fn _jacobians_of<'py>(
         })?;
         one_or_tuple(py, found)
     };
-    let found = in_form(&value, &mut of_value)?;
+    let found = in_form(session, &value, &mut of_value)?;
     arguments.release(&kept);
     Ok(found)
 }
 
-/// What is made of each value in an object, in its form.
+/// What is made of each value in an object, in its form; numbers and arrays of other libraries are values. None of others.
 fn in_form<'py>(
+    session: &Session,
     object: &Object<'py>,
     made: &mut dyn FnMut(&Object<'py>) -> PyResult<Object<'py>>,
 ) -> PyResult<Object<'py>> {
     let py = object.py();
+    let object = &own(session, object.clone())?;
     if object.is_instance_of::<PyValue>() {
         return made(object);
+    }
+    if let Some(number) = number(object)? {
+        let constant = session.full(DType::F32, Scalar::Float(number.to_f64()), 1).or_raise()?;
+        return made(&object::of(py, constant.into())?);
     }
     let _level = Level::enter(py)?;
     if let Ok(dict) = object.cast::<PyDict>() {
         let found = PyDict::new(py);
         for (key, item) in dict.iter() {
-            found.set_item(key, in_form(&item, made)?)?;
+            found.set_item(key, in_form(session, &item, made)?)?;
         }
         return Ok(found.into_any());
     }
     if let Some((around, held)) = Around::of(object)? {
-        let held = held.iter().map(|item| in_form(item, made));
+        let held = held.iter().map(|item| in_form(session, item, made));
         return around.with(py, held.collect::<PyResult<Vec<_>>>()?);
     }
-    let items = object.try_iter()?.map(|item| in_form(&item?, made));
+    if !is_sequence(object) {
+        return Ok(py.None().into_bound(py));
+    }
+    let items = object.try_iter()?.map(|item| in_form(session, &item?, made));
     let items = items.collect::<PyResult<Vec<_>>>()?;
     if object.is_instance_of::<PyList>() {
         Ok(PyList::new(py, items)?.into_any())

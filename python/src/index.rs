@@ -46,6 +46,11 @@ impl Key {
         if key.is_instance_of::<PyInt>() && !key.is_instance_of::<PyBool>() {
             return Ok(Self::Number(key.extract().map_err(|_| out_of_reach(key))?));
         }
+        // To lists of numbers nothing is floats.
+        if key.cast::<PyList>().is_ok_and(|list| list.is_empty()) {
+            let none = session.zeros(DType::I64, 0).or_raise()?;
+            return Ok(Self::Several(none.into()));
+        }
         match Given::of(session, key)? {
             Some(Given::Value(value)) => Ok(Self::Several(value)),
             Some(Given::Number(porcini_core::Scalar::Int(i))) => Ok(Self::Number(i)),

@@ -48,3 +48,47 @@ def test_what_is_refused():
 
 def test_a_number_of_a_function():
     assert pc.switch(1, [lambda x: x + 1, lambda x: x * 10], pc.Float([1, 2])).tolist() == [10, 20]
+
+
+def test_constants_have_no_derivative():
+    x, fixed = pc.Float64([2, 3]), np.array([1.0, 2])
+    assert pc.jvp(lambda x: (x * x, 3.0), (x,), (pc.Float64([1, 1]),))[1][1] == 0
+    value, moved = pc.jvp(lambda x: {"y": x * x, "n": [2], "c": fixed}, (x,), (pc.Float64([1, 1]),))
+    assert value["n"] == [2] and value["c"] is fixed
+    assert moved["y"].tolist() == [4, 6] and moved["n"] == [0] and moved["c"].tolist() == [0, 0]
+    assert pc.jvp(lambda x: 3.0, (x,), (x,)) == (3.0, 0.0)
+    own, number, array = pc.jacobian(lambda x: (x * x, 3.0, fixed))(x)
+    assert own.tolist() == [[4, 0], [0, 6]] and number.tolist() == [0, 0] and array.tolist() == [[0, 0], [0, 0]]
+    assert pc.grad(lambda x: 3.0)(x).tolist() == [0, 0] and pc.jacobian(lambda x: 3.0)(x).tolist() == [0, 0]
+    value, slope = pc.value_and_grad(lambda x: 3.0)(x)
+    assert value == 3 and slope.tolist() == [0, 0]
+    assert pc.vjp(lambda x: (x * x, 3.0), (x,), (pc.Float64([1, 10]), 1.0))[1].tolist() == [4, 60]
+
+
+def test_a_pair_is_expected():
+    for f in [lambda x: x * x, lambda x: (x * x,), lambda x: {"y": x, "n": 1}]:
+        with pytest.raises(TypeError, match="expected a pair with has_aux=True"):
+            pc.grad(f, has_aux=True)(pc.Float(2))
+
+
+def test_no_index():
+    x, t, z = pc.Float([1, 2]), pc.ones((3, 2)), pc.Complex2f([1, 2], [3, 4])
+    assert x[[]].tolist() == [] and type(x[[]]) is pc.Float and z[[]].shape == (2, 0)
+    assert t[[]].shape == (0, 2) and t[:, []].shape == (3, 0) and pc.asarray(np.array([1j, 2]))[[]].shape == (0,)
+    x[[]], t[[]], t[:, []] = 1.0, 2.0, 3.0
+    assert x.tolist() == [1, 2] and t.sum().item() == 6
+    assert pc.take(x, []).tolist() == [] and pc.take(t, [], 1).shape == (3, 0)
+
+
+def test_an_entry_of_one_lane():
+    z = pc.asarray(np.array([1j, 2]))
+    z[0] = z[1:2]
+    assert z.tolist() == [2, 2]
+    z[1] = pc.asarray(np.array(2j))
+    assert z.tolist() == [2, 2j]
+    t = pc.TensorXf([[1, 2], [3, 4]])
+    t[0, 0] = t[0, 1:2]
+    t[1] = t[0:1] * 10
+    assert t.tolist() == [[2, 2], [20, 20]]
+    with pytest.raises(ValueError, match="got values of shape"):
+        t[0] = pc.ones((2, 2))

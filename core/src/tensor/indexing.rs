@@ -94,12 +94,16 @@ impl Tensor {
         Self::of(parts, whole.shape().clone())
     }
 
-    /// Stretched to the shape of entries that are written.
+    /// Stretched to the shape of entries that are written; axes of one entry in front of as many as these have go away.
     ///
     /// # Errors
     /// `Forms`, naming both shapes.
     pub fn as_entries(&self, op: &str, shape: &Shape) -> Result<Self> {
-        self.broadcast(op, shape).map_err(|_| {
+        let extents = self.shape().extents();
+        let (in_front, own) = extents.split_at(extents.len().saturating_sub(shape.rank()));
+        let is_in_line = !in_front.is_empty() && in_front.iter().all(|&extent| extent == 1);
+        let line = is_in_line.then(|| Self::of(self.entries()?, Shape::new("[]=", own)?));
+        line.transpose()?.as_ref().unwrap_or(self).broadcast(op, shape).map_err(|_| {
             let what = match shape.rank() {
                 0 => format!("{op}: got values of shape {} for one entry", self.shape()),
                 _ => format!("{op}: got values of shape {} for entries of {shape}", self.shape()),
