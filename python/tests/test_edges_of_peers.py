@@ -1,5 +1,7 @@
 """Values and refusals at the edges of functions, as NumPy, SciPy and JAX have them."""
 
+import warnings
+
 import pytest
 
 import porcini as pc
@@ -92,3 +94,36 @@ def test_an_entry_of_one_lane():
     assert t.tolist() == [[2, 2], [20, 20]]
     with pytest.raises(ValueError, match="got values of shape"):
         t[0] = pc.ones((2, 2))
+
+
+def test_half_turns():
+    for turns in ([0, 3, -3], [0, 1, 0], [0, -5, 5]):
+        x = np.array(turns) * np.pi
+        np.testing.assert_allclose(pc.unwrap(pc.Float64(x)).numpy(), np.unwrap(x), 1e-12, 1e-12)
+
+
+def test_shares_beside_infinity():
+    for x in ([1, 2, np.inf], [-np.inf, -np.inf]):
+        for of in (pc.softmax, pc.log_softmax):
+            assert np.isnan(of(pc.Float(x)).numpy()).all() and np.isnan(of(pc.Float64(x), axis=None).numpy()).all()
+    assert pc.logsumexp(pc.Float([1, np.inf])).item() == np.inf
+    assert pc.softmax(pc.Float([0, -np.inf])).tolist() == [1, 0]
+
+
+def test_too_few_points():
+    for x, y, degree in [([1, 2], [1, 3], 3), ([0.5, 3, 4], [1, -2, 7], 2), ([0, 1, 2, 5], [1, 2, 2, 9], 1)]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            expected = np.polyfit(x, y, degree)
+        np.testing.assert_allclose(pc.polyfit(pc.Float64(x), pc.Float64(y), degree).numpy(), expected, 1e-9)
+    with pytest.raises(ValueError, match="polyfit: got no points"):
+        pc.polyfit(pc.Float64([]), pc.Float64([]), 1)
+
+
+def test_sets_of_complex_numbers():
+    a, b = np.array([3, 1 + 2j, 3, 1j]), np.array([1j, 4, 1 - 2j])
+    own = pc.asarray(a), pc.asarray(b)
+    for name in ("union1d", "intersect1d", "setdiff1d", "setxor1d"):
+        assert getattr(pc, name)(*own).tolist() == getattr(np, name)(a, b).tolist(), name
+    assert pc.union1d(own[0], pc.Float64([5])).tolist() == np.union1d(a, [5]).tolist()
+    np.testing.assert_allclose(pc.vander(own[0], 3).numpy(), np.vander(a, 3))

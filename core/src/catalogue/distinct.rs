@@ -78,7 +78,7 @@ table! {
     /// [1, 2, 3]
     union1d(a: Tensor, b: Tensor) = |c| {
         let [a, b] = [flat(c, 0)?, flat(c, 1)?];
-        distinct(c, &Tensor::concat(&[a.real(c.op)?.clone(), b.real(c.op)?.clone()], 0)?)
+        row(values_of(c, &Tensor::concat(&[a, b], 0)?)?)
     };
     /// The values that occur in both, each once, ascending, in the type of the first. Evaluates.
     ///
@@ -121,14 +121,28 @@ fn real_entries(c: &Call<'_, '_>, of: &Tensor) -> Result<Array> {
     Ok(all.clone())
 }
 
+/// The values that occur, ascending, complex ones too.
+fn values_of(c: &Call<'_, '_>, of: &Tensor) -> Result<Tensor> {
+    if !of.is_complex() {
+        return distinct(c, of).map(|values| Tensor::from(&values));
+    }
+    let line = of.reshape(&[-1])?;
+    line.take(&Tensor::from(&line.distinct(c.op, 0)?.first), 0)
+}
+
+/// Real numbers as an array.
+fn row(values: Tensor) -> Result<Value> {
+    if values.is_complex() { Ok(Value::Tensor(values)) } else { values.lanes() }
+}
+
 /// What numbers have an order by: truth values are 0 and 1.
 fn in_order(x: &Array) -> Result<Array> {
     x.cast(if x.dtype() == DType::Mask { DType::U8 } else { x.dtype() })
 }
 
 /// The values of the first that are, or are not, among those of the second.
-fn shared(c: &Call<'_, '_>, is_in_both: bool) -> Result<Array> {
-    let values = distinct(c, &c.tensor(0)?)?;
-    let found = Tensor::from(&values).is_among(&c.tensor(1)?)?.entries()?.swap_remove(0);
-    values.compress(&if is_in_both { found } else { found.apply(Op::Not, &[])? })
+fn shared(c: &Call<'_, '_>, is_in_both: bool) -> Result<Value> {
+    let values = values_of(c, &c.tensor(0)?)?;
+    let found = values.is_among(&c.tensor(1)?)?.entries()?.swap_remove(0);
+    row(values.compress(&if is_in_both { found } else { found.apply(Op::Not, &[])? }, 0)?)
 }

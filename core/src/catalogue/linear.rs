@@ -6,6 +6,7 @@ use crate::array::Array;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ir::op::{Op, ReduceOp};
 use crate::linear::Function;
 use crate::linear::fourier::Transform;
 use crate::tensor::{Tensor, Triangle};
@@ -279,11 +280,25 @@ fn polyfit(c: &Call<'_, '_>) -> Result<Value> {
             remedy,
         });
     }
+    if x.shape().n_entries() == 0 {
+        let what = "got no points, expected at least one".into();
+        return Err(Error::Argument { op: c.op, what });
+    }
     let own = x.dtype().quotient().widened();
     let powers = x.vandermonde(c.op, degree)?;
     let y = y.each(|part| part.cast(powers.dtype()))?;
+    // Powers of one length: where points are too few, the coefficients of these are the least ones, as NumPy has it.
+    let length = lengths(&powers)?;
+    let powers = Tensor::elementwise(Op::Div, &[&powers, &length])?;
     let fitted = powers.solved(c.op, Function::LeastSquares, &y)?;
+    let fitted = Tensor::elementwise(Op::Div, &[&fitted, &length])?;
     fitted.each(|part| part.cast(own))?.lanes()
+}
+
+/// The lengths of the columns of a matrix; 1 of zeros.
+fn lengths(of: &Tensor) -> Result<Tensor> {
+    let squares = of.times(of)?.reduce(ReduceOp::Sum, Some(&[0]), false)?;
+    squares.each(|sum| sum.eq(0)?.select(1, sum)?.sqrt())
 }
 
 /// Zeros of the polynomial: one for each coefficient that is 0 at the end, and the eigenvalues of what is between.

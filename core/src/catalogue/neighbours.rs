@@ -65,10 +65,14 @@ pub(super) fn unwrapped(c: &Call<'_, '_>) -> Result<Value> {
     let (x, axis) = (c.tensor(0)?, c.axis(1, -1)?);
     let x = x.real(c.op)?.each(|part| part.cast(part.dtype().quotient()))?;
     let [upper, lower] = neighbours(&x, axis)?;
-    let steps = upper.try_sub(&lower)?.try_div(TAU)?;
-    let Value::Tensor(turns) = apply(Op::Round, &[&(&steps).into()])? else {
+    let Value::Tensor(steps) = upper.try_sub(&lower)?.try_div(TAU)? else {
         return Err(c.unexpected(0, "a tensor"));
     };
+    // Of half a turn one way is as short as the other: it keeps its own.
+    let turns = steps.each(|step| {
+        let turns = step.round()?;
+        turns.try_sub(step)?.abs()?.eq(0.5)?.select(&step.trunc()?, &turns)
+    })?;
     // Whole numbers add up exactly.
     let turned = Value::from(turns.cumsum(axis)?).try_mul(TAU)?;
     let Value::Tensor(others) = upper.try_sub(&turned)? else {

@@ -80,7 +80,8 @@ fn line(c: &Call<'_, '_>, i: usize) -> Result<(Tensor, u64)> {
 fn vander(c: &Call<'_, '_>) -> Result<Tensor> {
     let (x, rows) = line(c, 0)?;
     let n: u64 = c.given(1).map_or(Ok(rows), |_| c.integer(1))?;
-    let one = Tensor::from(&c.session.full(x.real(c.op)?.dtype(), 1, 1)?);
+    let one = Tensor::from(&c.session.full(x.dtype(), 1, 1)?);
+    let one = if x.is_complex() { one.to_complex()? } else { one };
     let factors = x.expand(-1)?.broadcast_to(&[rows, n.saturating_sub(1)])?;
     let ones = one.broadcast_to(&[rows, n.min(1)])?;
     let powers = Tensor::concat(&[ones, factors], 1)?.cumprod(1)?;

@@ -47,8 +47,8 @@ table! {
         numbers.into_iter().next().ok_or_else(|| c.unexpected(0, "an array or a tensor"))
     };
     /// The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they
-    /// lie: a list of as many arrays as the shape has axes, UInt32C, of integers of 64 bits UInt64C. A number beyond the last
-    /// entry gives one beyond the first axis. Recorded, not run.
+    /// lie: a list of as many arrays as the shape has axes, UInt32C, of integers of 64 bits UInt64C. A number below
+    /// 0 or beyond the last entry gives one beyond the first axis. Recorded, not run.
     ///
     /// >> unravel_index(UInt32C([5, 2]), [2, 3])
     /// [[1, 0], [2, 2]]

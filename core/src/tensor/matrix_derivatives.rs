@@ -314,7 +314,7 @@ fn push_pseudo_inverse(a: &Tensor, p: &Tensor, t: &Tensor) -> Result<Tensor> {
 
 /// What formulas are made of.
 impl Tensor {
-    fn elementwise(op: Op, args: &[&Self]) -> Result<Self> {
+    pub(crate) fn elementwise(op: Op, args: &[&Self]) -> Result<Self> {
         let args: Vec<Argument<'_>> = args.iter().map(|&arg| arg.into()).collect();
         match apply(op, &args.iter().collect::<Vec<_>>())? {
             Value::Tensor(tensor) => Ok(tensor),

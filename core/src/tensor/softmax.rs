@@ -29,13 +29,19 @@ impl Tensor {
             let sum = self.each(|x| x.cast(own))?.reduce(ReduceOp::Sum, axes, keeps)?;
             return sum.each(Array::log);
         }
-        let shifted = self.shifted(op, axes)?;
+        // An infinite one is added up as it is.
+        let finite = |largest: &Array| {
+            let is_finite = largest.abs()?.lt(f64::INFINITY)?;
+            is_finite.apply(Op::Select, &[largest.into(), 0.into()])
+        };
+        let shifted = self.shifted(op, axes, &finite)?;
         let (largest, own) = (&shifted.largest, shifted.own);
         let all = shifted.sum.each(|sum| sum.log()?.try_add(largest)?.cast(own))?;
         if keeps { Ok(all) } else { all.reduce(ReduceOp::Max, axes, false) }
     }
 
-    /// The exponentials along an axis, each over their sum: shares that are 1 in all.
+    /// The exponentials along an axis, each over their sum: shares that are 1 in all. Beside an infinite one there are none:
+    /// they are NaN.
     ///
     /// # Errors
     /// As [`Tensor::logsumexp`].
@@ -44,7 +50,7 @@ impl Tensor {
         if self.shape().n_entries() == 0 {
             return self.each(|x| x.cast(self.dtype().quotient()));
         }
-        let shifted = self.shifted(op, Some(&[axis]))?;
+        let shifted = self.shifted(op, Some(&[axis]), &|largest| Ok(largest.clone()))?;
         let sum = shifted.sum.broadcast(op, self.shape())?.entries()?;
         let share = shifted.entries.exp()?.try_div(&sum[0])?.cast(shifted.own)?;
         Self::of([share], self.shape().clone())
@@ -59,13 +65,19 @@ impl Tensor {
         if self.shape().n_entries() == 0 {
             return self.each(|x| x.cast(self.dtype().quotient()));
         }
-        let shifted = self.shifted(op, Some(&[axis]))?;
+        let shifted = self.shifted(op, Some(&[axis]), &|largest| Ok(largest.clone()))?;
         let logs = shifted.sum.each(Array::log)?.broadcast(op, self.shape())?.entries()?;
         let log = shifted.entries.try_sub(&logs[0])?.cast(shifted.own)?;
         Self::of([log], self.shape().clone())
     }
 
-    fn shifted(&self, op: &'static str, axes: Option<&[i64]>) -> Result<Shifted> {
+    /// `shift` makes of the largest entry what is taken from all.
+    fn shifted(
+        &self,
+        op: &'static str,
+        axes: Option<&[i64]>,
+        shift: &dyn Fn(&Array) -> Result<Array>,
+    ) -> Result<Shifted> {
         let dtype = self.real(op)?.dtype();
         if dtype == DType::Mask {
             return Err(Error::UnsupportedType { op, dtype, expected: "numbers" });
@@ -75,13 +87,7 @@ impl Tensor {
         let x = self.each(|x| x.cast(wide))?;
         let session = self.parts()[0].session();
         // What is subtracted changes no result, and no derivative.
-        let largest = session.no_grad(|| {
-            let largest = x.reduce(ReduceOp::Max, axes, true)?;
-            largest.each(|largest| {
-                let is_finite = largest.abs()?.lt(f64::INFINITY)?;
-                is_finite.apply(Op::Select, &[largest.into(), 0.into()])
-            })
-        })?;
+        let largest = session.no_grad(|| x.reduce(ReduceOp::Max, axes, true)?.each(shift))?;
         let (entries, wide) = (x.entries()?, largest.broadcast(op, self.shape())?.entries()?);
         let entries = entries[0].try_sub(&wide[0])?;
         let exponentials = Self::of([entries.exp()?], self.shape().clone())?;
