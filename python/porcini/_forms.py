@@ -253,7 +253,12 @@ def _enable_grad(enable_grad, *values):
 
 @_form("interp")
 def _interp(interp, x, xp, fp, left=None, right=None, period=None):
-    """With left= in front of the first place and right= behind the last; with period= places come again, and need no order."""
+    """With left= in front of the first place and right= behind the last; with period= places come again, and need no order.
+    Values may be complex."""
+    if "complex" in _operand(fp).dtype:
+        parts = [[None if of is None else part(of) for of in (fp, left, right)] for part in (pc.real, pc.imag)]
+        re, im = (_interp(interp, x, xp, *own, period) for own in parts)
+        return (pc.TensorXz if re.dtype == "float64" else pc.TensorXc)(re, im)
     if period is not None:
         period = abs(period)
         if period == 0:
@@ -356,13 +361,14 @@ def _meshgrid(meshgrid, *arrays, indexing="xy", sparse=False, copy=True):
         raise TypeError(f"meshgrid: got indexing={indexing!r}, expected 'xy' or 'ij'")
     if indexing == "ij":
         return _meshgrid(meshgrid, *arrays[::-1])[::-1]
-    if len(arrays) in (2, 3):
+    arrays = [_operand(x) for x in arrays]
+    if len(arrays) in (2, 3) and not any("complex" in x.dtype for x in arrays):
         return meshgrid(*arrays)
-    arrays = [pc.ravel(_operand(x)) for x in arrays]
+    arrays = [pc.ravel(x) for x in arrays]
     sizes = [x.size for x in arrays]
     numbers_of_all, found, n_before = pc.arange(math.prod(sizes)), [], 1
     for x, size in zip(arrays, sizes):
-        found.append(pc.gather(x, numbers_of_all // n_before % size))
+        found.append(pc.take(x, numbers_of_all // n_before % size))
         n_before *= size
     return found
 

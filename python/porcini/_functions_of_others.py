@@ -128,23 +128,36 @@ def log_ndtr(x):
     return pc.where(x < far, tail, pc.where(x > 0, above, pc.log(pc.norm_cdf(near))))
 
 
-def bounds_of(x, range):
+def bounds_of(op, x, range):
     """Where the bins of x begin and end."""
     low, high = (pc.min(x).item(), pc.max(x).item()) if range is None else range
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ValueError(f"{op}: got {low} and {high} as bounds, expected finite ones; range=(low, high) tells others")
     return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def edges_by_name(x, rule, range):
+    """The bounds of as many bins as one of NumPy's rules finds."""
+    import numpy
+
+    return pc.asarray(numpy.histogram_bin_edges(numpy.asarray(_operand(x)), rule, range))
 
 
 def histogram_bin_edges(x, bins=10, range=None):
     """The bounds of bins of one width that histogram counts in, from the smallest lane to the largest unless range= tells
-    both; bounds that are given are they.
+    both; bounds that are given are they. A word is one of NumPy's rules, "auto", "sturges", "fd" .., for which NumPy must be there.
 
     >>> pc.histogram_bin_edges(pc.Float([0, 3, 1]), 3)
     [0, 1, 2, 3]
     """
+    if isinstance(bins, str):
+        return edges_by_name(x, bins, range)
     if hasattr(bins, "__len__"):
         return _operand(bins)
     x = _operand(x)
-    return pc.linspace(*bounds_of(x, range), bins + 1, dtype=x.dtype if "float" in x.dtype else "float64")
+    if range is None and x.dtype.kind == "f" and pc.any(pc.isnan(x)):
+        raise ValueError("histogram_bin_edges: got NaN among the entries, expected finite ones; range=(low, high) tells the bounds")
+    return pc.linspace(*bounds_of("histogram_bin_edges", x, range), bins + 1, dtype=x.dtype if "float" in x.dtype else "float64")
 
 
 def convolve2d(a, b, mode="full"):
@@ -168,13 +181,17 @@ def convolve2d(a, b, mode="full"):
     found = next(terms)
     for term in terms:
         found = found + term
+    return part_of_sums("convolve2d", found, shape, small.shape, mode)
+
+
+def part_of_sums(op, found, shape, small, mode):
+    """Of all sums along axes as many as the first has entries, or those that need no zeros beside the larger one."""
     extents = {
         "full": found.shape,
         "same": shape,
-        "valid": [n - 2 * (m - 1) for n, m in zip(found.shape, map(min, a.shape, b.shape))],
+        "valid": [n - 2 * (m - 1) for n, m in zip(found.shape, small)],
     }
     if mode not in extents:
-        raise TypeError(f"convolve2d: got mode={mode!r}, expected 'full', 'same' or 'valid'")
+        raise TypeError(f"{op}: got mode={mode!r}, expected 'full', 'same' or 'valid'")
     starts = [(n - m) // 2 for n, m in zip(found.shape, extents[mode])]
-    rows, columns = (slice(start, start + m) for start, m in zip(starts, extents[mode]))
-    return found[rows, columns]
+    return found[tuple(slice(start, start + m) for start, m in zip(starts, extents[mode]))]

@@ -1,10 +1,12 @@
 """Arguments that SciPy's functions of signals and of special matrices have and core's tables do not."""
 
+import operator
 from numbers import Number
 
 import porcini as pc
 
 from ._form import form
+from ._functions_of_others import part_of_sums
 from ._porcini import _operand
 
 
@@ -81,9 +83,23 @@ def _medfilt(medfilt, volume, kernel_size=3):
 
 @form("fftconvolve")
 def _fftconvolve(fftconvolve, in1, in2, mode="full"):
-    """The names that SciPy has for the arrays; with "same" as many sums as the first has entries."""
+    """The names that SciPy has for the arrays; with "same" as many sums as the first has entries. Of more axes along all."""
+    in1, in2 = _operand(in1), _operand(in2)
+    if in1.ndim > 1 or in2.ndim > 1:
+        return _along_all(in1, in2, mode)
     if mode != "same":
         return fftconvolve(in1, in2, mode)
-    in1, in2 = _operand(in1), _operand(in2)
     first = (in2.size - 1) // 2
     return fftconvolve(in1, in2, "full")[first : first + in1.size]
+
+
+def _along_all(a, b, mode):
+    if a.ndim != b.ndim or min(a.size, b.size) == 0:
+        raise ValueError(f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}, expected as many axes, with entries")
+    extents = list(zip(a.shape, b.shape))
+    if mode == "valid" and not any(all(of(*pair) for pair in extents) for of in (operator.ge, operator.le)):
+        raise ValueError(f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one as large as the other along all axes")
+    all_sums = [n + m - 1 for n, m in extents]
+    found = pc.ifftn(pc.fftn(a, s=all_sums) * pc.fftn(b, s=all_sums))
+    found = found if "complex" in a.dtype or "complex" in b.dtype else pc.real(found)
+    return part_of_sums("fftconvolve", found, a.shape, [min(pair) for pair in extents], mode)

@@ -6,7 +6,7 @@ import porcini as pc
 
 from ._entries import wide
 from ._form import form
-from ._functions_of_others import bounds_of
+from ._functions_of_others import bounds_of, edges_by_name
 from ._porcini import _operand
 
 
@@ -34,12 +34,13 @@ def _histogram(histogram, x, bins=10, range=None, density=False, weights=None):
     """As NumPy has it, but the counts alone, or the sums of weights=: np.histogram(x) gives the bounds too. These are those of x
     unless range= tells them; with density=True the counts over their sum and the widths."""
     x = _operand(x)
+    bins = edges_by_name(x, bins, range) if isinstance(bins, str) else bins
     if hasattr(bins, "__len__"):
         edges = _operand(bins)
         counts = histogram(x, bins) if weights is None else _weighed_between(x, edges, weights)
         widths = edges[1:] - edges[:-1]
     else:
-        low, high = bounds_of(x, range)
+        low, high = bounds_of("histogram", x, range)
         widths = (high - low) / bins
         counts = histogram(x, bins, low, high) if weights is None else _weighed_alike(x, bins, low, high, weights)
     return counts / (pc.hsum(counts) * widths) if density else counts

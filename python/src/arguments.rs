@@ -222,10 +222,13 @@ fn as_line(op: &str, value: Value) -> PyResult<Value> {
             Ok(tensor.entries().or_raise()?.swap_remove(0).into())
         }
         Value::Array(array) => Ok(array.into()),
-        other => Err(wrong_type(format!(
-            "{op}: got {}, expected a one-dimensional array",
-            as_python(&other.type_name())
-        ))),
+        other => {
+            let is_complex = matches!(&other, Value::Tensor(tensor) if tensor.is_complex());
+            let of = if is_complex { " of real numbers" } else { "" };
+            let got = other.type_name();
+            let got = as_python(&got);
+            Err(wrong_type(format!("{op}: got {got}, expected a one-dimensional array{of}")))
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl<'py> Call<'_, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 39] = [
+pub(crate) const FIRST: [(&str, First); 41] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -52,6 +52,8 @@ pub(crate) const FIRST: [(&str, First); 39] = [
     ("cho_solve", with_a_tuple),
     ("block_diag", of_numbers),
     ("fftconvolve", as_long_as_the_first),
+    ("select", of_several),
+    ("take_along_axis", in_one_row),
     ("concat", joined),
     ("sort", in_one_row),
     ("sort_desc", in_one_row),
@@ -444,8 +446,21 @@ fn with_a_tuple<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     }
 }
 
-/// "same" has the length of the first, as SciPy has it; to the tables that of the longer one.
+/// `select([a, b], [x, y], 0)` has lists of conditions and of choices, as NumPy has it; to the tables lists are lanes.
+fn of_several<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let [conditions, choices, ..] = call.args else { return Ok(None) };
+    if !conditions.is_instance_of::<PyList>() || !is_sequence(choices) {
+        return Ok(None);
+    }
+    let are_arrays = conditions.get_item(0).is_ok_and(|first| n_axes(&first).is_some_and(|n| n > 0));
+    if are_arrays { call.in_python() } else { Ok(None) }
+}
+
+/// "same" has the length of the first, as SciPy has it; to the tables that of the longer one. Of more axes it goes along all.
 fn as_long_as_the_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    if call.args.iter().take(2).any(|x| n_axes(x).is_some_and(|n| n > 1) && !is_complex_number(x)) {
+        return call.in_python();
+    }
     match call.argument("mode", 2)? {
         Some(mode) if mode.extract::<&str>().is_ok_and(|mode| mode == "same") => call.in_python(),
         _ => Ok(None),

@@ -127,3 +127,51 @@ def test_sets_of_complex_numbers():
         assert getattr(pc, name)(*own).tolist() == getattr(np, name)(a, b).tolist(), name
     assert pc.union1d(own[0], pc.Float64([5])).tolist() == np.union1d(a, [5]).tolist()
     np.testing.assert_allclose(pc.vander(own[0], 3).numpy(), np.vander(a, 3))
+
+
+def test_places_of_one_row():
+    x, index = pc.TensorXf([[1, 2], [3, 4]]), pc.Int32([3, 0])
+    assert pc.take_along_axis(x, index, axis=None).tolist() == np.take_along_axis(x.numpy(), index.numpy(), axis=None).tolist()
+    with pytest.raises(ValueError, match="take_along_axis: got an index"):
+        pc.take_along_axis(x, pc.Int32([[1, 1]]), axis=None)
+
+
+def test_lists_of_conditions():
+    x = pc.Float([1, 2, 3])
+    assert pc.select([x < 2], [x * 10], 9).tolist() == np.select([x.numpy() < 2], [x.numpy() * 10], 9).tolist()
+    assert pc.select([x < 2, x < 3], [x, 7], 9).tolist() == [1, 7, 9] and pc.select([x > 1], [x]).tolist() == [0, 2, 3]
+    assert pc.select([True, False], [1, 2], [3, 4]).tolist() == [1, 4]
+
+
+def test_complex_values():
+    z = np.array([1j, 2])
+    own = pc.asarray(z)
+    found = pc.meshgrid(own, pc.Float64([1, 2]))
+    assert [x.tolist() for x in found] == [x.ravel().tolist() for x in np.meshgrid(z, [1, 2])]
+    x, xp = [0.5, 3, -1], [0, 1]
+    for ends in ({}, {"left": 3j, "right": 5}):
+        assert pc.interp(pc.Float64(x), pc.Float64(xp), own, **ends).tolist() == np.interp(x, xp, z, **ends).tolist()
+    with pytest.raises(TypeError, match="searchsorted: got TensorXz, expected a one-dimensional array of real numbers"):
+        pc.searchsorted(own, 1.0)
+
+
+def test_bins():
+    x = np.array([1.0, 2, 2.5, 9, 4])
+    for rule in ("auto", "sturges", "fd", "sqrt"):
+        edges = pc.histogram_bin_edges(pc.Float64(x), rule)
+        np.testing.assert_allclose(edges.numpy(), np.histogram_bin_edges(x, rule))
+        assert pc.histogram(pc.Float64(x), bins=rule).tolist() == np.histogram(x, rule)[0].tolist()
+    for other in (np.inf, np.nan):
+        with pytest.raises(ValueError, match="histogram_bin_edges: got .*, expected finite ones"):
+            pc.histogram_bin_edges(pc.Float64([1, other]))
+
+
+def test_convolution_along_all_axes():
+    signal, rng = pytest.importorskip("scipy.signal"), np.random.default_rng(1)
+    for own, peer in [((4, 5), (2, 3)), ((2, 3), (4, 5)), ((3, 4, 5), (2, 2, 2))]:
+        a, b = rng.random(own), rng.random(peer)
+        for mode in ("full", "same", "valid"):
+            found = pc.fftconvolve(pc.asarray(a), pc.asarray(b), mode)
+            np.testing.assert_allclose(found.numpy(), signal.fftconvolve(a, b, mode), 1e-9, 1e-12)
+    with pytest.raises(ValueError, match="fftconvolve: got the shapes"):
+        pc.fftconvolve(pc.ones((2, 2)), pc.Float([1, 2]))
