@@ -1007,7 +1007,7 @@ def column_stack(arrays: Any) -> Any:
     ...
 
 def comb(n: Any, k: Any) -> Any:
-    """How many sets of k there are among n things. In 64 bits, with about 13 digits."""
+    """How many sets of k there are among n things; of fractions what gamma says. In 64 bits, with about 13 digits."""
     ...
 
 def comp_ellint_1(x: Any) -> Any:
@@ -1949,7 +1949,7 @@ def jit(f: None = ..., *, static_argnums: Any = ..., static_argnames: Any = ...,
     ...
 
 def jvp(f: Any, primals: Any, tangents: Any) -> Any:
-    """f(*primals) and its derivative in a direction, which has the form of the primals."""
+    """f(*primals) and its derivative in a direction, which has the form of the primals; that of constants is 0."""
     ...
 
 def kaiser(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -2435,7 +2435,7 @@ def percentile(t: Any, p: Any = ..., axes: Any = ..., keepdims: Any = ..., axis:
     ...
 
 def perm(n: Any, k: Any) -> Any:
-    """How many rows of k there are of n things, none twice. In 64 bits, with about 13 digits."""
+    """How many rows of k there are of n things, none twice; of fractions what gamma says. In 64 bits, with about 13 digits."""
     ...
 
 def permutation(n: Any) -> Any:
@@ -2935,7 +2935,7 @@ def setdiff1d(a: Any, b: Any) -> Any:
     ...
 
 def setxor1d(a: Any, b: Any) -> Any:
-    """The values that occur in one of two arrays, ascending. Evaluates."""
+    """The values that occur in one of two arrays, ascending; NaN, which is in none, once for each that has it. Evaluates."""
     ...
 
 def sgn(x: Any) -> Any:
@@ -3151,7 +3151,7 @@ def swish(x: Any) -> Any:
     ...
 
 def switch(index: Any, targets: Any, *args: Any, label: Any = ..., mode: Any = ...) -> Any:
-    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it."""
+    """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it; an integer is"""
     ...
 
 def sync() -> Any:

@@ -204,9 +204,7 @@ fn first_of_pair<'py>(op: &str, value: &Object<'py>) -> PyResult<Object<'py>> {
 /// A number, which nothing that is marked went into, as an array of one lane.
 fn constant(session: &Session, object: &Object<'_>) -> PyResult<Option<Array>> {
     match number(object)? {
-        Some(number @ Scalar::Float(_)) => {
-            session.full(DType::F32, number, 1).map(Some).or_raise()
-        }
+        Some(number @ Scalar::Float(_)) => session.full(DType::F32, number, 1).map(Some).or_raise(),
         _ => Ok(None),
     }
 }

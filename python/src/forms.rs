@@ -452,7 +452,8 @@ fn of_several<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     if !conditions.is_instance_of::<PyList>() || !is_sequence(choices) {
         return Ok(None);
     }
-    let are_arrays = conditions.get_item(0).is_ok_and(|first| n_axes(&first).is_some_and(|n| n > 0));
+    let are_arrays =
+        conditions.get_item(0).is_ok_and(|first| n_axes(&first).is_some_and(|n| n > 0));
     if are_arrays { call.in_python() } else { Ok(None) }
 }
 
