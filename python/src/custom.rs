@@ -5,12 +5,13 @@ use std::any::Any;
 use std::sync::Arc;
 
 use porcini_core::value::Skeleton;
-use porcini_core::{Array, Ask, Error, Result as CoreResult, Told, Value};
+use porcini_core::{Array, Ask, Error, Result as CoreResult, Session, Told, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::convert::{Given, number};
+use crate::around::Around;
+use crate::convert::{Given, is_sequence, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::interrupt::{blocking_once, in_python};
@@ -241,39 +242,77 @@ fn pulled(
             items.len()
         )));
     }
+    let session = home::session(py)?;
     let mut found = Vec::with_capacity(args.len());
     for (item, gradient) in items.iter().zip(&each) {
-        let n = n_arrays(item);
-        if gradient.is_none() || n == 0 {
-            found.extend((0..n).map(|_| None));
-            continue;
-        }
-        let of = &args[found.len()..found.len() + n];
-        let arrays = match number(gradient)? {
-            Some(number) => {
-                let full = |x: &Array| x.session().full(x.dtype(), number, 1);
-                of.iter().map(full).collect::<CoreResult<Vec<_>>>().or_raise()?
-            }
-            None => {
-                let given = Given::expected(home::session(py)?, "custom", gradient)?;
-                match (given, item) {
-                    (Given::Value(value), Tree::Value(form)) => {
-                        form.summed(value).and_then(|value| value.arrays()).or_raise()?
-                    }
-                    (Given::Value(value), _) => value.arrays().or_raise()?,
-                    _ => return Err(wrong_type("custom: backward gave no array")),
-                }
-            }
-        };
-        if arrays.len() != n {
-            return Err(wrong_type(format!(
-                "custom: backward gave {} as a gradient",
-                got(gradient)
-            )));
-        }
-        found.extend(arrays.into_iter().map(Some));
+        let of = &args[found.len()..found.len() + n_arrays(item)];
+        found.extend(gradients_by(session, item, gradient, of)?);
     }
     Ok(found)
+}
+
+/// The gradients by the arrays of an argument, in its form or as one value.
+fn gradients_by(
+    session: &Session,
+    item: &Tree,
+    gradient: &Object<'_>,
+    of: &[Array],
+) -> PyResult<Vec<Option<Array>>> {
+    if gradient.is_none() || of.is_empty() {
+        return Ok(of.iter().map(|_| None).collect());
+    }
+    if let Some(parts) = parts_beside(item, gradient)? {
+        let mut found = Vec::with_capacity(of.len());
+        for (item, part) in parts {
+            let of = &of[found.len()..found.len() + n_arrays(item)];
+            found.extend(gradients_by(session, item, &part, of)?);
+        }
+        return Ok(found);
+    }
+    let arrays = match number(gradient)? {
+        Some(number) => {
+            let full = |x: &Array| x.session().full(x.dtype(), number, 1);
+            of.iter().map(full).collect::<CoreResult<Vec<_>>>().or_raise()?
+        }
+        None => match (Given::expected(session, "custom", gradient)?, item) {
+            (Given::Value(value), Tree::Value(form)) => {
+                form.summed(value).and_then(|value| value.arrays()).or_raise()?
+            }
+            (Given::Value(value), _) => value.arrays().or_raise()?,
+            _ => return Err(wrong_type("custom: backward gave no array")),
+        },
+    };
+    if arrays.len() != of.len() {
+        let got = got(gradient);
+        return Err(wrong_type(format!("custom: backward gave {got} as a gradient")));
+    }
+    Ok(arrays.into_iter().map(Some).collect())
+}
+
+/// The parts of an argument, each with its own of a gradient that has the form of it.
+fn parts_beside<'t, 'py>(
+    item: &'t Tree,
+    gradient: &Object<'py>,
+) -> PyResult<Option<Vec<(&'t Tree, Object<'py>)>>> {
+    let py = gradient.py();
+    let none = || py.None().into_bound(py);
+    let (items, parts): (Vec<&Tree>, Vec<Object<'py>>) = match item {
+        Tree::Dict(entries) => {
+            let Ok(dict) = gradient.cast::<PyDict>() else { return Ok(None) };
+            let part = |key: &Py<PyAny>| Ok(dict.get_item(key.bind(py))?.unwrap_or_else(none));
+            let parts = entries.iter().map(|(key, _)| part(key)).collect::<PyResult<_>>()?;
+            (entries.iter().map(|(_, item)| item).collect(), parts)
+        }
+        Tree::List(items) | Tree::Tuple(items) if is_sequence(gradient) => {
+            (items.iter().collect(), gradient.try_iter()?.collect::<PyResult<_>>()?)
+        }
+        Tree::Object(_, items) => match Around::of(gradient)? {
+            Some((_, held)) => (items.iter().collect(), held),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    Ok((items.len() == parts.len()).then(|| items.into_iter().zip(parts).collect()))
 }
 
 fn n_arrays(tree: &Tree) -> usize {

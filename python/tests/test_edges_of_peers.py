@@ -175,3 +175,15 @@ def test_convolution_along_all_axes():
             np.testing.assert_allclose(found.numpy(), signal.fftconvolve(a, b, mode), 1e-9, 1e-12)
     with pytest.raises(ValueError, match="fftconvolve: got the shapes"):
         pc.fftconvolve(pc.ones((2, 2)), pc.Float([1, 2]))
+
+
+def test_gradients_in_the_form_of_arguments():
+    product = pc.custom(lambda d: d["a"] * d["b"][0], backward=lambda v, d: {"b": [v * d["a"]], "a": v * d["b"][0]})
+    a, b = pc.Float([1, 2]), pc.Float([3, 4])
+    found = pc.grad(product)({"a": a, "b": [b]})
+    assert found["a"].tolist() == [3, 4] and found["b"][0].tolist() == [1, 2]
+    # What is left out, or None, has no gradient; one value is that of an argument with one array.
+    half = pc.custom(lambda d: d["a"] * d["b"], backward=lambda v, d: {"a": v * d["b"]})
+    assert [x.tolist() for x in pc.grad(half)({"a": a, "b": b}).values()] == [[3, 4], [0, 0]]
+    alone = pc.custom(lambda d: d["a"] * 2, backward=lambda v, d: v * 2)
+    assert pc.grad(alone)({"a": a})["a"].tolist() == [2, 2]
