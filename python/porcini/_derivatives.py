@@ -133,7 +133,8 @@ def hessian(f, *args, argnums=None):
     def of_one_lane(*args):
         found = f(*args)
         if isinstance(found, _porcini.Array) and found.size != 1:
-            raise ValueError(f"hessian: the function gave the shape {tuple(found.shape)}, expected one lane; jacobian(jacobian(f)) is of each")
+            got = f"hessian: the function gave the shape {tuple(found.shape)}"
+            raise ValueError(f"{got}, expected one lane; jacobian(jacobian(f)) is of each")
         return found
 
     matrix = jacobian(grad(of_one_lane, argnums=argnums), argnums=argnums)

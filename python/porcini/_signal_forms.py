@@ -94,11 +94,12 @@ def _fftconvolve(fftconvolve, in1, in2, mode="full"):
 
 
 def _along_all(a, b, mode):
+    got = f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}"
     if a.ndim != b.ndim or min(a.size, b.size) == 0:
-        raise ValueError(f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}, expected as many axes, with entries")
+        raise ValueError(f"{got}, expected as many axes, with entries")
     extents = list(zip(a.shape, b.shape))
     if mode == "valid" and not any(all(of(*pair) for pair in extents) for of in (operator.ge, operator.le)):
-        raise ValueError(f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}, expected one as large as the other along all axes")
+        raise ValueError(f"{got}, expected one as large as the other along all axes")
     all_sums = [n + m - 1 for n, m in extents]
     found = pc.ifftn(pc.fftn(a, s=all_sums) * pc.fftn(b, s=all_sums))
     found = found if "complex" in a.dtype or "complex" in b.dtype else pc.real(found)

@@ -105,6 +105,7 @@ table! {
         number_or_tensor(c.tensor(0)?.logsumexp(c.axes(1)?.as_deref(), c.truth(2)?)?)
     };
     /// The exponentials along an axis (the last unless given), each over their sum: shares of 1.
+    /// Beside inf all are NaN.
     ///
     /// >> softmax(TensorXfC([[1, 1], [0, 1000]]))
     /// [[0.5, 0.5],

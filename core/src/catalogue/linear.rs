@@ -161,7 +161,8 @@ table! {
     ///  [0, 1]]
     expm(a: Tensor) -> Tensor = |c| first(c, Function::Exponential);
     /// The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power
-    /// first, as polyval takes them. In double precision. Evaluates.
+    /// first, as polyval takes them; of fewer points than coefficients the least ones, the powers taken as of one length. In
+    /// double precision. Evaluates.
     ///
     /// >> polyfit(Float64C([0, 1, 2, 3]), Float64C([1, 3, 7, 13]), 2)
     /// [1, 1, 1]

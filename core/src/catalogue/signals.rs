@@ -358,7 +358,7 @@ fn hilbert(c: &Call<'_, '_>) -> Result<Tensor> {
 fn convolved(c: &Call<'_, '_>) -> Result<Value> {
     let line = |i: usize| match c.tensor(i)?.atleast_1d()? {
         x if x.shape().rank() == 1 && x.shape().n_entries() > 0 => Ok(x),
-        _ => Err(c.unexpected(i, "an array with lanes")),
+        _ => Err(c.unexpected(i, "one axis with entries")),
     };
     let (a, b) = (line(0)?, line(1)?);
     let [n, m] = [&a, &b].map(|x| x.shape().n_entries());

@@ -40,8 +40,7 @@ impl Tensor {
         if keeps { Ok(all) } else { all.reduce(ReduceOp::Max, axes, false) }
     }
 
-    /// The exponentials along an axis, each over their sum: shares that are 1 in all. Beside an infinite one there are none:
-    /// they are NaN.
+    /// The exponentials along an axis, each over their sum: shares that are 1 in all. Beside inf all are NaN.
     ///
     /// # Errors
     /// As [`Tensor::logsumexp`].
