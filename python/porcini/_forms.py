@@ -188,10 +188,8 @@ def _compress(compress, condition, x=None, axis=None):
 def _take(take, x, index, axis=0, mode="raise"):
     """With mode="wrap" numbers out of bounds count on from the other end, with mode="clip" they are those at the ends."""
     of = {"wrap": lambda i, n: i % n, "clip": lambda i, n: pc.clip(i, 0, n - 1)}
-    if isinstance(index, (list, tuple)) and not index:
-        index = pc.Int64([])
     if mode == "raise":
-        return take(x, index, axis) if axis else take(x, index)
+        return take(x, index, axis)
     if mode not in of:
         raise TypeError(f"take: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
     x, axis = (pc.ravel(x), 0) if axis is None else (_operand(x), axis)

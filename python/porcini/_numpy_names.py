@@ -417,7 +417,8 @@ def ix_(*numbers_of_axes):
      [4, 6]]
     """
     n_axes = len(numbers_of_axes)
-    rows = [_operand(row) for row in numbers_of_axes]
+    # No numbers are no floats.
+    rows = [pc.Int64([]) if isinstance(row, (list, tuple)) and not row else _operand(row) for row in numbers_of_axes]
     for row in rows:
         if row.ndim != 1:
             raise ValueError(f"ix_: got {row.ndim} axes, expected rows of numbers or masks")

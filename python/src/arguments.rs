@@ -103,6 +103,11 @@ fn argument(
     first: Option<&Object<'_>>,
 ) -> PyResult<Given> {
     let op = row.name;
+    // To lists of numbers nothing is floats, to an index no numbers.
+    if name == "index" && is_sequence(object) && object.len()? == 0 {
+        let none = session.zeros(DType::I64, 0).or_raise()?;
+        return Ok(Given::Value(none.into()));
+    }
     let unfit = |expected: &str| {
         let takes = format!("it takes {op}{}", row.signature());
         Unfit::new_err(format!("{op}: got {} as {name}, expected {expected}; {takes}", got(object)))

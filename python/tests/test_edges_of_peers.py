@@ -79,7 +79,9 @@ def test_no_index():
     assert t[[]].shape == (0, 2) and t[:, []].shape == (3, 0) and pc.asarray(np.array([1j, 2]))[[]].shape == (0,)
     x[[]], t[[]], t[:, []] = 1.0, 2.0, 3.0
     assert x.tolist() == [1, 2] and t.sum().item() == 6
-    assert pc.take(x, []).tolist() == [] and pc.take(t, [], 1).shape == (3, 0)
+    assert pc.take(x, []).tolist() == pc.gather(x, []).tolist() == [] and pc.take(t, [], 1).shape == (3, 0)
+    assert type(pc.take(x, [])) is pc.Float and t[pc.ix_([], [0])].shape == (0, 1)
+    assert [found.tolist() for found in pc.unravel_index([], (2, 3))] == [[], []]
 
 
 def test_an_entry_of_one_lane():
