@@ -548,7 +548,10 @@ def setxor1d(a, b):
     >>> pc.setxor1d(pc.Int32([1, 2]), pc.Int32([2, 3]))
     [1, 3]
     """
-    first, second = pc.setdiff1d(a, b), pc.setdiff1d(b, a)
+    try:
+        first, second = pc.setdiff1d(a, b), pc.setdiff1d(b, a)
+    except (TypeError, ValueError) as error:
+        raise type(error)(str(error).replace("setdiff1d", "setxor1d")) from None
     return as_given(first, pc.sort(pc.concat([entries(first), entries(second)])))
 
 

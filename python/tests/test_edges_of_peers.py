@@ -30,6 +30,8 @@ def test_counts_of_fractions():
 def test_sets():
     found = pc.setxor1d(pc.Float([pc.nan, 1]), pc.Float([pc.nan, 2])).numpy()
     np.testing.assert_array_equal(found, [1, 2, np.nan, np.nan])
+    with pytest.raises(ValueError, match="^setxor1d: got Vector3f"):
+        pc.setxor1d(pc.Vector3f(1, 2, 3), [1])
     masks = pc.Mask([True, False]), pc.Mask([False, False])
     assert [x.tolist() for x in pc.intersect1d(*masks, return_indices=True)] == [[False], [1], [0]]
     own, peer = [1, 3, 2, 2, 7], [2, 5, 1]
