@@ -25,10 +25,16 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
     match error.kind {
         ErrorKind::Exit(code) => code,
         ErrorKind::Interrupted => INTERRUPTED,
-        // A rank that does not answer, for one, keeps what was interrupted from saying so.
-        ErrorKind::Runtime if interrupt::cause() == Some(Cause::Asked) => INTERRUPTED,
+        // A rank that does not answer keeps what was interrupted from saying so. The sandbox and memory ask for the end, too.
+        ErrorKind::Runtime if is_of_rank(error) && interrupt::cause() == Some(Cause::Asked) => {
+            INTERRUPTED
+        }
         ErrorKind::Syntax | ErrorKind::Runtime | ErrorKind::Internal => SCRIPT_ERROR,
     }
+}
+
+fn is_of_rank(error: &Error) -> bool {
+    ["rank ", "no device \"rank "].iter().any(|start| error.message.starts_with(start))
 }
 
 /// Does what is still to be done at the end; the exit code, if there was one before that tells more than that all went well.
