@@ -49,6 +49,52 @@ fn reductions_along_axes_are_those_of_arrays() -> Result<()> {
     Ok(())
 }
 
+/// What windows combine to is what arrays of their entries do, of every other place and of several rows too.
+#[test]
+fn reductions_of_windows_are_those_of_arrays() -> Result<()> {
+    let session = Session::new()?;
+    for extent in [2, 17, 20, 21, 33, 100, 4096, 4097, 9000] {
+        let n = extent + 40;
+        let x = mixed(&session, 2 * n)?;
+        session.eval(&[&x])?;
+        let rows = Tensor::new(&x, &[2, n])?.sliding_window_view(&[extent], Some(&[1]))?;
+        let rows = rows.slice(1, Slice::new(1, 41, 3))?;
+        for op in [ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Max] {
+            let found = lanes(&rows.reduce(op, Some(&[-1]), false)?);
+            assert_eq!(found.size(), 28, "{op:?} {extent}");
+            for place in [0, 5, 13, 14, 27_u64] {
+                let start = place / 14 * n + 1 + place % 14 * 3;
+                let [first, end] = [start, start + extent].map(|at| i64::try_from(at).unwrap());
+                let want = x.slice(first..end)?.reduce(op)?;
+                let at = i64::try_from(place).unwrap();
+                assert_eq!(bits(&found.slice(at..at + 1)?), bits(&want), "{op:?} {extent} {place}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Masks, integers and halves go the same way; nothing is as large as all windows together.
+#[test]
+fn windows_of_any_type_are_reduced_where_they_lie() -> Result<()> {
+    let session = Session::new()?;
+    let x = session.arange(DType::U32, 0.into(), 5000.into(), 1.into())?.try_rem(97)?;
+    for dtype in [DType::Mask, DType::I8, DType::F16, DType::I64, DType::F64] {
+        let own = if dtype == DType::Mask { x.gt(90)? } else { x.cast(dtype)? };
+        session.eval(&[&own])?;
+        let windows = Tensor::from(&own).sliding_window_view(&[1000], None)?;
+        for op in ReduceOp::ALL {
+            let Ok(want) = own.slice(123..1123)?.reduce(op) else { continue };
+            let found = lanes(&windows.reduce(op, Some(&[1]), false)?);
+            assert_eq!((found.size(), found.dtype()), (4001, want.dtype()), "{op:?} {dtype}");
+            assert_eq!(bits(&found.slice(123..124)?), bits(&want), "{op:?} {dtype}");
+        }
+    }
+    let history = session.history();
+    assert!(history.iter().all(|launch| launch.size <= 5000), "{history:?}");
+    Ok(())
+}
+
 #[test]
 fn reductions_have_the_types_of_arrays() -> Result<()> {
     let session = Session::new()?;

@@ -62,6 +62,9 @@ pub enum Primitive {
     /// Operands x and values, both of one type, a value for each line along an axis: the number along it of the first lane
     /// with the value's bits, a u32, which is the largest one if there is none.
     Place(Lines),
+    /// Operands x, of types as [`Primitive::Along`] has them, and the first lane of each line, a u32 or u64: the lanes of
+    /// each line combined in the order of S11. Lines may share lanes, as windows do.
+    Windows(Windows),
 }
 
 impl Primitive {
@@ -92,6 +95,7 @@ impl Primitive {
             Self::Along(along) => along.op.name(),
             Self::Turned(_) => "transpose",
             Self::Place(_) => "place",
+            Self::Windows(windows) => windows.op.name(),
         }
     }
 }
@@ -125,6 +129,15 @@ pub struct Along {
     pub inner: u64,
     /// Whether there are factors.
     pub is_weighted: bool,
+}
+
+/// A reduction of lines of neighbours that begin anywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub struct Windows {
+    /// How two lanes combine.
+    pub op: ReduceOp,
+    /// Lanes of a line; at least 1.
+    pub extent: u64,
 }
 
 /// The middle axis of lanes `[outer, extent, inner]`.

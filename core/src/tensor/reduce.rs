@@ -272,6 +272,9 @@ impl Tensor {
 
     /// Entries along an axis, of which there are some, combined where they lie; of a type that `Recorder::along` takes.
     fn along(&self, op: ReduceOp, axis: usize) -> Result<Self> {
+        if let Some(starts) = self.windows_in_memory(axis) {
+            return self.along_windows(op, axis, &starts);
+        }
         let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
             return self.whole()?.along(op, axis);
         };
@@ -296,6 +299,31 @@ impl Tensor {
             back[exactly::<usize>(axis)] = exactly(place);
         }
         Self::of(parts, Shape::new(op.name(), extents)?)?.permute(&back)
+    }
+
+    /// Where lines along an axis begin, if they share entries as windows do and are read where they lie: on the host, where
+    /// nothing is derived.
+    fn windows_in_memory(&self, axis: usize) -> Option<View> {
+        let session = self.parts[0].session();
+        let is_there = session.is_on_host()
+            && !session.is_recording()
+            && self.parts.iter().all(|part| part.literal().is_none() && !part.is_followed());
+        is_there.then(|| self.view.overlapping_lines(axis, self.parts[0].size())).flatten()
+    }
+
+    /// As [`Tensor::along`], of lines that begin where a view says: the entries of all together are never in memory.
+    fn along_windows(&self, op: ReduceOp, axis: usize, starts: &View) -> Result<Self> {
+        let session = self.parts[0].session();
+        let mut extents = self.shape().extents().to_vec();
+        let extent = std::mem::replace(&mut extents[axis], 1);
+        let n = self.parts[0].size().max(starts.shape().n_entries());
+        let starts = starts.lane_numbers(session, n)?;
+        let part = |part: &Array| {
+            let ids = session.ids(op.name(), &[part, &starts])?;
+            session.record(|recorder| recorder.windows(op, ids[0], ids[1], extent))
+        };
+        let parts = self.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
+        Self::of(parts, Shape::new(op.name(), extents)?)
     }
 
     /// The numbers along an axis of the first entries with the bits of values, one for each line: as [`Recorder::first_place`].

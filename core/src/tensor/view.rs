@@ -220,6 +220,14 @@ impl View {
         lying.is_whole(lanes).then_some(order)
     }
 
+    /// Where lines of neighbours along an axis begin, if they have more entries than there are lanes: some are in several.
+    pub(crate) fn overlapping_lines(&self, axis: usize, lanes: u64) -> Option<Self> {
+        let overlap = self.steps[axis] == 1 && self.shape.n_entries() > lanes;
+        let starts = overlap.then(|| self.clone().without(axis))?;
+        let differ = starts.axes().any(|(extent, step)| extent > 1 && step != 0);
+        differ.then_some(starts)
+    }
+
     /// Of one axis alone how far each entry is from the first.
     pub(crate) fn only(&self, axis: usize) -> Self {
         let shape = Shape::line(self.shape.extents()[axis]);

@@ -5,7 +5,7 @@ use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::ir::op::{Class, Op, ReduceOp, ScatterMode, ScatterOp, Writer};
 use crate::ir::primitive::{
-    Along, Lines, Order, Primitive, Product, Sorting, Turned, lane_number_type,
+    Along, Lines, Order, Primitive, Product, Sorting, Turned, Windows, lane_number_type,
 };
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -325,6 +325,18 @@ impl Recorder<'_> {
     pub fn along(&mut self, op: ReduceOp, x: VarId, extent: u64, inner: u64) -> Result<VarId> {
         let primitive = Primitive::Along(Along { op, extent, inner, is_weighted: false });
         self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
+    }
+
+    /// Lines of so many neighbours combined in the order of S11, each from a lane on that `x` has with all of them; see
+    /// [`Primitive::Windows`].
+    ///
+    /// **Evaluation**: traced; a launch of its own, which takes no memory for lines that share lanes.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub fn windows(&mut self, op: ReduceOp, x: VarId, starts: VarId, extent: u64) -> Result<VarId> {
+        let primitive = Primitive::Windows(Windows { op, extent });
+        self.primitive(primitive, self.dtype(x), self.size(starts), &[x, starts])
     }
 
     /// Sums of lanes `[outer, extent, inner]` along the middle, each times the factor of its place there, of the same type.

@@ -187,6 +187,7 @@ impl Host {
             | Primitive::Product(_)
             | Primitive::Along(_)
             | Primitive::Place(_)
+            | Primitive::Windows(_)
             | Primitive::Turned(_) => {
                 unreachable!("not asked for")
             }

@@ -99,6 +99,8 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Along(along) => return reduce(work, along, &call.operands, result),
         Primitive::Turned(turned) => return turn(work, turned, x, result),
         Primitive::Place(lines) => return place(work, lines, &call.operands, result),
+        // Recorded on the host alone.
+        Primitive::Windows(_) => return Ok(false),
     }
     Ok(true)
 }

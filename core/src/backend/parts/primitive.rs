@@ -71,6 +71,7 @@ impl Rows {
             Primitive::CountByOwner | Primitive::ByOwner => None,
             Primitive::Prefix(_) | Primitive::ChunkTotals(_) => None,
             Primitive::TrueLanes | Primitive::Increments | Primitive::Exchanges => None,
+            Primitive::Windows(_) => None,
         }
     }
 

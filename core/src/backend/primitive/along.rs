@@ -9,7 +9,7 @@ use std::array::from_fn;
 use std::ops::Range;
 
 use super::MemoryArray;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Numbers};
 use super::pieces::{WORTH_A_THREAD, Workers};
 use crate::backend::isa::Isa;
 use crate::backend::reduce::{ACCUMULATORS, CHUNK};
@@ -17,7 +17,7 @@ use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::ir::op::{Op, ReduceOp};
-use crate::ir::primitive::Along;
+use crate::ir::primitive::{Along, Windows};
 use crate::ir::scalar::{Lane, with_lane, with_word};
 
 /// Bytes of a piece of a row. Accumulators of such lie in a second- or third-level cache; memory that is read in order is
@@ -56,6 +56,28 @@ pub(super) fn reduce(
         },
         // Truth values are bytes.
         mask => truths(workers.isa, op).reduce(workers, along, arrays.map(Lanes::of)))
+}
+
+/// Lines of neighbours, which may share lanes, each combined where it lies: operands are lanes and where lines begin.
+///
+/// # Errors
+/// `Interrupted`, `OutOfMemory`.
+pub(super) fn reduce_windows(
+    workers: &Workers<'_>,
+    windows: Windows,
+    operands: &[MemoryArray],
+    result: MemoryArray,
+) -> Result<()> {
+    let (op, extent) = (windows.op, exactly::<usize>(windows.extent));
+    let (x, starts) = (operands[0], Numbers::of(operands[1]));
+    with_word!(x.dtype,
+    T => {
+        let arrays = [x, result].map(Lanes::of);
+        numbers::<T>(workers.isa, op).reduce_windows(workers, extent, starts, arrays)
+    },
+    mask => {
+        truths(workers.isa, op).reduce_windows(workers, extent, starts, [x, result].map(Lanes::of))
+    })
 }
 
 /// Blocks of entries along the axis that combine to a row each.
@@ -214,6 +236,61 @@ impl<T: Lane> Step<T> {
                 result.set(row * inner + column, chunks.get(at(0, column)));
             }
         })
+    }
+}
+
+impl<T: Lane> Step<T> {
+    fn reduce_windows(
+        self,
+        workers: &Workers<'_>,
+        extent: usize,
+        starts: Numbers,
+        arrays: [Lanes<T>; 2],
+    ) -> Result<()> {
+        let [x, result] = arrays;
+        let (n, n_chunks) = (result.len(), extent.div_ceil(CHUNK));
+        let at_once = (TASK / extent).max(1);
+        let is_worth = n.saturating_mul(extent) >= WORTH_A_THREAD;
+        // Each thread has room for the chunks of a line.
+        let scratch = workers.scratch::<T>(workers.pool.threads() * n_chunks)?;
+        let places = scratch.places(n_chunks);
+        workers.tasks(n.div_ceil(at_once), is_worth, move |task, goes_on| {
+            places.with(|_, place| {
+                let chunks = place.slice_mut(0, n_chunks);
+                for line in task * at_once..n.min((task + 1) * at_once) {
+                    if !goes_on() {
+                        break;
+                    }
+                    let start = starts.get(line);
+                    result.set(line, self.line(x.slice(start, start + extent), chunks));
+                }
+            });
+        })
+    }
+
+    /// A line, combined by way of its chunks.
+    fn line(self, lanes: &[T], chunks: &mut [T]) -> T {
+        let blocks = Blocks {
+            lanes,
+            rows: lanes.len().min(CHUNK),
+            stride: 1,
+            width: 1,
+            factors: &[],
+            accumulators: &mut [],
+            results: &mut *chunks,
+        };
+        // SAFETY: the instructions are those of the processor.
+        unsafe { (self.blocks)(self.nothing, blocks) };
+        let mut n = chunks.len();
+        while n > 1 {
+            for chunk in 0..n.div_ceil(2) {
+                let first = chunks[2 * chunk];
+                let second = chunks[..n].get(2 * chunk + 1);
+                chunks[chunk] = second.map_or(first, |&second| (self.pair)(first, second));
+            }
+            n = n.div_ceil(2);
+        }
+        chunks[0]
     }
 }
 

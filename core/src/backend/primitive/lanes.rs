@@ -122,4 +122,13 @@ impl Numbers {
             Self::U32(Lanes::of(array))
         }
     }
+
+    /// One of them.
+    #[inline(always)]
+    pub(super) fn get(self, i: usize) -> usize {
+        match self {
+            Self::U32(numbers) => exactly(u64::from(numbers.get(i))),
+            Self::U64(numbers) => exactly(numbers.get(i)),
+        }
+    }
 }

@@ -162,5 +162,8 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
         Primitive::Along(along) => along::reduce(&workers, along, &call.operands, result),
         Primitive::Turned(turned) => turned::turn(&workers, turned, first, result),
         Primitive::Place(lines) => place::find(&workers, lines, &call.operands, result),
+        Primitive::Windows(windows) => {
+            along::reduce_windows(&workers, windows, &call.operands, result)
+        }
     }
 }

@@ -135,6 +135,7 @@ impl Recorder<'_> {
             | Primitive::CountByOwner
             | Primitive::ByOwner
             | Primitive::Place(_)
+            | Primitive::Windows(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }
     }
@@ -225,6 +226,7 @@ impl Recorder<'_> {
             | Primitive::CountByOwner
             | Primitive::ByOwner
             | Primitive::Place(_)
+            | Primitive::Windows(_)
             | Primitive::Product(_) => Err(self.no_derivative(id)),
         }
     }
