@@ -187,10 +187,10 @@ def insert(x, place, values, axis=None):
     if isinstance(place, slice):
         place = range(n)[place]
     is_number = not hasattr(place, "__len__")
-    places = [place] if is_number else _places(place)
-    if len(places) != 1:
+    places = pc.Int64([0]) if is_number else _places(place)
+    if places.size != 1:
         return as_given(given, _inserted(x, places, values, axis))
-    place = integer("insert", "the place", places[0])
+    place = integer("insert", "the place", place if is_number else places.tolist()[0])
     if not -n <= place <= n:
         raise IndexError(f"insert: got {place} as the place, expected an integer from {-n} to {n}")
     before, behind = _cut(x, [place + n if place < 0 else place], axis)
@@ -205,22 +205,37 @@ def insert(x, place, values, axis=None):
 
 def _places(places):
     """The numbers of entries in a list; of a mask those where it is true."""
-    places = _operand(places)
-    return (pc.flatnonzero(places) if places.dtype == "bool" else places).tolist()
+    places = pc.ravel(_operand(places))
+    return pc.flatnonzero(places) if places.dtype == "bool" else places
+
+
+def _from_the_front(op, places, low, high, n):
+    """Places from low to high as numbers from 0; those below it count from the end of n. Evaluates."""
+    if places.size and places.dtype.kind not in "ui":
+        integer(op, "a place", max(places.tolist(), key=lambda place: place % 1))
+    places = places.astype("int64")
+    is_wrong = (places < low) | (places > high)
+    if pc.any(is_wrong):
+        raise IndexError(f"{op}: got {pc.compress(places, is_wrong).tolist()[0]} as a place, expected an integer from {low} to {high}")
+    return pc.where(places < 0, places + n, places)
 
 
 def _inserted(x, places, values, axis):
     """x with a value in front of each of several places of an axis, which are counted before anything is put there."""
-    n, m = x.shape[axis], len(places)
-    places = [integer("insert", "a place", place) for place in places]
-    for place in places:
-        if not -n <= place <= n:
-            raise IndexError(f"insert: got {place} as a place, expected an integer from {-n} to {n}")
+    n, m = x.shape[axis], places.size
+    places = _from_the_front("insert", places, -n, n, n)
     values = _of_type(values, x.dtype)
     values = pc.broadcast_to(values, [m if i == axis else extent for i, extent in enumerate(x.shape)])
+    if not m:
+        return x
     # Which entry of both in a row stands where: values of one place keep their order.
-    order = sorted([(place % n if place < 0 else place, 0, n + i) for i, place in enumerate(places)] + [(i, 1, i) for i in range(n)])
-    return pc.take(pc.concat([x, values], axis), pc.Int64([number for _, _, number in order]), axis)
+    order = pc.argsort(places).astype("int64")
+    to = pc.gather(places, order) + pc.arange(m).astype("int64")
+    found = pc.zeros(n + m, dtype="int64")
+    pc.scatter(found, n + order, to)
+    is_new = found != 0 if n else pc.full(m, True, dtype="bool")
+    own = pc.arange(n + m).astype("int64") - pc.cumsum(is_new).astype("int64")
+    return pc.take(pc.concat([x, values], axis), pc.where(is_new, found, own), axis)
 
 
 def delete(x, places, axis=None):
@@ -235,11 +250,10 @@ def delete(x, places, axis=None):
     places = _operand(range(n)[places] if isinstance(places, slice) else places)
     if places.dtype == "bool":
         return as_given(given, pc.compress(x, ~places, axis))
-    places = [integer("delete", "a place", place) for place in places.tolist()]
-    if any(not -n <= place < n for place in places):
-        raise IndexError(f"delete: got the places {places}, expected integers from {-n} to {n - 1}")
-    gone = {place % n for place in places}
-    return as_given(given, pc.take(x, pc.Int64([place for place in range(n) if place not in gone]), axis))
+    places = _from_the_front("delete", pc.ravel(places), -n, n - 1, n)
+    is_kept = pc.full(n, True, dtype="bool")
+    pc.scatter(is_kept, False, places)
+    return as_given(given, pc.compress(x, is_kept, axis) if places.size else x)
 
 
 def column_stack(arrays):
