@@ -2,6 +2,8 @@
 
 import operator
 
+import porcini as pc
+
 
 def integer(op, what, number):
     """An integer, also one of another library."""
@@ -9,6 +11,13 @@ def integer(op, what, number):
         return operator.index(number)
     except TypeError:
         raise TypeError(f"{op}: got {number!r} as {what}, expected an integer") from None
+
+
+def within(op, mode, numbers, n):
+    """Numbers of n entries; those out of bounds count on from the other end with "wrap", are those at the ends with "clip"."""
+    if mode not in ("raise", "wrap", "clip"):
+        raise TypeError(f"{op}: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
+    return numbers % n if mode == "wrap" else pc.clip(numbers, 0, n - 1) if mode == "clip" else numbers
 
 
 def axis_of(op, axis, n):

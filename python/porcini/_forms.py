@@ -7,7 +7,7 @@ import numbers
 
 import porcini as pc
 
-from ._axes import axes_of, axis_of, integer
+from ._axes import axes_of, axis_of, integer, within
 from ._form import called, described, form as _form  # noqa: F401
 from ._porcini import _operand
 
@@ -187,13 +187,10 @@ def _compress(compress, condition, x=None, axis=None):
 @_form("take")
 def _take(take, x, index, axis=0, mode="raise"):
     """With mode="wrap" numbers out of bounds count on from the other end, with mode="clip" they are those at the ends."""
-    of = {"wrap": lambda i, n: i % n, "clip": lambda i, n: pc.clip(i, 0, n - 1)}
     if mode == "raise":
         return take(x, index, axis)
-    if mode not in of:
-        raise TypeError(f"take: got mode={mode!r}, expected 'raise', 'wrap' or 'clip'")
     x, axis = (pc.ravel(x), 0) if axis is None else (_operand(x), axis)
-    return take(x, of[mode](_operand(index), x.shape[axis_of("take", axis, x.ndim)]), axis)
+    return take(x, within("take", mode, _operand(index), x.shape[axis_of("take", axis, x.ndim)]), axis)
 
 
 @_form("isin")
@@ -201,6 +198,13 @@ def _isin(isin, x, values, *, assume_unique=False, invert=False, kind=None):
     """With invert=True the others; assume_unique= and kind= change nothing."""
     found = isin(x, values)
     return ~found if invert else found
+
+
+@_form("setdiff1d")
+def _setdiff1d(setdiff1d, a, b, assume_unique=False):
+    """With assume_unique=True in the order of a, what is there twice too."""
+    a = pc.ravel(_operand(a))
+    return pc.compress(a, ~pc.isin(a, b)) if assume_unique else setdiff1d(a, b)
 
 
 @_form("concat")
@@ -275,10 +279,33 @@ def _around(xp, fp, period):
     return pc.concat([xp[-1:] - period, xp, xp[:1] + period]), pc.concat([fp[-1:], fp, fp[:1]])
 
 
-@_form("trapezoid", "cumulative_trapezoid")
+@_form("trapezoid")
 def _trapezoid(trapezoid, y, x=None, dx=1.0, axis=-1):
     """With dx= between all places."""
     return trapezoid(y, dx if x is None else x, axis)
+
+
+@_form("cumulative_trapezoid", gives_rows=True)
+def _cumulative_trapezoid(cumulative_trapezoid, y, x=None, dx=1.0, axis=-1, initial=None):
+    """With dx= between all places; initial= is put in front: as many entries as y has."""
+    found = cumulative_trapezoid(y, dx if x is None else x, axis)
+    if initial is None:
+        return found
+    axis = axis_of("cumulative_trapezoid", axis, found.ndim)
+    return pc.concat([*_end(found, axis, initial), found], axis)
+
+
+@_form("searchsorted")
+def _searchsorted(searchsorted, a, v, side="left", sorter=None):
+    """The names that NumPy has; with sorter= of the lanes of a in that order, as argsort gives it."""
+    return searchsorted(a if sorter is None else pc.take(_operand(a), sorter), v, side)
+
+
+@_form("one_hot")
+def _one_hot(one_hot, x, num_classes, *, dtype=None, axis=-1):
+    """The names that JAX has: the numbers along another axis, in lanes of another type."""
+    found = one_hot(x, num_classes)
+    return pc.moveaxis(found if dtype is None else found.astype(dtype), -1, axis)
 
 
 @_form("rot90")

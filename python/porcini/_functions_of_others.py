@@ -160,9 +160,29 @@ def histogram_bin_edges(x, bins=10, range=None):
     return pc.linspace(*bounds_of("histogram_bin_edges", x, range), bins + 1, dtype=x.dtype if "float" in x.dtype else "float64")
 
 
-def convolve2d(a, b, mode="full"):
-    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no zeros beside both with
-    mode="valid". Each entry of the smaller one is a term: for small ones.
+def middle(op, found, shapes, mode, axes):
+    """Of a convolution of two shapes along axes all of it, what is as large as the first, or what needs no zeros beside both."""
+    own, other = ([shape[axis] for axis in axes] for shape in shapes)
+    if mode == "valid" and not (all(n >= m for n, m in zip(own, other)) or all(n <= m for n, m in zip(own, other))):
+        raise ValueError(f"{op}: got the shapes {shapes[0]} and {shapes[1]}, expected one as large as the other along all axes")
+    pairs = list(zip(own, other))
+    extents = {"full": [n + m - 1 for n, m in pairs], "same": own, "valid": [max(n, m) - min(n, m) + 1 for n, m in pairs]}
+    if mode not in extents:
+        raise TypeError(f"{op}: got mode={mode!r}, expected 'full', 'same' or 'valid'")
+    place = [slice(None)] * found.ndim
+    for axis, n in zip(axes, extents[mode]):
+        start = (found.shape[axis] - n) // 2
+        place[axis] = slice(start, start + n)
+    return found[tuple(place)]
+
+
+_BOUNDARIES = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+
+
+def convolve2d(a, b, mode="full", boundary="fill", fillvalue=0):
+    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no entries beside both with
+    mode="valid". Around a there are zeros, or fillvalue=, with boundary="wrap" the entries of the other side, with "symm" a turned
+    around. Each entry of the smaller one is a term: for small ones.
 
     >>> pc.convolve2d(pc.TensorXf([[1, 2], [3, 4]]), pc.TensorXf([[1, 1]]), "same")
     [[1, 3],
@@ -171,27 +191,28 @@ def convolve2d(a, b, mode="full"):
     a, b = _operand(a), _operand(b)
     if a.ndim != 2 or b.ndim != 2 or min(a.size, b.size) == 0:
         raise ValueError(f"convolve2d: got the shapes {a.shape} and {b.shape}, expected two matrices")
-    shape, (large, small) = a.shape, (a, b) if a.size >= b.size else (b, a)
+    if boundary not in _BOUNDARIES:
+        raise TypeError(f"convolve2d: got boundary={boundary!r}, expected 'fill', 'wrap' or 'symm'")
+    if mode == "valid" or boundary == "fill" and fillvalue == 0:
+        return middle("convolve2d", _convolved(a, b), [a.shape, b.shape], mode, [0, 1])
+    widths = [(n - 1, n - 1) for n in b.shape]
+    kind = {"constant_values": fillvalue} if boundary == "fill" else {}
+    around = pc.pad(a, widths, mode=_BOUNDARIES[boundary], **kind)
+    # Where all of b lies in what is around a too.
+    whole = _convolved(around, b)
+    (n_rows, n_columns), (rows, columns) = b.shape, whole.shape
+    whole = whole[n_rows - 1 : rows - n_rows + 1, n_columns - 1 : columns - n_columns + 1]
+    return middle("convolve2d", whole, [a.shape, b.shape], mode, [0, 1])
+
+
+def _convolved(a, b):
+    """All of it, with zeros around both."""
+    large, small = (a, b) if a.size >= b.size else (b, a)
     n_rows, n_columns = small.shape
-    if mode == "valid" and any(n < m for n, m in zip(large.shape, small.shape)):
-        raise ValueError(f"convolve2d: got the shapes {a.shape} and {b.shape}, expected one as large as the other along both axes")
     terms = (
         pc.pad(large, [i, n_rows - 1 - i, j, n_columns - 1 - j]) * small[i : i + 1, j : j + 1] for i in range(n_rows) for j in range(n_columns)
     )
     found = next(terms)
     for term in terms:
         found = found + term
-    return part_of_sums("convolve2d", found, shape, small.shape, mode)
-
-
-def part_of_sums(op, found, shape, small, mode):
-    """Of all sums along axes as many as the first has entries, or those that need no zeros beside the larger one."""
-    extents = {
-        "full": found.shape,
-        "same": shape,
-        "valid": [n - 2 * (m - 1) for n, m in zip(found.shape, small)],
-    }
-    if mode not in extents:
-        raise TypeError(f"{op}: got mode={mode!r}, expected 'full', 'same' or 'valid'")
-    starts = [(n - m) // 2 for n, m in zip(found.shape, extents[mode])]
-    return found[tuple(slice(start, start + m) for start, m in zip(starts, extents[mode]))]
+    return found

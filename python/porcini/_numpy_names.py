@@ -7,7 +7,7 @@ import os
 
 import porcini as pc
 
-from ._axes import axis_of, integer
+from ._axes import axis_of, integer, within
 from ._entries import as_given, entries, has_complex_lanes
 from ._porcini import _operand
 
@@ -440,9 +440,10 @@ def ix_(*numbers_of_axes):
     return tuple(pc.reshape(row, [-1 if i == axis else 1 for i in range(n_axes)]) for axis, row in enumerate(rows))
 
 
-def ravel_multi_index(multi_index, dims):
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """The numbers of entries in the order in which they lie, from those along the axes of a shape: the other way than
-    unravel_index. Numbers out of bounds are not looked for.
+    unravel_index. Numbers out of bounds are not looked for; with mode="wrap" they count on from the other end, with mode="clip"
+    they are those at the ends. mode= may be a tuple with one for each axis. With order="F" the first axis runs fastest.
 
     >>> pc.ravel_multi_index(([1, 0], [2, 2]), (2, 3))
     [5, 2]
@@ -451,8 +452,12 @@ def ravel_multi_index(multi_index, dims):
         raise ValueError(f"ravel_multi_index: got the numbers of {len(multi_index)} axes, expected {len(dims)}")
     # Numbers of few axes may be small, those of all entries are not.
     number = pc.Int64(0) if math.prod(dims) > 2**31 else pc.Int32(0)
-    for own, extent in zip(multi_index, dims):
-        number = _operand(own) + number * extent
+    modes = (mode,) * len(dims) if isinstance(mode, str) else tuple(mode)
+    if order not in ("C", "F") or len(modes) != len(dims):
+        raise ValueError(f"ravel_multi_index: got mode={mode!r}, order={order!r}, expected a mode, or one for each axis, and 'C' or 'F'")
+    axes = list(zip(multi_index, dims, modes))
+    for own, extent, mode in axes if order == "C" else axes[::-1]:
+        number = within("ravel_multi_index", mode, _operand(own), extent) + number * extent
     return number
 
 
@@ -537,8 +542,8 @@ def piecewise(x, conditions, values):
     return found + pc.zeros_like(x)
 
 
-def choose(index, choices):
-    """For each lane the lane of the array that an index says.
+def choose(index, choices, mode="raise"):
+    """For each lane the lane of the array that an index says; mode= as take has it for indices of no array.
 
     >>> pc.choose(pc.UInt32([1, 0]), [pc.Float([1, 2]), pc.Float([10, 20])])
     [10, 2]
@@ -548,6 +553,7 @@ def choose(index, choices):
     index = _operand(index)
     if not choices:
         raise ValueError("choose: got no choices, expected at least one")
+    index = within("choose", mode, index, len(choices))
     # Looked up in what they may be, so that others are out of bounds.
     known = pc.gather(pc.arange(len(choices)), pc.ravel(index).astype("int64"))
     index, found = pc.reshape(known, index.shape) if index.ndim > 1 else known, choices[0]

@@ -1,12 +1,13 @@
 """Arguments that SciPy's functions of signals and of special matrices have and core's tables do not."""
 
-import operator
+import math
 from numbers import Number
 
 import porcini as pc
 
+from ._axes import axes_of
 from ._form import form
-from ._functions_of_others import part_of_sums
+from ._functions_of_others import middle
 from ._porcini import _operand
 
 
@@ -82,25 +83,51 @@ def _medfilt(medfilt, volume, kernel_size=3):
 
 
 @form("fftconvolve")
-def _fftconvolve(fftconvolve, in1, in2, mode="full"):
-    """The names that SciPy has for the arrays; with "same" as many sums as the first has entries. Of more axes along all."""
+def _fftconvolve(fftconvolve, in1, in2, mode="full", axes=None):
+    """The names that SciPy has for the arrays; with "same" as many sums as the first has entries. Of several axes along all of them,
+    or along axes=; along the others both have as many entries, or one of them a single one."""
     in1, in2 = _operand(in1), _operand(in2)
-    if in1.ndim > 1 or in2.ndim > 1:
-        return _along_all(in1, in2, mode)
+    if max(in1.ndim, in2.ndim) > 1:
+        return _of_transforms(in1, in2, mode, axes)
     if mode != "same":
         return fftconvolve(in1, in2, mode)
     first = (in2.size - 1) // 2
     return fftconvolve(in1, in2, "full")[first : first + in1.size]
 
 
-def _along_all(a, b, mode):
-    got = f"fftconvolve: got the shapes {tuple(a.shape)} and {tuple(b.shape)}"
+def _of_transforms(a, b, mode, axes):
     if a.ndim != b.ndim or min(a.size, b.size) == 0:
-        raise ValueError(f"{got}, expected as many axes, with entries")
-    extents = list(zip(a.shape, b.shape))
-    if mode == "valid" and not any(all(of(*pair) for pair in extents) for of in (operator.ge, operator.le)):
-        raise ValueError(f"{got}, expected one as large as the other along all axes")
-    all_sums = [n + m - 1 for n, m in extents]
-    found = pc.ifftn(pc.fftn(a, s=all_sums) * pc.fftn(b, s=all_sums))
-    found = found if "complex" in a.dtype or "complex" in b.dtype else pc.real(found)
-    return part_of_sums("fftconvolve", found, a.shape, [min(pair) for pair in extents], mode)
+        raise ValueError(f"fftconvolve: got the shapes {a.shape} and {b.shape}, expected as many axes, and entries")
+    axes = list(range(a.ndim)) if axes is None else axes_of("fftconvolve", axes if hasattr(axes, "__len__") else [axes], a.ndim)
+    s = [a.shape[axis] + b.shape[axis] - 1 for axis in axes]
+    is_complex = any("complex" in x.dtype for x in (a, b))
+    there, back = (pc.fftn, pc.ifftn) if is_complex else (pc.rfftn, pc.irfftn)
+    found = back(there(a, s=s, axes=axes) * there(b, s=s, axes=axes), s=s, axes=axes)
+    return middle("fftconvolve", found, [a.shape, b.shape], mode, axes)
+
+
+@form("find_peaks")
+def _find_peaks(find_peaks, x, height=None, distance=None, prominence=None, *, threshold=None, plateau_size=None):
+    """Also those that are so much higher than both their neighbours, and plateaus of so many entries, or more; each a number,
+    or the least and the most. Without distance=, which SciPy looks at behind both."""
+    if distance is not None:
+        raise TypeError("find_peaks: got threshold= or plateau_size= beside distance=, expected one or the other")
+    x = _operand(x)
+    peaks = find_peaks(x, height, None, prominence)
+    if peaks.size and threshold is not None:
+        low, high = _bounds(threshold)
+        at, before, behind = (pc.gather(x, peaks.astype("int64") + step) for step in (0, -1, 1))
+        least = pc.minimum(at - before, at - behind)
+        most = pc.maximum(at - before, at - behind)
+        peaks = pc.compress(peaks, (least >= low) & (most <= high))
+    if peaks.size and plateau_size is not None:
+        low, high = _bounds(plateau_size)
+        run = pc.concat([pc.Int64([0]), pc.cumsum((x[1:] != x[:-1]).astype("int64"))])
+        sizes = pc.gather(pc.bincount(run), pc.gather(run, peaks))
+        peaks = pc.compress(peaks, (sizes >= low) & (sizes <= high))
+    return peaks
+
+
+def _bounds(given):
+    low, high = given if hasattr(given, "__len__") else (given, None)
+    return -math.inf if low is None else low, math.inf if high is None else high

@@ -85,6 +85,10 @@ def _cov(cov, m, y=None, rowvar=True, bias=False, ddof=None, *, fweights=None, a
     """As NumPy has it: variables in columns with rowvar=False; divided by n - ddof, with bias=True by n. fweights= says how often
     each observation is there, aweights= how much it counts."""
     rows = _rows(m, y, rowvar)
+    if len({x.shape[-1] for x in rows}) > 1:
+        raise ValueError(f"cov: got {' and '.join(str(x.shape[-1]) for x in rows)} observations, expected as many of all variables")
+    if len(rows) == 2 and max(x.ndim for x in rows) > 1:
+        rows = [pc.concat([pc.reshape(x, [-1, x.shape[-1]]) for x in rows], 0)]
     n, ddof = rows[0].shape[-1], ddof if ddof is not None else 0 if bias else 1
     if fweights is not None or aweights is not None:
         return _weighed_cov(rows, fweights, aweights, ddof)
@@ -108,3 +112,60 @@ def _weighed_cov(rows, fweights, aweights, ddof):
 def _corrcoef(corrcoef, x, y=None, rowvar=True):
     """Of variables in columns with rowvar=False."""
     return corrcoef(*_rows(x, y, rowvar))
+
+
+# ---- moments and logarithms of sums ----
+
+
+def _n_of_each(x, found):
+    """How many entries each of the results is made of."""
+    return x.size // max(found.size, 1)
+
+
+@form("skew")
+def _skew(skew, x, axis=None, keepdims=False, *, bias=True):
+    """With bias=False of a sample: times sqrt(n (n - 1)) / (n - 2), of three entries and more."""
+    x = _operand(x)
+    found = skew(x, axis, keepdims)
+    n = _n_of_each(x, found)
+    return found if bias or n < 3 else found * (math.sqrt(n * (n - 1)) / (n - 2))
+
+
+@form("kurtosis")
+def _kurtosis(kurtosis, x, axis=None, keepdims=False, *, fisher=True, bias=True):
+    """With fisher=False a normal distribution has 3; with bias=False of a sample, of four entries and more."""
+    x = _operand(x)
+    found = kurtosis(x, axis, keepdims)
+    n = _n_of_each(x, found)
+    if not bias and n > 3:
+        found = (found * (n + 1) + 6) * ((n - 1) / ((n - 2) * (n - 3)))
+    return found if fisher else found + 3
+
+
+@form("logsumexp")
+def _logsumexp(logsumexp, x, axis=None, keepdims=False, *, b=None):
+    """With b= of the exponentials times b, NaN where their sum is below 0."""
+    if b is None:
+        return logsumexp(x, axis, keepdims)
+    b = _operand(b)
+    x = pc.where(b != 0, _operand(x) + pc.zeros_like(b), -math.inf)
+    top = pc.max(x, axis, keepdims=True)
+    top = pc.where(pc.isfinite(top), top, 0)
+    found = pc.log(pc.sum(b * pc.exp(x - top), axis, keepdims=True)) + top
+    return found if keepdims else pc.sum(found, axis)
+
+
+@form("polyfit")
+def _polyfit(polyfit, x, y, deg, *, w=None):
+    """With w= the distances times a weight each; y may have several columns, each with coefficients of its own."""
+    x, y = _operand(x), _operand(y)
+    if w is None and y.ndim == 1:
+        return polyfit(x, y, deg)
+    powers = pc.vander(x.astype("float64"), deg + 1)
+    # Columns of one length, whatever the powers are.
+    lengths = pc.sqrt(pc.sum(powers * powers, 0))
+    weights = pc.ones(x.size, dtype="float64") if w is None else _operand(w).astype("float64")
+    values = y.astype("float64") * (weights if y.ndim == 1 else weights[:, None])
+    found = pc.lstsq(powers * weights[:, None] / lengths, values)
+    found = found / (lengths if y.ndim == 1 else lengths[:, None])
+    return found if "float64" in (x.dtype, y.dtype) else found.astype("float32")

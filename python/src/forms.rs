@@ -43,7 +43,7 @@ impl<'py> Call<'_, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 41] = [
+pub(crate) const FIRST: [(&str, First); 43] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -54,6 +54,8 @@ pub(crate) const FIRST: [(&str, First); 41] = [
     ("fftconvolve", as_long_as_the_first),
     ("select", of_several),
     ("take_along_axis", in_one_row),
+    ("cov", of_matrix_beside),
+    ("polyfit", of_matrix_beside),
     ("concat", joined),
     ("sort", in_one_row),
     ("sort_desc", in_one_row),
@@ -457,7 +459,7 @@ fn of_several<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     if are_arrays { call.in_python() } else { Ok(None) }
 }
 
-/// "same" has the length of the first, as SciPy has it; to the tables that of the longer one. Of more axes it goes along all.
+/// "same" has the length of the first, as SciPy has it; to the tables that of the longer one. These take no several axes.
 fn as_long_as_the_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     if call.args.iter().take(2).any(|x| n_axes(x).is_some_and(|n| n > 1) && !is_complex_number(x)) {
         return call.in_python();
@@ -466,6 +468,19 @@ fn as_long_as_the_first<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py
         Some(mode) if mode.extract::<&str>().is_ok_and(|mode| mode == "same") => call.in_python(),
         _ => Ok(None),
     }
+}
+
+/// Of two of which one is a matrix, where the tables have two arrays.
+fn of_matrix_beside<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let second = call.argument("y", 1)?.filter(|second| !second.is_none());
+    match (call.args.first(), second) {
+        (Some(first), Some(second)) if is_matrix(first) || is_matrix(&second) => call.in_python(),
+        _ => Ok(None),
+    }
+}
+
+fn is_matrix(x: &Object<'_>) -> bool {
+    has_axes(x) && n_axes(x).is_some_and(|n| n > 1)
 }
 
 /// Numbers in lists are one block; to the tables each item is one.

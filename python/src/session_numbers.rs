@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use porcini_core::random::{Draw, Pcg32, SplitMix64};
 use porcini_core::tensor::{Shape, Tensor};
-use porcini_core::{Array, Session, Value};
+use porcini_core::{Array, DType, Session, Value};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
@@ -16,6 +16,7 @@ use crate::forms::is_index;
 use crate::given::Given;
 use crate::home;
 use crate::interrupt::{blocking, blocking_once};
+use crate::lane_type::lane_type;
 use crate::object;
 use crate::random::Generator;
 
@@ -27,27 +28,56 @@ static SEEDS: Mutex<SplitMix64> = Mutex::new(SplitMix64::new(0));
 /// Bits of the seeds that `seed()` takes, as in scripts, where a float holds them exactly, too.
 const SEED_BITS: u32 = 53;
 
-/// n uniform floats in [0, 1), with 23 random bits; a tuple is the shape of a tensor. They come from the generator of
-/// the session, other ones at each call, the same whenever a session starts; or from rng, a PCG32 of n lanes or of one.
+/// n uniform floats in [0, 1), one unless told, with 23 random bits; a tuple is the shape of a tensor. They come from the
+/// generator of the session, other ones at each call, the same whenever a session starts; or from rng, a PCG32 of n lanes
+/// or of one. With dtype="float64" doubles with 32 random bits, with "float16" halves with 10.
 ///
 /// >>> pc.seed(0)
 /// >>> pc.rand(3)
 /// [0.789098, 0.557702, 0.474706]
 #[pyfunction]
-#[pyo3(signature = (n, rng=None))]
-fn rand<'py>(n: &Object<'py>, rng: Option<&Object<'py>>) -> PyResult<Object<'py>> {
-    drawn("rand", n, rng, &|rng, n| rng.draw_lanes("rand", Draw::Float32, n))
+#[pyo3(signature = (n=None, rng=None, *, dtype=None))]
+fn rand<'py>(
+    py: Python<'py>,
+    n: Option<&Object<'py>>,
+    rng: Option<&Object<'py>>,
+    dtype: Option<&Object<'py>>,
+) -> PyResult<Object<'py>> {
+    let (single, double) = ((DType::F32, Draw::Float32), (DType::F64, Draw::Float64));
+    let kind = kind_of("rand", dtype, &[single, double, (DType::F16, Draw::Float16)])?;
+    drawn(py, "rand", n, rng, &|rng, n| rng.draw_lanes("rand", kind, n))
 }
 
-/// n standard normal floats; n and rng as in rand.
+/// n standard normal floats; n and rng as in rand. With dtype="float64" doubles.
 ///
 /// >>> pc.seed(0)
 /// >>> pc.randn(3)
 /// [0.803294, 0.145145, -0.063444]
 #[pyfunction]
-#[pyo3(signature = (n, rng=None))]
-fn randn<'py>(n: &Object<'py>, rng: Option<&Object<'py>>) -> PyResult<Object<'py>> {
-    drawn("randn", n, rng, &|rng, n| rng.draw_lanes("randn", Draw::Normal32, n))
+#[pyo3(signature = (n=None, rng=None, *, dtype=None))]
+fn randn<'py>(
+    py: Python<'py>,
+    n: Option<&Object<'py>>,
+    rng: Option<&Object<'py>>,
+    dtype: Option<&Object<'py>>,
+) -> PyResult<Object<'py>> {
+    let kinds = [(DType::F32, Draw::Normal32), (DType::F64, Draw::Normal64)];
+    let kind = kind_of("randn", dtype, &kinds)?;
+    drawn(py, "randn", n, rng, &|rng, n| rng.draw_lanes("randn", kind, n))
+}
+
+/// The draw that gives lanes of a type, the first one where none is told.
+fn kind_of(op: &str, dtype: Option<&Object<'_>>, kinds: &[(DType, Draw)]) -> PyResult<Draw> {
+    let Some(dtype) = dtype.filter(|dtype| !dtype.is_none()) else { return Ok(kinds[0].1) };
+    let asked = lane_type(dtype)?;
+    let found = kinds.iter().find(|(own, _)| *own == asked.dtype && !asked.is_complex);
+    found.map(|&(_, kind)| kind).ok_or_else(|| {
+        let known: Vec<&str> = kinds.iter().map(|(own, _)| own.numpy_name()).collect();
+        let (known, got) = (known.join(" or "), asked.numpy_name());
+        wrong_type(format!(
+            "{op}: got dtype={got}, expected {known}; randint(low, high, n) draws integers"
+        ))
+    })
 }
 
 /// n uniform integers from low up to but not including high, Int32, or Int64 if a bound needs it; n and rng as in rand.
@@ -76,7 +106,7 @@ fn randint<'py>(
         })
     };
     let (low, high) = (bound("low", low)?, bound("high", high)?);
-    drawn("randint", n, rng, &|rng, n| rng.draw_integers(low, high, n))
+    drawn(n.py(), "randint", Some(n), rng, &|rng, n| rng.draw_integers(low, high, n))
 }
 
 /// Sets the seed of the session's generator, from which rand, randn, randint, shuffle and permutation draw. seed() takes one
@@ -174,14 +204,14 @@ fn from_session<T>(
     Ok(drawn)
 }
 
-/// So many numbers, or a tensor of this shape, from a generator that is given or the next seed of the session.
+/// So many numbers (one unless told), or a tensor of this shape, from a generator that is given or the next seed of the session.
 fn drawn<'py>(
+    py: Python<'py>,
     op: &'static str,
-    shape: &Object<'py>,
+    shape: Option<&Object<'py>>,
     rng: Option<&Object<'py>>,
     draw: &(dyn Fn(&mut Pcg32, u64) -> porcini_core::Result<Array> + Sync),
 ) -> PyResult<Object<'py>> {
-    let py = shape.py();
     let session = home::session(py)?;
     let count = |n: &Object<'py>| {
         let unfit = || format!("{op}: got {} as n, expected an integer from 0 up", got(n));
@@ -190,13 +220,15 @@ fn drawn<'py>(
             Err(_) => Err(wrong_type(unfit())),
         }
     };
-    let extents = if is_sequence(shape) {
-        let extents = shape.try_iter()?.map(|n| count(&n?)).collect::<PyResult<Vec<_>>>()?;
-        Some(Shape::new(op, extents).or_raise()?)
-    } else {
-        None
+    let (n, extents) = match shape.filter(|shape| !shape.is_none()) {
+        None => (1, None),
+        Some(shape) if is_sequence(shape) => {
+            let extents = shape.try_iter()?.map(|n| count(&n?)).collect::<PyResult<Vec<_>>>()?;
+            let shape = Shape::new(op, extents).or_raise()?;
+            (shape.n_entries(), Some(shape))
+        }
+        Some(n) => (count(n)?, None),
     };
-    let n = extents.as_ref().map_or_else(|| count(shape), |shape| Ok(shape.n_entries()))?;
     let generator = rng.filter(|rng| !rng.is_none()).map(|rng| {
         let what = format!(
             "{op}: got {} as rng, expected a PCG32; the shape of a tensor is a tuple: {op}((2, 3))",

@@ -100,3 +100,30 @@ def test_functions_of_scipy():
             np.testing.assert_allclose(pc.convolve2d(pc.asarray(a), pc.asarray(b), mode).numpy(), signal.convolve2d(a, b, mode), 1e-12)
     for axis in (0, 1, None):
         np.testing.assert_allclose(pc.zscore(pc.asarray(matrix), axis, ddof=1).numpy(), stats.zscore(matrix, axis, ddof=1), 1e-10)
+
+
+def test_arguments_of_scipy():
+    special, signal, stats, integrate = (pytest.importorskip(f"scipy.{name}") for name in ("special", "signal", "stats", "integrate"))
+    x, y, cube, small = matrix, matrix[0], np.random.default_rng(6).random((4, 5, 6)), np.random.default_rng(7).random((2, 3, 3))
+    steps = np.array([0, 1, 3, 3, 0, 2, 1, 4, 4, 4, 1, 5, 2, 2, 2.0])
+    pairs = [
+        (pc.cumulative_trapezoid(pc.asarray(x), axis=0, initial=0), integrate.cumulative_trapezoid(x, axis=0, initial=0)),
+        (pc.fftconvolve(pc.asarray(cube), pc.asarray(small[:, :1, :1] + 0 * cube[:2, :, :1]), axes=0), signal.fftconvolve(cube, small[:, :1, :1] + 0 * cube[:2, :, :1], axes=0)),
+    ]
+    for axis in (0, 1):
+        pairs += [(pc.skew(pc.asarray(x), axis, bias=False), stats.skew(x, axis, bias=False))]
+        pairs += [(pc.logsumexp(pc.asarray(x * 900), axis, b=pc.asarray(y)), special.logsumexp(x * 900, axis, b=y))]
+        pairs += [(pc.kurtosis(pc.asarray(x.T), axis, fisher=fisher, bias=bias), stats.kurtosis(x.T, axis, fisher=fisher, bias=bias)) for fisher in (True, False) for bias in (True, False)]
+    for mode in ("full", "same", "valid"):
+        pairs += [(pc.fftconvolve(pc.asarray(cube), pc.asarray(small), mode), signal.fftconvolve(cube, small, mode))]
+        for boundary in ("fill", "wrap", "symm"):
+            a, b = pc.asarray(x), pc.asarray(small[0])
+            pairs += [(pc.convolve2d(a, b, mode, boundary, 2), signal.convolve2d(x, small[0], mode, boundary, 2))]
+    for threshold, plateau in [(1, None), ((1, 2), None), (None, 2), (1, (2, 3))]:
+        found = signal.find_peaks(steps, threshold=threshold, plateau_size=plateau)[0]
+        pairs += [(pc.find_peaks(pc.asarray(steps), threshold=threshold, plateau_size=plateau), found)]
+    for got, expected in pairs:
+        np.testing.assert_allclose(np.asarray(got), expected, 1e-9, 1e-12)
+    assert pc.one_hot(pc.Int32([0, 2]), 3, axis=0, dtype="int32").tolist() == [[1, 0], [0, 0], [0, 1]]
+    with pytest.raises(TypeError, match="find_peaks: got threshold= or plateau_size= beside distance="):
+        pc.find_peaks(pc.asarray(steps), distance=2, threshold=1)

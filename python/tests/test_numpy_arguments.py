@@ -107,6 +107,16 @@ ALIKE = {
     "interp backwards": (lambda l, x: l.interp(x, [1, 2], [3, 4], period=-3), line),
     "quantiles with axes": (lambda l, x: l.quantile(x, [[0.1, 0.2], [0.3, 0.4]]), line),
     "cond of small entries": (lambda l, x: linear(l).cond(x, 1), np.eye(20, dtype="float32") * np.float32(1e-3)),
+    "cov of matrices": (lambda l, x: l.cov(x, x * x), matrix),
+    "cov beside a row": (lambda l, x: l.cov(x, x[0], ddof=0), matrix),
+    "polyfit with weights": (lambda l, x: l.polyfit(x, x * x * x, 2, w=x), line),
+    "polyfit of columns": (lambda l, x: l.polyfit(x[:, 0], x[:, 1:], 1), matrix),
+    "setdiff1d as it is": (lambda l, x: l.setdiff1d(l.ravel(x), [1], assume_unique=True), integers),
+    "searchsorted in an order": (lambda l, x: l.searchsorted(x, x[:3], "right", sorter=l.argsort(x)), line),
+    "choose wrapped": (lambda l, x: l.choose(x - 2, [x, x * 10], mode="wrap"), integers),
+    "choose clipped": (lambda l, x: l.choose(x - 2, [x, x * 10], mode="clip"), integers),
+    "ravel_multi_index wrapped": (lambda l, x: l.ravel_multi_index((x - 9, x + 9), (4, 5), mode=("wrap", "clip")), integers),
+    "ravel_multi_index by columns": (lambda l, x: l.ravel_multi_index((x, x + 1), (4, 5), order="F"), integers),
     "polynomials": (lambda l, x: [l.polymul(x, x[:2]), l.polyadd(x, x[:2]), l.polysub(x[:2], x), l.polyder(x, 2), l.polyint(x, 2, k=3)], line),
 }  # fmt: skip
 for mode in ["constant", "edge", "reflect", "symmetric", "wrap"]:

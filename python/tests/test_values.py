@@ -339,6 +339,9 @@ def test_random_numbers_of_the_session():
     pc.seed(0)
     assert pc.rand(3).tolist() == a.tolist() != b.tolist()
     assert pc.rand((2, 3)).shape == (2, 3) and pc.randn(1000).dtype == "float32"
+    assert pc.rand(2, dtype="float64").dtype == pc.randn((2, 1), dtype=pc.Float64).dtype == "float64" and pc.rand().size == 1
+    with pytest.raises(TypeError, match="randn: got dtype=int32, expected float32 or float64"):
+        pc.randn(2, dtype="int32")
     pc.seed(0)
     x = pc.Float([1, 2, 3, 4, 5])
     assert pc.shuffle(x).tolist() == [4, 5, 1, 3, 2] != pc.shuffle(x).tolist() and x.tolist() == [1, 2, 3, 4, 5]
