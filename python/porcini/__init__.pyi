@@ -954,6 +954,10 @@ def ceil(x: Any) -> Any:
     """Smallest integer not below `x[i]`."""
     ...
 
+def celu(x: Any, alpha: Any = ...) -> Any:
+    """x where it is above 0, below alpha (exp(x / alpha) - 1): the exponential linear unit without a kink."""
+    ...
+
 def check_gradients(f: Any, *args: Any, h: Any = ..., rtol: Any = ..., atol: Any = ...) -> Any:
     """Compares the gradient of f, summed over all lanes, with central differences in float64; raises where they differ."""
     ...
@@ -970,8 +974,8 @@ def cholesky(a: Any, *args: Any, **kwargs: Any) -> Any:
     """l of a = l @ l.H, a lower triangle; a is symmetric or Hermitian, and positive definite. Its lower half is read;"""
     ...
 
-def choose(index: Any, choices: Any) -> Any:
-    """For each lane the lane of the array that an index says."""
+def choose(index: Any, choices: Any, mode: Any = ...) -> Any:
+    """For each lane the lane of the array that an index says; mode= as take has it for indices of no array."""
     ...
 
 def circulant(column: Any, *args: Any, **kwargs: Any) -> Any:
@@ -1050,8 +1054,8 @@ def convolve(a: Any, b: Any, mode: Any = ...) -> Any:
     """Sums of products of an array and another that is turned around and moved along it: full (the default) wherever"""
     ...
 
-def convolve2d(a: Any, b: Any, mode: Any = ...) -> Any:
-    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no zeros beside both with"""
+def convolve2d(a: Any, b: Any, mode: Any = ..., boundary: Any = ..., fillvalue: Any = ...) -> Any:
+    """The convolution of two matrices: all of it, what is as large as a with mode="same", what needs no entries beside both with"""
     ...
 
 def coordinate_system(x: Any) -> Any:
@@ -1448,7 +1452,7 @@ def fill_diagonal(x: Any, value: Any, wrap: Any = ...) -> Any:
     """Writes a value to the diagonal of a matrix, or of more axes of one extent; entries of a row that is shorter come again."""
     ...
 
-def find_peaks(x: Any, height: Any = ..., distance: Any = ..., prominence: Any = ...) -> Any:
+def find_peaks(x: Any, height: Any = ..., distance: Any = ..., prominence: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The numbers of the entries that are larger than both neighbours, of a plateau its middle. Of these those of a height"""
     ...
 
@@ -1666,6 +1670,18 @@ def hanning(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
 
 def hard_sigmoid(a: Any, b: Any = ..., c: Any = ...) -> Any:
     """`hard_sigmoid(x, alpha, beta)` is `x * alpha + beta` between 0 and 1, in rounded steps; NaN stays. alpha is 0.2 and"""
+    ...
+
+def hard_silu(x: Any) -> Any:
+    """x times relu6(x + 3) / 6."""
+    ...
+
+def hard_swish(x: Any) -> Any:
+    """x times relu6(x + 3) / 6."""
+    ...
+
+def hard_tanh(x: Any) -> Any:
+    """x between -1 and 1, these beyond; NaN stays."""
     ...
 
 def hash(x: Any) -> Any:
@@ -1972,7 +1988,7 @@ def kron(a: Any, b: Any) -> Any:
     """Each entry of a times all of b, in its place (Kronecker's product): of matrices, arrays, tensors of any axes."""
     ...
 
-def kurtosis(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def kurtosis(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How much of the distribution of the entries along axes, as of hsum, lies in its tails: the mean fourth power of their"""
     ...
 
@@ -2064,6 +2080,10 @@ def log10(x: Any) -> Any:
     """Logarithm to base 10; -inf at 0, NaN below. At most 1.5 ulp."""
     ...
 
+def log1mexp(x: Any) -> Any:
+    """The logarithm of 1 - exp(-x), of x above 0, with all digits where x is small or large."""
+    ...
+
 @overload
 def log1p(x: _Floats) -> _Floats: ...
 
@@ -2124,11 +2144,15 @@ def logit(x: Any) -> Any:
     """Logarithm of the odds `x / (1 - x)`, the inverse of `sigmoid`; -inf at 0, inf at 1, NaN beyond. At most 2.5 ulp."""
     ...
 
+def logmeanexp(x: Any, axis: Any = ..., keepdims: Any = ...) -> Any:
+    """The logarithm of the mean of the exponentials along axes, without overflow on the way."""
+    ...
+
 def logspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """base (10 unless given) to the power of n numbers at equal distances, as linspace has them."""
     ...
 
-def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def logsumexp(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Logarithm of the sum of the exponentials along axes, as hsum, without overflow on the way; -inf of nothing."""
     ...
 
@@ -2482,7 +2506,7 @@ def polydiv(a: Any, b: Any) -> Any:
     """The quotient of two polynomials and what is left: a tuple. It has one coefficient fewer than b, zeros too."""
     ...
 
-def polyfit(x: Any, y: Any, degree: Any) -> Any:
+def polyfit(x: Any, y: Any = ..., degree: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The coefficients of the polynomial of a degree with the least sum of squares at the points (x, y), the highest power"""
     ...
 
@@ -2598,23 +2622,27 @@ def radians(x: Any) -> Any:
     """Degrees to radians: `x * (pi / 180)`."""
     ...
 
-def rand(n: Any, rng: Any = ...) -> Any:
-    """n uniform floats in [0, 1), with 23 random bits; a tuple is the shape of a tensor. They come from the generator of"""
+def rand(n: Any = ..., rng: Any = ..., *, dtype: Any = ...) -> Any:
+    """n uniform floats in [0, 1), one unless told, with 23 random bits; a tuple is the shape of a tensor. They come from the"""
     ...
 
 def randint(low: Any, high: Any, n: Any, rng: Any = ...) -> Any:
     """n uniform integers from low up to but not including high, Int32, or Int64 if a bound needs it; n and rng as in rand."""
     ...
 
-def randn(n: Any, rng: Any = ...) -> Any:
-    """n standard normal floats; n and rng as in rand."""
+def randn(n: Any = ..., rng: Any = ..., *, dtype: Any = ...) -> Any:
+    """n standard normal floats; n and rng as in rand. With dtype="float64" doubles."""
+    ...
+
+def rankdata(x: Any, method: Any = ...) -> Any:
+    """The places that entries have in order, from 1, of all in one row. Equal ones have the mean of theirs (method="average"), the"""
     ...
 
 def ravel(t: Any, *args: Any, **kwargs: Any) -> Any:
     """All entries of a vector, matrix, complex number or quaternion as one array, lane by lane: x0 y0 z0 x1 y1 z1 .., those"""
     ...
 
-def ravel_multi_index(multi_index: Any, dims: Any) -> Any:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = ..., order: Any = ...) -> Any:
     """The numbers of entries in the order in which they lie, from those along the axes of a shape: the other way than"""
     ...
 
@@ -2866,7 +2894,7 @@ def schedule(*arrays: Any) -> Any:
     """As eval, but returns at once on all devices; another name of it, as Dr.Jit has it."""
     ...
 
-def searchsorted(sorted: Any, x: Any, side: Any = ...) -> Any:
+def searchsorted(sorted: Any, x: Any = ..., side: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How many lanes of an ascending array are below each lane of x: where it could be inserted, in front of its equals"""
     ...
 
@@ -2930,7 +2958,7 @@ def set_requires_gradient(x: Any, *args: Any, **kwargs: Any) -> Any:
     """Marks arrays of floats: what is computed from them keeps how, so that its derivatives may be asked for. The type of a"""
     ...
 
-def setdiff1d(a: Any, b: Any) -> Any:
+def setdiff1d(a: Any, b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The values that occur in the first and not in the second, each once, ascending. Evaluates."""
     ...
 
@@ -3018,7 +3046,7 @@ def size(x: Any) -> Any:
     """The number of lanes or entries."""
     ...
 
-def skew(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ...) -> Any:
+def skew(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How far entries along axes, as of hsum, lie to the right more than to the left: the mean cube of their distances from"""
     ...
 
@@ -3102,6 +3130,10 @@ def squared_norm(x: Any) -> Any:
     """Squared Euclidean length of a vector, lane by lane, and that of all parts of complex components and"""
     ...
 
+def squareplus(x: Any, b: Any = ...) -> Any:
+    """(x + sqrt(x * x + b)) / 2, a softplus without exponentials."""
+    ...
+
 def squeeze(t: Any, axis: Any = ...) -> Any:
     """Without an axis of one entry, a list of them, or all of them."""
     ...
@@ -3112,6 +3144,10 @@ def srgb_to_linear(x: Any) -> Any:
 
 def stack(list: Any, axis: Any = ...) -> Any:
     """The tensors or arrays of a list along a new axis (0 unless given)."""
+    ...
+
+def standardize(x: Any, axis: Any = ..., epsilon: Any = ...) -> Any:
+    """The distances from the mean along an axis, or several, over the root of the variance and epsilon: of layers."""
     ...
 
 def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:

@@ -102,6 +102,86 @@ _SCIPY_AND_JAX = {
     "erfcx": "write pc.exp(x * x) * pc.erfc(x), or pc.asarray(scipy.special.erfcx(np.asarray(x)))",
 }
 
+_RANDOM = {
+    **dict.fromkeys(("normal", "standard_normal"), "write mean + deviation * pc.randn(n)"),
+    **dict.fromkeys(("random_sample", "ranf"), "write pc.rand(n)"),
+    "integers": "write pc.randint(low, high, n)",
+    "uniform": "write low + (high - low) * pc.rand(n)",
+    "bernoulli": "write pc.rand(n) < p",
+    "rademacher": "write 2 * pc.randint(0, 2, n) - 1",
+    "categorical": "write c = pc.cumsum(p); pc.searchsorted(c, pc.rand(n) * c[-1], 'right'), of probabilities p",
+    "exponential": "write -pc.log1p(-pc.rand(n))",
+    "gumbel": "write -pc.log(-pc.log(pc.maximum(pc.rand(n), 1e-30)))",
+    "laplace": "write pc.log1p(-pc.rand(n)) - pc.log1p(-pc.rand(n))",
+    "cauchy": "write pc.tan(pi * (pc.rand(n) - 0.5)), pi = pc.pi",
+    "poisson": "write pc.asarray(np.random.default_rng(k).poisson(rate, n))",
+    "dirichlet": "write pc.asarray(np.random.default_rng(k).dirichlet(alpha, n))",
+    "binomial": "write pc.sum(pc.rand((n, k)) < p, -1), of k trials",
+    "multivariate_normal": "write mean + pc.randn((n, d)) @ pc.cholesky(cov).T",
+    "truncated_normal": "write a, b = pc.norm_cdf(low), pc.norm_cdf(high); pc.norm_ppf(a + (b - a) * pc.rand(n))",
+    "key": "write pc.seed(k), then pc.rand(n), or pc.PCG32.seeded(n, k)",
+    "fold_in": "write pc.PCG32.seeded(n, k), of another k each",
+    "bits": "write pc.PCG32.seeded(n, k).next_uint32()",
+}
+
+_LAYERS_AND_LAX = {
+    "dot_product_attention": "write pc.softmax(q @ pc.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1]), -1) @ v, of q, k and v [.., heads, places, size]",
+    "layer_norm": "write pc.standardize(x, -1) * weight + bias",
+    "dropout": "write x * (pc.rand(x.shape) > p) / (1 - p)",
+    "cross_entropy": "write -pc.sum(targets * pc.log_softmax(x, -1), -1), targets = pc.one_hot(labels, n)",
+    "mse_loss": "write pc.mean((x - y) ** 2)",
+    "softmin": "write pc.softmax(-x, axis)",
+    "prelu": "write pc.leaky_relu(x, slope)",
+    "hardtanh": "write pc.hard_tanh(x)",
+    "hardswish": "write pc.hard_swish(x)",
+    "tanhshrink": "write x - pc.tanh(x)",
+    "softshrink": "write x - pc.clip(x, -k, k)",
+    "hardshrink": "write pc.where(abs(x) > k, x, 0)",
+    "remat": "write pc.checkpoint(f)",
+    "linearize": "write pc.jvp(f, (x,), (t,)), of each direction t",
+    "linear_transpose": "write pc.vjp(f, (x,), v)[1]",
+    "custom_gradient": "write pc.custom(f, backward=..)",
+    "eval_shape": "write f(x).shape: nothing runs before a value is looked at",
+    "make_jaxpr": "write pc.explain(f(x))",
+    **dict.fromkeys(("iota", "broadcasted_iota"), "write pc.arange(n), or pc.indices(shape)[axis]"),
+    "dynamic_slice": "write x[i : i + n]",
+    "dynamic_update_slice": "write x[i : i + n] = values: arrays can be changed",
+    "dynamic_index_in_dim": "write pc.take(x, i, axis)",
+    "reduce_window": "write pc.max(pc.windows(x, n), -1), or another reduction",
+    "conv_general_dilated": "write pc.tensordot(pc.windows(x, k.shape), k, k.ndim), of one channel, or pc.convolve2d(x, k)",
+    "associative_scan": "write pc.cumsum(x), pc.cumprod(x), pc.cummax(x) or pc.cummin(x), or pc.scan of any function",
+    "logistic": "write pc.sigmoid(x)",
+    "rem": "write pc.fmod(a, b)",
+    "mul": "write a * b, or pc.multiply(a, b)",
+    "sub": "write a - b, or pc.subtract(a, b)",
+    "div": "write a / b, or pc.divide(a, b)",
+    "integer_pow": "write x**n",
+    "top_k": "write pc.topk(x, k)",
+    "select_n": "write pc.where(mask, b, a)",
+    "convert_element_type": "write x.astype(dtype)",
+    "bitcast_convert_type": "write pc.asarray(np.asarray(x).view(dtype))",
+    "population_count": "write pc.popcnt(x)",
+}
+
+_SIGNALS_AND_STATISTICS = {
+    "istft": "write pc.asarray(scipy.signal.istft(np.asarray(z), ..)[1])",
+    "resample": "write pc.irfft(pc.rfft(x), n) * (n / x.size), but for the highest frequency of an even n",
+    "resample_poly": "write pc.asarray(scipy.signal.resample_poly(np.asarray(x), up, down))",
+    "decimate": "write pc.convolve(x, pc.asarray(scipy.signal.firwin(..)), 'same')[::q]",
+    "firwin": "write pc.asarray(scipy.signal.firwin(..))",
+    "sosfiltfilt": "write pc.lfilter(b, a, x), section by section, and the same of x[::-1], turned back",
+    "upfirdn": "write z = pc.zeros(x.size * up); z[::up] = x; pc.convolve(h, z)[::down]",
+    "chirp": "write pc.cos(2 * pi * (f0 * t + (f1 - f0) / (2 * t1) * t**2)), pi = pc.pi, a linear one",
+    "pearsonr": "write pc.corrcoef(x, y)[0, 1]",
+    "spearmanr": "write pc.corrcoef(pc.rankdata(x), pc.rankdata(y))[0, 1]",
+    "linregress": "write pc.polyfit(x, y, 1)",
+    "gmean": "write pc.exp(pc.mean(pc.log(x)))",
+    "sem": "write pc.std(x, ddof=1) / math.sqrt(x.size)",
+    "iqr": "write pc.quantile(x, 0.75) - pc.quantile(x, 0.25)",
+    "mode": "write values, counts = pc.unique(x, return_counts=True); values[pc.argmax(counts)]",
+    "help": "write help(pc), or help(pc.sort) of one function",
+}
+
 _TORCH = {
     "tensor": "write pc.array(numbers), or a class: pc.Float, pc.TensorXf",
     "from_numpy": "write pc.asarray(x), which shares the memory",
@@ -183,7 +263,7 @@ _MATLAB_AND_JULIA = {
     "repmat": "write pc.tile(t, (2, 3))",
 }
 
-ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _TORCH | _DRJIT | _MATLAB_AND_JULIA
+ELSEWHERE = _NUMPY | _SCIPY_AND_JAX | _RANDOM | _LAYERS_AND_LAX | _SIGNALS_AND_STATISTICS | _TORCH | _DRJIT | _MATLAB_AND_JULIA
 
 # Members that arrays of NumPy, PyTorch and JAX have.
 MEMBERS = {

@@ -5,10 +5,11 @@ import math
 import porcini as pc
 
 from ._axes import axis_of
-from ._entries import entries
+from ._entries import entries, wide
 from ._porcini import _operand
 
-__all__ = "relu6 selu glu zscore factorial comb perm log_ndtr histogram_bin_edges convolve2d".split()
+__all__ = """relu6 selu celu glu hard_tanh hard_silu hard_swish squareplus standardize zscore logmeanexp log1mexp rankdata factorial
+comb perm log_ndtr histogram_bin_edges convolve2d""".split()
 
 
 def relu6(x):
@@ -29,6 +30,47 @@ def selu(x):
     return 1.0507009873554805 * pc.elu(x, 1.6732632423543772)
 
 
+def celu(x, alpha=1.0):
+    """x where it is above 0, below alpha (exp(x / alpha) - 1): the exponential linear unit without a kink.
+
+    >>> pc.celu(pc.Float([-1, 2]), 2)
+    [-0.786939, 2]
+    """
+    return pc.maximum(x, 0) + alpha * pc.expm1(pc.minimum(x, 0) / alpha)
+
+
+def hard_tanh(x):
+    """x between -1 and 1, these beyond; NaN stays.
+
+    >>> pc.hard_tanh(pc.Float([-3, 0.5, 2]))
+    [-1, 0.5, 1]
+    """
+    return pc.maximum(pc.minimum(x, 1), -1)
+
+
+def hard_silu(x):
+    """x times relu6(x + 3) / 6.
+
+    >>> pc.hard_silu(pc.Float([-4, 1, 4]))
+    [-0, 0.666667, 4]
+    """
+    x = _operand(x)
+    return x * (relu6(x + 3) / 6)
+
+
+hard_swish = hard_silu
+
+
+def squareplus(x, b=4):
+    """(x + sqrt(x * x + b)) / 2, a softplus without exponentials.
+
+    >>> pc.squareplus(pc.Float([0, 1.5]))
+    [1, 2]
+    """
+    x = _operand(x)
+    return (x + pc.sqrt(x * x + b)) / 2
+
+
 def glu(x, axis=-1):
     """The first half along an axis times the sigmoid of the second.
 
@@ -41,6 +83,69 @@ def glu(x, axis=-1):
         raise ValueError(f"glu: got {n} entries along axis {axis}, expected two halves")
     first, second = pc.split(x, 2, axis)
     return first * pc.sigmoid(second)
+
+
+def standardize(x, axis=-1, epsilon=1e-5):
+    """The distances from the mean along an axis, or several, over the root of the variance and epsilon: of layers.
+
+    >>> pc.standardize(pc.Float([1, 3]), epsilon=0)
+    [-1,  1]
+    """
+    x = _operand(x)
+    x = x if x.dtype.kind in "fc" else wide(x)
+    return (x - pc.mean(x, axis, True)) / pc.sqrt(pc.var(x, axis, True) + epsilon)
+
+
+def logmeanexp(x, axis=None, keepdims=False):
+    """The logarithm of the mean of the exponentials along axes, without overflow on the way.
+
+    >>> pc.logmeanexp(pc.Float([1000, 1000]))
+    [1000]
+    """
+    x = _operand(x)
+    found = pc.logsumexp(x, axis, keepdims)
+    return found - math.log(x.size // max(found.size, 1)) if x.size else found * math.nan
+
+
+def log1mexp(x):
+    """The logarithm of 1 - exp(-x), of x above 0, with all digits where x is small or large.
+
+    >>> pc.log1mexp(pc.Float64([1e-20, 1, 50]))
+    [-46.0517, -0.458675, -1.92875e-22]
+    """
+    x = _operand(x)
+    is_small = x < math.log(2)
+    # Of each side what is far from it is not looked at, by derivatives either.
+    small, large = pc.where(is_small, x, math.log(2)), pc.where(is_small, math.log(2), x)
+    return pc.where(is_small, pc.log(-pc.expm1(-small)), pc.log1p(-pc.exp(-large)))
+
+
+def rankdata(x, method="average"):
+    """The places that entries have in order, from 1, of all in one row. Equal ones have the mean of theirs (method="average"), the
+    first ("min"), the last ("max"), one after the other ("ordinal"), or a place each kind ("dense"). NaN comes last.
+
+    >>> pc.rankdata(pc.Float([20, 10, 20]))
+    [2.5, 1, 2.5]
+    """
+    x = pc.ravel(_operand(x))
+    ordered = pc.sort(pc.unique(x) if method == "dense" else x)
+    of = {
+        "average": lambda: (first() + last()) / 2,
+        "min": lambda: first(),
+        "dense": lambda: first(),
+        "max": lambda: last(),
+        "ordinal": lambda: pc.argsort(pc.argsort(x)).astype("int64") + 1,
+    }
+    if method not in of:
+        raise TypeError(f"rankdata: got method={method!r}, expected {', '.join(map(repr, of))}")
+
+    def first():
+        return pc.searchsorted(ordered, x).astype("int64") + 1
+
+    def last():
+        return pc.searchsorted(ordered, x, "right").astype("int64")
+
+    return of[method]()
 
 
 def zscore(x, axis=0, ddof=0):

@@ -1,5 +1,7 @@
 """Functions of NumPy, SciPy and JAX that are a few words of ours."""
 
+import math
+
 import pytest
 
 import porcini as pc
@@ -81,6 +83,13 @@ def test_activations():
     assert pc.relu6(x).tolist() == [0, 0, 0, 6]
     np.testing.assert_allclose(pc.selu(x).numpy(), 1.0507009873554805 * np.where(x.numpy() > 0, x.numpy(), 1.6732632423543772 * np.expm1(x.numpy())), 1e-6)
     np.testing.assert_allclose(pc.glu(pc.asarray(matrix), 1).numpy(), matrix[:, :2] / (1 + np.exp(-matrix[:, 2:])), 1e-12)
+    signs = pc.Float64([-4, -1, 0, 0.5, 7])
+    assert pc.hard_tanh(signs).tolist() == [-1, -1, 0, 0.5, 1] and pc.hard_silu(signs)[-1] == pc.hard_swish(signs)[-1] == 7
+    np.testing.assert_allclose(pc.celu(signs, 2).numpy(), np.where(signs.numpy() > 0, signs.numpy(), 2 * np.expm1(signs.numpy() / 2)), 1e-12)
+    assert not np.isnan(pc.grad(lambda x: pc.sum(pc.celu(x)))(pc.Float([-1000, 0, 1000])).numpy()).any()
+    np.testing.assert_allclose(pc.standardize(pc.asarray(matrix), 1, 0).numpy(), (matrix - matrix.mean(1, keepdims=True)) / matrix.std(1, keepdims=True), 1e-10)
+    np.testing.assert_allclose(pc.logmeanexp(pc.asarray(matrix), 1).numpy(), np.log(np.exp(matrix).mean(1)), 1e-12)
+    np.testing.assert_allclose(pc.log1mexp(pc.Float64([1e-20, 0.5, 3, 50])).numpy(), [math.log(1e-20), math.log(-math.expm1(-0.5)), math.log1p(-math.exp(-3)), -math.exp(-50)], 1e-12)
     with pytest.raises(ValueError, match="glu: got 3 entries"):
         pc.glu(pc.asarray(matrix), 0)
 
@@ -100,6 +109,13 @@ def test_functions_of_scipy():
             np.testing.assert_allclose(pc.convolve2d(pc.asarray(a), pc.asarray(b), mode).numpy(), signal.convolve2d(a, b, mode), 1e-12)
     for axis in (0, 1, None):
         np.testing.assert_allclose(pc.zscore(pc.asarray(matrix), axis, ddof=1).numpy(), stats.zscore(matrix, axis, ddof=1), 1e-10)
+
+
+@pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
+def test_ranks(method):
+    stats, x = pytest.importorskip("scipy.stats"), np.array([3, 1, 3, 0, 2, 1, 3.0])
+    found, expected = pc.rankdata(pc.asarray(x), method), stats.rankdata(x, method)
+    assert found.tolist() == expected.tolist() and found.dtype == str(expected.dtype)
 
 
 def test_arguments_of_scipy():
