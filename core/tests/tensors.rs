@@ -74,6 +74,25 @@ fn reductions_of_windows_are_those_of_arrays() -> Result<()> {
     Ok(())
 }
 
+/// A product with a vector sums as a row times it does.
+#[test]
+fn products_of_windows_are_those_of_rows() -> Result<()> {
+    let session = Session::new()?;
+    for extent in [17, 33, 300, 4096, 4100] {
+        let x = mixed(&session, extent + 90)?;
+        let weights = mixed(&session, extent)?;
+        session.eval(&[&x, &weights])?;
+        let windows = Tensor::from(&x).sliding_window_view(&[extent], None)?;
+        let found = lanes(&windows.matmul(&Tensor::from(&weights))?);
+        for place in [0, 1, 90_i64] {
+            let row = x.slice(place..place + i64::try_from(extent).unwrap())?;
+            let want = row.try_mul(&weights)?.reduce(ReduceOp::Sum)?;
+            assert_eq!(bits(&found.slice(place..place + 1)?), bits(&want), "{extent} {place}");
+        }
+    }
+    Ok(())
+}
+
 /// Masks, integers and halves go the same way; nothing is as large as all windows together.
 #[test]
 fn windows_of_any_type_are_reduced_where_they_lie() -> Result<()> {

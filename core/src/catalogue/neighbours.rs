@@ -16,8 +16,9 @@ table! {
     /// The windows of so many neighbours along each axis, as one tensor: an entry for each place where a window fits, and
     /// the axes of the windows behind all others. With an axis, or a list of them, along these alone. A moving average is
     /// hmean(sliding_window_view(x, 3), -1), a moving median median(sliding_window_view(x, 3), -1). A view: nothing is
-    /// copied or recorded. On a CPU sums, products, means, the least and the largest along one axis of windows read them
-    /// where they lie; what else is made of long ones (`median`, `argmax`, `var`, derivatives) takes memory for all of them.
+    /// copied or recorded. On a CPU sums, products, means, the least and the largest along one axis of windows, and windows
+    /// times a vector, read them where they lie; what else is made of long ones (`median`, `argmax`, `var`, derivatives) takes
+    /// memory for all of them.
     ///
     /// >> sliding_window_view(FloatC([1, 2, 3, 4]), 2)
     /// [[1, 2],

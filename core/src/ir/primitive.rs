@@ -62,8 +62,9 @@ pub enum Primitive {
     /// Operands x and values, both of one type, a value for each line along an axis: the number along it of the first lane
     /// with the value's bits, a u32, which is the largest one if there is none.
     Place(Lines),
-    /// Operands x, of types as [`Primitive::Along`] has them, and the first lane of each line, a u32 or u64: the lanes of
-    /// each line combined in the order of S11. Lines may share lanes, as windows do.
+    /// Operands x, of types as [`Primitive::Along`] has them, the first lane of each line, a u32 or u64, and perhaps factors,
+    /// one for each place in a line: the lanes of each line, times their factors, combined in the order of S11. Lines may
+    /// share lanes, as windows do.
     Windows(Windows),
 }
 
@@ -138,6 +139,8 @@ pub struct Windows {
     pub op: ReduceOp,
     /// Lanes of a line; at least 1.
     pub extent: u64,
+    /// Whether there are factors.
+    pub is_weighted: bool,
 }
 
 /// The middle axis of lanes `[outer, extent, inner]`.

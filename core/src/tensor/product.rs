@@ -146,9 +146,11 @@ impl Tensor {
         if !is_vector || !is_worth || rank < 2 || !is_wide || lanes.size() == 0 || is_inside {
             return Ok(None);
         }
-        let Some(is_turned) = matrix.view.is_turned(lanes.size()) else { return Ok(None) };
         // The axis that goes away, and the other one of the matrices.
         let (axis, other) = if is_left { (rank - 1, rank - 2) } else { (rank - 2, rank - 1) };
+        let Some(is_turned) = matrix.view.is_turned(lanes.size()) else {
+            return matrix.windows_by(axis, &vector.entries()?[0]);
+        };
         let mut extents = matrix.shape().extents().to_vec();
         let beside = extents[other];
         extents.remove(axis);
@@ -158,6 +160,14 @@ impl Tensor {
         let ids = session.ids("matmul", &[lanes, &factors[0]])?;
         let sums = session.record(|recorder| recorder.weighted_sums(ids[0], ids[1], inner))?;
         Self::of([sums], Shape::new("matmul", extents)?).map(Some)
+    }
+
+    /// The products of windows along an axis with a vector, if they are windows that are read where they lie.
+    fn windows_by(&self, axis: usize, vector: &Array) -> Result<Option<Self>> {
+        let Some(starts) = self.windows_in_memory(axis).filter(|_| !vector.is_followed()) else {
+            return Ok(None);
+        };
+        self.along_windows(ReduceOp::Sum, axis, &starts, Some(vector))?.squeezed(axis).map(Some)
     }
 
     fn by_matrices(&self, other: &Self) -> Result<Self> {

@@ -273,7 +273,7 @@ impl Tensor {
     /// Entries along an axis, of which there are some, combined where they lie; of a type that `Recorder::along` takes.
     fn along(&self, op: ReduceOp, axis: usize) -> Result<Self> {
         if let Some(starts) = self.windows_in_memory(axis) {
-            return self.along_windows(op, axis, &starts);
+            return self.along_windows(op, axis, &starts, None);
         }
         let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
             return self.whole()?.along(op, axis);
@@ -303,7 +303,7 @@ impl Tensor {
 
     /// Where lines along an axis begin, if they share entries as windows do and are read where they lie: on the host, where
     /// nothing is derived.
-    fn windows_in_memory(&self, axis: usize) -> Option<View> {
+    pub(super) fn windows_in_memory(&self, axis: usize) -> Option<View> {
         let session = self.parts[0].session();
         let is_there = session.is_on_host()
             && !session.is_recording()
@@ -311,16 +311,25 @@ impl Tensor {
         is_there.then(|| self.view.overlapping_lines(axis, self.parts[0].size())).flatten()
     }
 
-    /// As [`Tensor::along`], of lines that begin where a view says: the entries of all together are never in memory.
-    fn along_windows(&self, op: ReduceOp, axis: usize, starts: &View) -> Result<Self> {
+    /// As [`Tensor::along`], of lines that begin where a view says, perhaps times a factor for each place along the axis: the
+    /// entries of all together are never in memory.
+    pub(super) fn along_windows(
+        &self,
+        op: ReduceOp,
+        axis: usize,
+        starts: &View,
+        factors: Option<&Array>,
+    ) -> Result<Self> {
         let session = self.parts[0].session();
         let mut extents = self.shape().extents().to_vec();
         let extent = std::mem::replace(&mut extents[axis], 1);
         let n = self.parts[0].size().max(starts.shape().n_entries());
         let starts = starts.lane_numbers(session, n)?;
         let part = |part: &Array| {
-            let ids = session.ids(op.name(), &[part, &starts])?;
-            session.record(|recorder| recorder.windows(op, ids[0], ids[1], extent))
+            let arrays: Vec<&Array> = [part, &starts].into_iter().chain(factors).collect();
+            let ids = session.ids(op.name(), &arrays)?;
+            let factors = ids.get(2).copied();
+            session.record(|recorder| recorder.windows(op, [ids[0], ids[1]], factors, extent))
         };
         let parts = self.parts.iter().map(part).collect::<Result<Vec<_>>>()?;
         Self::of(parts, Shape::new(op.name(), extents)?)

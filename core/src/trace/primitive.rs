@@ -327,16 +327,24 @@ impl Recorder<'_> {
         self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
     }
 
-    /// Lines of so many neighbours combined in the order of S11, each from a lane on that `x` has with all of them; see
-    /// [`Primitive::Windows`].
+    /// Lines of so many neighbours combined in the order of S11, each from a lane on that `x` has with all of them, perhaps
+    /// times factors of the same type; see [`Primitive::Windows`].
     ///
     /// **Evaluation**: traced; a launch of its own, which takes no memory for lines that share lanes.
     ///
     /// # Errors
     /// `Recording` in a body.
-    pub fn windows(&mut self, op: ReduceOp, x: VarId, starts: VarId, extent: u64) -> Result<VarId> {
-        let primitive = Primitive::Windows(Windows { op, extent });
-        self.primitive(primitive, self.dtype(x), self.size(starts), &[x, starts])
+    pub fn windows(
+        &mut self,
+        op: ReduceOp,
+        [x, starts]: [VarId; 2],
+        factors: Option<VarId>,
+        extent: u64,
+    ) -> Result<VarId> {
+        let primitive = Primitive::Windows(Windows { op, extent, is_weighted: factors.is_some() });
+        let args = [x, starts, factors.unwrap_or(starts)];
+        let args = &args[..2 + usize::from(factors.is_some())];
+        self.primitive(primitive, self.dtype(x), self.size(starts), args)
     }
 
     /// Sums of lanes `[outer, extent, inner]` along the middle, each times the factor of its place there, of the same type.

@@ -7,6 +7,7 @@
 
 use std::array::from_fn;
 use std::ops::Range;
+use std::slice;
 
 use super::MemoryArray;
 use super::lanes::{Lanes, Numbers};
@@ -68,15 +69,17 @@ pub(super) fn reduce_windows(
     operands: &[MemoryArray],
     result: MemoryArray,
 ) -> Result<()> {
-    let (op, extent) = (windows.op, exactly::<usize>(windows.extent));
+    let op = windows.op;
     let (x, starts) = (operands[0], Numbers::of(operands[1]));
+    // Without factors any array will do: nobody looks.
+    let arrays = [x, operands.get(2).copied().unwrap_or(x), result];
     with_word!(x.dtype,
     T => {
-        let arrays = [x, result].map(Lanes::of);
-        numbers::<T>(workers.isa, op).reduce_windows(workers, extent, starts, arrays)
+        let step = if windows.is_weighted { weighted::<T> } else { numbers::<T> };
+        step(workers.isa, op).reduce_windows(workers, windows, starts, arrays.map(Lanes::of))
     },
     mask => {
-        truths(workers.isa, op).reduce_windows(workers, extent, starts, [x, result].map(Lanes::of))
+        truths(workers.isa, op).reduce_windows(workers, windows, starts, arrays.map(Lanes::of))
     })
 }
 
@@ -243,11 +246,12 @@ impl<T: Lane> Step<T> {
     fn reduce_windows(
         self,
         workers: &Workers<'_>,
-        extent: usize,
+        windows: Windows,
         starts: Numbers,
-        arrays: [Lanes<T>; 2],
+        arrays: [Lanes<T>; 3],
     ) -> Result<()> {
-        let [x, result] = arrays;
+        let [x, factors, result] = arrays;
+        let extent = exactly::<usize>(windows.extent);
         let (n, n_chunks) = (result.len(), extent.div_ceil(CHUNK));
         let at_once = (TASK / extent).max(1);
         let is_worth = n.saturating_mul(extent) >= WORTH_A_THREAD;
@@ -255,6 +259,7 @@ impl<T: Lane> Step<T> {
         let scratch = workers.scratch::<T>(workers.pool.threads() * n_chunks)?;
         let places = scratch.places(n_chunks);
         workers.tasks(n.div_ceil(at_once), is_worth, move |task, goes_on| {
+            let factors = if windows.is_weighted { factors.slice(0, extent) } else { &[] };
             places.with(|_, place| {
                 let chunks = place.slice_mut(0, n_chunks);
                 for line in task * at_once..n.min((task + 1) * at_once) {
@@ -262,25 +267,28 @@ impl<T: Lane> Step<T> {
                         break;
                     }
                     let start = starts.get(line);
-                    result.set(line, self.line(x.slice(start, start + extent), chunks));
+                    let lanes = x.slice(start, start + extent);
+                    result.set(line, self.line(lanes, factors, chunks));
                 }
             });
         })
     }
 
     /// A line, combined by way of its chunks.
-    fn line(self, lanes: &[T], chunks: &mut [T]) -> T {
-        let blocks = Blocks {
-            lanes,
-            rows: lanes.len().min(CHUNK),
-            stride: 1,
-            width: 1,
-            factors: &[],
-            accumulators: &mut [],
-            results: &mut *chunks,
-        };
-        // SAFETY: the instructions are those of the processor.
-        unsafe { (self.blocks)(self.nothing, blocks) };
+    fn line(self, lanes: &[T], factors: &[T], chunks: &mut [T]) -> T {
+        for (i, (lanes, result)) in lanes.chunks(CHUNK).zip(&mut *chunks).enumerate() {
+            let blocks = Blocks {
+                lanes,
+                rows: lanes.len(),
+                stride: 1,
+                width: 1,
+                factors: factors.get(i * CHUNK..i * CHUNK + lanes.len()).unwrap_or_default(),
+                accumulators: &mut [],
+                results: slice::from_mut(result),
+            };
+            // SAFETY: the instructions are those of the processor.
+            unsafe { (self.blocks)(self.nothing, blocks) };
+        }
         let mut n = chunks.len();
         while n > 1 {
             for chunk in 0..n.div_ceil(2) {
