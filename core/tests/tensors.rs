@@ -74,6 +74,29 @@ fn reductions_of_windows_are_those_of_arrays() -> Result<()> {
     Ok(())
 }
 
+/// Windows of rows of a matrix: lines go down its columns.
+#[test]
+fn reductions_of_windows_of_rows_are_those_of_columns() -> Result<()> {
+    let session = Session::new()?;
+    for (n, extent) in [(60_u64, 20), (5000, 4500)] {
+        let x = mixed(&session, 3 * n)?;
+        session.eval(&[&x])?;
+        let windows = Tensor::new(&x, &[n, 3])?.sliding_window_view(&[extent], Some(&[0]))?;
+        let places = n - extent + 1;
+        let found = lanes(&windows.reduce(ReduceOp::Sum, Some(&[-1]), false)?);
+        assert_eq!(found.size(), 3 * places);
+        for (place, column) in [(0, 0), (1, 2), (places - 1, 1)] {
+            let [first, end, at] = [3 * place + column, 3 * (place + extent), 3 * place + column]
+                .map(|lane| i64::try_from(lane).unwrap());
+            let want = x.slice(Slice::new(first, end, 3))?.reduce(ReduceOp::Sum)?;
+            assert_eq!(bits(&found.slice(at..at + 1)?), bits(&want), "{n} {place} {column}");
+        }
+    }
+    let history = session.history();
+    assert!(history.iter().all(|launch| launch.size <= 15000), "{history:?}");
+    Ok(())
+}
+
 /// A product with a vector sums as a row times it does.
 #[test]
 fn products_of_windows_are_those_of_rows() -> Result<()> {

@@ -164,10 +164,13 @@ impl Tensor {
 
     /// The products of windows along an axis with a vector, if they are windows that are read where they lie.
     fn windows_by(&self, axis: usize, vector: &Array) -> Result<Option<Self>> {
-        let Some(starts) = self.windows_in_memory(axis).filter(|_| !vector.is_followed()) else {
+        if vector.is_followed() {
+            return Ok(None);
+        }
+        let Some((lying, starts)) = self.windows_in_memory("matmul", axis)? else {
             return Ok(None);
         };
-        self.along_windows(ReduceOp::Sum, axis, &starts, Some(vector))?.squeezed(axis).map(Some)
+        lying.along_windows(ReduceOp::Sum, axis, &starts, Some(vector))?.squeezed(axis).map(Some)
     }
 
     fn by_matrices(&self, other: &Self) -> Result<Self> {

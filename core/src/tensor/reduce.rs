@@ -272,8 +272,8 @@ impl Tensor {
 
     /// Entries along an axis, of which there are some, combined where they lie; of a type that `Recorder::along` takes.
     fn along(&self, op: ReduceOp, axis: usize) -> Result<Self> {
-        if let Some(starts) = self.windows_in_memory(axis) {
-            return self.along_windows(op, axis, &starts, None);
+        if let Some((lying, starts)) = self.windows_in_memory(op.name(), axis)? {
+            return lying.along_windows(op, axis, &starts, None);
         }
         let Some(order) = self.view.order_in_memory(self.parts[0].size()) else {
             return self.whole()?.along(op, axis);
@@ -301,14 +301,32 @@ impl Tensor {
         Self::of(parts, Shape::new(op.name(), extents)?)?.permute(&back)
     }
 
-    /// Where lines along an axis begin, if they share entries as windows do and are read where they lie: on the host, where
-    /// nothing is derived.
-    pub(super) fn windows_in_memory(&self, axis: usize) -> Option<View> {
+    /// Lines along an axis that share entries, as windows do, and are read where they lie: with where they begin, the same
+    /// entries in lanes in which each lies in neighbours. On the host, where nothing is derived.
+    pub(super) fn windows_in_memory(
+        &self,
+        op: &'static str,
+        axis: usize,
+    ) -> Result<Option<(Self, View)>> {
         let session = self.parts[0].session();
         let is_there = session.is_on_host()
             && !session.is_recording()
             && self.parts.iter().all(|part| part.literal().is_none() && !part.is_followed());
-        is_there.then(|| self.view.overlapping_lines(axis, self.parts[0].size())).flatten()
+        if !is_there {
+            return Ok(None);
+        }
+        let n = self.parts[0].size();
+        let lying = match self.view.with_lines_turned(axis, n) {
+            Some((columns, view)) => {
+                let shape = Shape::new(op, [n / columns, columns])?;
+                let lanes = self.parts.iter().cloned();
+                let turned = Self::of(lanes, shape)?.matrix_transpose()?.entries()?;
+                Self { parts: turned.into_iter().collect(), view: Arc::new(view) }
+            }
+            None => self.clone(),
+        };
+        let starts = lying.view.overlapping_lines(axis, n);
+        Ok(starts.map(|starts| (lying, starts)))
     }
 
     /// As [`Tensor::along`], of lines that begin where a view says, perhaps times a factor for each place along the axis: the

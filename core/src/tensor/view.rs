@@ -228,6 +228,26 @@ impl View {
         differ.then_some(starts)
     }
 
+    /// Lanes as those of a matrix, row by row, in which lines along an axis that overlap go down: its columns, and where the same
+    /// entries are once they lie column by column, each line in neighbours. `None` where an axis steps from one row to
+    /// another across columns.
+    pub(crate) fn with_lines_turned(&self, axis: usize, lanes: u64) -> Option<(u64, Self)> {
+        let columns = u64::try_from(self.steps[axis]).ok().filter(|&step| step > 1)?;
+        if self.shape.n_entries() <= lanes || !lanes.is_multiple_of(columns) {
+            return None;
+        }
+        let rows = lanes / columns;
+        let (row, mut column) = (self.start / columns, self.start % columns);
+        let (start, mut steps) = (column * rows + row, OfAxes::new());
+        for (extent, step) in self.axes() {
+            let step = u64::try_from(step).ok()?;
+            let (down, across) = (step / columns, step % columns);
+            column = column.checked_add(across.checked_mul(extent.saturating_sub(1))?)?;
+            steps.push((across * rows + down).cast_signed());
+        }
+        (column < columns).then(|| (columns, Self { shape: self.shape.clone(), start, steps }))
+    }
+
     /// Of one axis alone how far each entry is from the first.
     pub(crate) fn only(&self, axis: usize) -> Self {
         let shape = Shape::line(self.shape.extents()[axis]);
@@ -293,6 +313,20 @@ mod tests {
 
     fn view(extents: &[u64]) -> View {
         View::whole(Shape::new("test", extents).unwrap())
+    }
+
+    #[test]
+    fn lines_that_go_down_a_matrix_are_turned() {
+        // Windows of 3 rows of a matrix [5, 2].
+        let windows = view(&[5, 2]).together("test", &[(3, vec![0]), (2, vec![1]), (3, vec![0])]);
+        let windows = windows.unwrap();
+        assert_eq!(windows.runs(), [(6, 1), (3, 2)]);
+        let (columns, turned) = windows.with_lines_turned(2, 10).unwrap();
+        assert_eq!((columns, turned.start(), turned.runs()), (2, 0, vec![(3, 1), (2, 5), (3, 1)]));
+        assert_eq!(windows.with_lines_turned(1, 10), None);
+        // Windows of every third lane go from one column to the next.
+        let spread = View::strided(Shape::new("test", [6, 3]).unwrap(), 0, &[1, 3], 12).unwrap();
+        assert_eq!(spread.with_lines_turned(1, 12), None);
     }
 
     #[test]
