@@ -45,6 +45,8 @@ pub struct Member<O> {
     pub line: u32,
     /// Grows from push to push.
     pub number: u64,
+    /// The numbers of those whose results it takes.
+    pub before: Vec<u64>,
 }
 
 /// Operations of operators of one name and of one signature together.
@@ -374,7 +376,7 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
             },
         };
         let inputs = operation.inputs.iter().map(object).collect::<Result<_, E>>()?;
-        Ok(Member { inputs, line: operation.line, number })
+        Ok(Member { inputs, line: operation.line, number, before: operation.sources().collect() })
     }
 
     fn settle(&mut self, number: Number, result: Result<O, E>) {

@@ -9,7 +9,7 @@ use crate::backend::{Failures, Launched, OutOfBounds, Running};
 use crate::error::Error;
 use crate::ir::kernel::Access;
 
-/// Launches whose failures may be unknown at a time: then the device is waited for.
+/// Launches that check indices whose failures may be unknown at a time: then the device is waited for.
 const MOST_RUNNING: usize = 1024;
 /// Accesses of such launches.
 const MOST_ACCESSES: usize = 1 << 18;
@@ -17,7 +17,7 @@ const MOST_ACCESSES: usize = 1 << 18;
 /// Accesses whose places in texts are remembered.
 const MOST_NAMED: usize = 1 << 12;
 
-/// Results of failed launches that are remembered.
+/// Results of failed launches that are remembered, of evaluations before the one under way.
 const MOST_FAULTY: usize = 10_000;
 
 /// Errors that are kept until they are told.
@@ -37,6 +37,8 @@ pub struct Reports {
     /// What texts of kernels say where accesses are, by the serials of who recorded them.
     named: BTreeMap<u64, Named>,
     running: Vec<Checked>,
+    /// Those of them that check something.
+    n_checked: usize,
     /// Accesses of those.
     n_accesses: usize,
     /// Threads that look at values and are told nothing.
@@ -96,6 +98,10 @@ impl Reports {
     /// An evaluation begins: what fails in it has an error of its own.
     pub(super) fn begin(&mut self) {
         self.evaluation += 1;
+        // Whoever asks for the errors of the last one has done so.
+        while self.faulty.len() > MOST_FAULTY {
+            self.faulty.pop_first();
+        }
     }
 
     /// Takes note of a launch with accesses over buffers of the given addresses and lengths.
@@ -121,12 +127,15 @@ impl Reports {
             Launched::Queued(pending) => Box::new(pending),
         };
         self.n_accesses += members.accesses.len();
+        self.n_checked += usize::from(!members.accesses.is_empty());
         self.running.push(Checked { running, members });
     }
 
     /// Whether launches that check nothing may make something of what comes of an index out of bounds.
     pub(super) fn follows(&self) -> bool {
-        !self.running.is_empty() || self.last_faulty == self.evaluation
+        // Those under way are in the order of their evaluations, and what comes of an index stays in its own.
+        let runs = self.running.last().is_some_and(|it| it.members.evaluation == self.evaluation);
+        runs || self.last_faulty == self.evaluation
     }
 
     /// Takes note of such a launch.
@@ -164,9 +173,15 @@ impl Reports {
         !self.running.is_empty()
     }
 
+    /// Whether that is so of launches that check indices in later evaluations than one.
+    pub fn waits_since(&self, since: u64) -> bool {
+        let checks = |it: &Members| it.evaluation > since && !it.accesses.is_empty();
+        self.running.iter().any(|it| checks(&it.members))
+    }
+
     /// Whether enough launches run that the device should be waited for.
     pub(super) fn is_full(&self) -> bool {
-        self.running.len() >= MOST_RUNNING || self.n_accesses >= MOST_ACCESSES
+        self.n_checked >= MOST_RUNNING || self.n_accesses >= MOST_ACCESSES
     }
 
     /// Asks the launches under way: the device has been waited for.
@@ -179,6 +194,7 @@ impl Reports {
         let known: Vec<Checked> = self.running.drain(..known).collect();
         for Checked { running, members } in known {
             self.n_accesses -= members.accesses.len();
+            self.n_checked -= usize::from(!members.accesses.is_empty());
             self.tell(&running.failures(), &members);
         }
     }
@@ -191,7 +207,7 @@ impl Reports {
     /// Forgets the launches under way: the device is lost.
     pub fn abandon(&mut self) {
         self.running.clear();
-        self.n_accesses = 0;
+        (self.n_checked, self.n_accesses) = (0, 0);
     }
 
     /// The first error; it is then forgotten. None for a thread that looks and is not to be told.
@@ -214,7 +230,13 @@ impl Reports {
     /// The errors of results, each its own, and beside each who recorded the access: those of later evaluations than one, and
     /// those of which nobody was told. All of their evaluations count as told.
     pub fn take_of(&mut self, serials: &[u64], since: u64) -> Vec<Option<(u64, Error)>> {
-        let untold: HashSet<u64> = self.untold.iter().flat_map(|it| &it.results).copied().collect();
+        let found: HashSet<u64> =
+            serials.iter().copied().filter(|serial| self.faulty.contains_key(serial)).collect();
+        if found.is_empty() {
+            return vec![None; serials.len()];
+        }
+        let results = self.untold.iter().flat_map(|it| &it.results).copied();
+        let untold: HashSet<u64> = results.filter(|result| found.contains(result)).collect();
         let faulty = |serial: &u64| {
             let is_meant = |it: &&Faulty| it.evaluation > since || untold.contains(serial);
             self.faulty.get(serial).filter(is_meant)
@@ -298,9 +320,6 @@ impl Reports {
         self.last_faulty = self.last_faulty.max(faulty.evaluation);
         for &result in results {
             self.faulty.entry(result).or_insert_with(|| faulty.clone());
-        }
-        while self.faulty.len() > MOST_FAULTY {
-            self.faulty.pop_first();
         }
     }
 

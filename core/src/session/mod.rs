@@ -15,7 +15,7 @@ pub(crate) mod recorded;
 pub mod runtime;
 pub mod tape;
 mod trim;
-mod waiting;
+pub mod waiting;
 pub(crate) mod watchers;
 
 use std::sync::atomic::{AtomicU32, Ordering};

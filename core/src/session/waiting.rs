@@ -13,6 +13,22 @@ use crate::memory::buffer::Buffer;
 /// Errors that are taken at once.
 const MOST_ERRORS: usize = 1000;
 
+/// What errors of an array are asked for by, whoever holds it.
+#[derive(Clone)]
+pub struct Mark {
+    session: Session,
+    serial: u64,
+}
+
+impl Array {
+    /// What its errors are asked for by, [`Session::take_errors_of`].
+    pub fn mark(&self) -> Mark {
+        let session = self.session().clone();
+        let serial = session.with_table(|table| table.get(self.id()).serial);
+        Mark { session, serial }
+    }
+}
+
 impl Session {
     /// Waits for its devices, then reports the first bounds error since the last report.
     ///
@@ -173,24 +189,32 @@ impl Session {
 
     /// The bounds errors of arrays that were evaluated, each its own, and beside it the number of who recorded the access:
     /// where nobody was told, or they were evaluated since [`Session::evaluations`] said so. Others of these evaluations count
-    /// as told. Waits for the device if a launch under way may have failed.
+    /// as told. Waits for the device if a launch of those evaluations is under way that may have failed.
     ///
     /// # Errors
     /// A failure of work launched earlier.
     pub fn take_errors_of(
         &self,
-        arrays: &[&Array],
+        arrays: &[Mark],
         since: &[u64],
     ) -> Result<Vec<Option<(u64, Error)>>> {
         let mut errors = vec![None; arrays.len()];
+        if arrays.is_empty() {
+            return Ok(errors);
+        }
         for (number, session) in self.family().iter().enumerate() {
-            session.learn()?;
-            let is_here = |&place: &usize| session.is(arrays[place].session());
-            let here: Vec<usize> = (0..arrays.len()).filter(is_here).collect();
-            let serial = |table: &Table, place: &usize| table.get(arrays[*place].id()).serial;
-            let serials: Vec<u64> =
-                session.with_table(|table| here.iter().map(|place| serial(table, place)).collect());
             let since = since.get(number).copied().unwrap_or(0);
+            let waits = {
+                let mut reports = lock(&session.0.reports);
+                reports.collect_done();
+                reports.waits_since(since)
+            };
+            if waits {
+                session.learn()?;
+            }
+            let is_here = |&place: &usize| session.is(&arrays[place].session);
+            let here: Vec<usize> = (0..arrays.len()).filter(is_here).collect();
+            let serials: Vec<u64> = here.iter().map(|&place| arrays[place].serial).collect();
             let found = lock(&session.0.reports).take_of(&serials, since);
             here.into_iter().zip(found).for_each(|(place, error)| errors[place] = error);
         }

@@ -5,13 +5,13 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use porcini_core::engine::{Doer, Member};
-use porcini_core::{Array, interrupt};
+use porcini_core::{Array, Mark, interrupt};
 use rhai::{Dynamic, EvalAltResult, FnPtr, ImmutableString, Map, NativeCallContext};
 
 use super::custom::Arguments;
 use super::engine_failures::{Failure, Raised};
 use super::engine_functions::{call_function, draws, has_effects, is_scripted};
-use super::engine_inputs::{assembled, lent, own};
+use super::engine_inputs::{add_all, assembled, lent, own};
 use crate::context::Context;
 use crate::fault::{Result, Stop, fault, fault_with_hint};
 use crate::value::custom::CustomRef;
@@ -103,12 +103,24 @@ type Given = (Dynamic, Option<Derived>);
 /// What became of an operation.
 type Settled = std::result::Result<Dynamic, Failure>;
 
+/// An operation that was done, or has failed, whoever sees its result.
+pub(super) struct Done {
+    pub(super) number: u64,
+    pub(super) name: ImmutableString,
+    /// The line that pushed it.
+    pub(super) line: u32,
+    /// The operations whose results it took.
+    pub(super) before: Vec<u64>,
+    /// The arrays in its result: it does not keep them.
+    pub(super) marks: Vec<Mark>,
+}
+
 /// Does operations by their closures, and functions by their names.
 pub(super) struct Closures<'c> {
     context: &'c Context,
     call: &'c NativeCallContext<'c>,
-    /// The numbers of those that were done. Their results are whose handles and operations need them.
-    pub(super) numbers: Vec<u64>,
+    /// Those that were done. Their results are whose handles and operations need them.
+    pub(super) done: Vec<Done>,
     /// What ended the script, `exit()` for one; not what interrupted it.
     pub(super) stop: RefCell<Option<Dynamic>>,
     /// Whether operations are done together.
@@ -118,7 +130,7 @@ pub(super) struct Closures<'c> {
 impl<'c> Closures<'c> {
     pub(super) fn new(context: &'c Context, call: &'c NativeCallContext<'c>) -> Self {
         let batches = context.session.flag("batch").unwrap_or(true);
-        Self { context, call, numbers: Vec::new(), stop: RefCell::default(), batches }
+        Self { context, call, done: Vec::new(), stop: RefCell::default(), batches }
     }
 
     /// Works as where it was pushed: what is recorded is tracked as there.
@@ -247,7 +259,16 @@ impl Doer<Pushed, Dynamic, Failure> for Closures<'_> {
     }
 
     fn run(&mut self, pushed: &Pushed, members: &[Member<Dynamic>]) -> Vec<Settled> {
-        self.tracked(pushed, |closures| closures.done(&pushed.op, members))
+        let settled = self.tracked(pushed, |closures| closures.done(&pushed.op, members));
+        let done = members.iter().zip(&settled).map(|(member, result)| Done {
+            number: member.number,
+            name: pushed.op.name().into(),
+            line: member.line,
+            before: member.before.clone(),
+            marks: result.as_ref().map_or_else(|_| Vec::new(), marks),
+        });
+        self.done.extend(done);
+        settled
     }
 
     fn stops(&self) -> Option<Failure> {
@@ -390,10 +411,7 @@ impl Closures<'_> {
         match result {
             Err(_) if interrupt::is_requested() => None,
             Err(error) => Some(Err(self.failure(op, member, Raised::new(*error)))),
-            Ok(result) => {
-                self.numbers.push(member.number);
-                Some(Ok(result))
-            }
+            Ok(result) => Some(Ok(result)),
         }
     }
 
@@ -418,6 +436,13 @@ impl Closures<'_> {
         // The operator may keep and write what it gave.
         Ok(own(result))
     }
+}
+
+/// What errors of the arrays in a result are asked for by.
+fn marks(result: &Dynamic) -> Vec<Mark> {
+    let mut arrays = Vec::<ArrayRef>::new();
+    add_all(result, &mut arrays);
+    arrays.iter().flat_map(ArrayRef::leaves).map(|leaf| leaf.mark()).collect()
 }
 
 /// Whether a signature, ` (a, b)`, has so many types.

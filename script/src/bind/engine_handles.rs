@@ -6,11 +6,11 @@ use std::fmt;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use porcini_core::Array;
+use porcini_core::Mark;
 use porcini_core::engine::{Agenda, Handle, Input, State};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
 
-use super::engine_closures::{Closures, Pushed, busy};
+use super::engine_closures::{Closures, Done, Pushed, busy};
 use super::engine_failures::Failure;
 use super::engine_inputs::{add_all, holds, in_parts, own, put_in, take_out};
 use crate::context::{Context, Ending};
@@ -43,9 +43,6 @@ pub(super) struct HandleRef {
     /// Behind the handle: what nobody sees any more is let go when it is dropped.
     pub(super) engine: EngineRef,
 }
-
-/// An array that an operation made, by the number of its push.
-type Made = (u64, ArrayRef);
 
 /// An engine, or a handle.
 pub(super) fn held<T: Clone + 'static>(op: &str, value: &Dynamic) -> Result<T> {
@@ -191,34 +188,39 @@ impl EngineRef {
     ) -> Result<()> {
         let since = context.session.evaluations();
         let results = self.work(context, call, wanted)?;
-        let arrays: Vec<ArrayRef> = results.iter().map(|(_, array)| array.clone()).collect();
+        let arrays = self.results(&results)?;
         match (context.eval(&arrays), wanted) {
             // What joined them may be what cannot be: that is told to who reads it.
             (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?)?,
             (done, _) => done?,
         }
-        self.fail_out_of_bounds(context, &results, &since)
+        self.fail_out_of_bounds(context, results, &since)
     }
 
-    /// Operations whose results come of an index out of bounds have failed: who reads them is told, and nobody else.
-    fn fail_out_of_bounds(&self, context: &Context, results: &[Made], since: &[u64]) -> Result<()> {
-        let mut leaves = Vec::with_capacity(results.len());
-        for (number, array) in results {
-            leaves.extend(array.leaves().into_iter().map(|leaf| (*number, leaf)));
-        }
-        // What was pushed first is first.
-        leaves.sort_by_key(|(number, _)| *number);
-        let arrays: Vec<&Array> = leaves.iter().map(|(_, leaf)| leaf).collect();
-        let errors = context.session.take_errors_of(&arrays, since).or_fault()?;
-        let mut causes = HashMap::new();
+    /// Operations whose results come of an index out of bounds have failed, and those that took them, whatever they made of
+    /// them: who reads them is told, and nobody else.
+    fn fail_out_of_bounds(
+        &self,
+        context: &Context,
+        mut done: Vec<Done>,
+        since: &[u64],
+    ) -> Result<()> {
+        // What was pushed first is first, and before those that took it.
+        done.sort_by_key(|done| done.number);
+        let marks: Vec<Mark> = done.iter().flat_map(|done| done.marks.iter().cloned()).collect();
+        let mut errors = context.session.take_errors_of(&marks, since).or_fault()?.into_iter();
+        let (mut causes, mut failed) = (HashMap::new(), HashMap::new());
         let mut agenda = self.0.borrow_mut("flush")?;
-        for ((number, _), error) in leaves.iter().zip(errors) {
-            let Some((access, error)) = error else { continue };
-            let failure = agenda.pushed(*number).map(|(pushed, line)| {
-                Failure::out_of_bounds(pushed.op.name(), (line, *number), error)
+        for Done { number, name, line, before, marks } in done {
+            let own = errors.by_ref().take(marks.len()).flatten().collect::<Vec<_>>();
+            let inherited = before.iter().find_map(|before| failed.get(before).cloned());
+            let own = own.into_iter().next().map(|(access, error)| {
+                let cause = *causes.entry(access).or_insert(number);
+                (cause, Failure::out_of_bounds(&name, (line, number), error))
             });
-            let cause = *causes.entry(access).or_insert(*number);
-            failure.into_iter().for_each(|failure| agenda.fail(*number, cause, failure));
+            let Some((cause, failure)) = inherited.or(own) else { continue };
+            agenda.fail(number, cause, failure.clone());
+            failed.insert(number, (cause, failure));
         }
         Ok(())
     }
@@ -233,13 +235,13 @@ impl EngineRef {
         Ok(handles.iter().filter_map(array).collect())
     }
 
-    /// The same without evaluating: the arrays that were recorded and that somebody sees.
+    /// The same without evaluating: what was done.
     pub(super) fn work(
         &self,
         context: &Context,
         call: &NativeCallContext<'_>,
         wanted: Option<&[Handle]>,
-    ) -> Result<Vec<Made>> {
+    ) -> Result<Vec<Done>> {
         let mut doer = Closures::new(context, call);
         let most = if doer.batches { self.0.most } else { 1 };
         let done = self.0.borrow_mut("flush")?.run(wanted, most, &mut doer);
@@ -248,14 +250,16 @@ impl EngineRef {
             Some(stop) => Err(EvalAltResult::ErrorTerminated(stop, Position::NONE).into()),
             None => check_interrupt(),
         })?;
+        Ok(doer.done)
+    }
+
+    /// The arrays in results that somebody sees.
+    fn results(&self, done: &[Done]) -> Result<Vec<ArrayRef>> {
         let agenda = self.0.borrow("flush")?;
-        let mut made = Vec::with_capacity(doer.numbers.len());
-        for number in doer.numbers {
-            let mut arrays = Vec::new();
-            agenda.result(number).into_iter().for_each(|result| add_all(result, &mut arrays));
-            made.extend(arrays.into_iter().map(|array: ArrayRef| (number, array)));
-        }
-        Ok(made)
+        let mut arrays = Vec::with_capacity(done.len());
+        let results = done.iter().filter_map(|done| agenda.result(done.number));
+        results.for_each(|result| add_all(result, &mut arrays));
+        Ok(arrays)
     }
 }
 

@@ -105,7 +105,7 @@ fn documented(registry: &mut Registry<'_>) {
         "operator",
         "(description)",
         "An operator for engine(): a map of name and exec, a function of the inputs that gives the result; and if wanted batched, a \
-         function of a list with the inputs of each operation that gives the list of results (if it fails, each is tried by itself, unless effects is true); signature, a function of the inputs \
+         function of a list with the inputs of each operation that gives the list of results (if it fails, each is tried by itself, and draws and counts again, unless effects is true); signature, a function of the inputs \
          that gives the text or number which operations done together have in common (by default types and sizes of the inputs; a map with a name as type, #{type: \"csr\", ..}, is a type of yours); shape, a \
          function of the inputs that gives type and size of the result, as \"FloatC [2]\" or [\"TensorXfC\", 2, 3], \"integer\", a list of these of several, to be checked; effects: true \
          if it does more than give a result, prints, draws with rand or changes a variable: it is done though nobody holds its \

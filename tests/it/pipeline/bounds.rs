@@ -2,7 +2,7 @@
 
 use porcini_core::ir::op::ScatterOp;
 use porcini_core::ir::primitive::Order;
-use porcini_core::{DType, Error};
+use porcini_core::{Array, DType, Error};
 
 use super::{lanes, session};
 
@@ -71,7 +71,7 @@ fn each_array_has_the_error_that_it_comes_of() {
     let summed = (&sorted + 1.0).hsum().unwrap();
     let arrays = [&fine, &first, &second, &unlike, &like, &sorted, &summed];
     session.eval(&arrays).unwrap();
-    let errors = session.take_errors_of(&arrays, &[]).unwrap();
+    let errors = session.take_errors_of(&arrays.map(Array::mark), &[]).unwrap();
     let indices = errors.into_iter().map(|error| match error {
         Some((_, Error::Bounds { index, .. })) => index,
         other => other.map_or(0, |_| -1),
@@ -79,6 +79,20 @@ fn each_array_has_the_error_that_it_comes_of() {
     assert_eq!(indices.collect::<Vec<_>>(), [0, 30, 40, 0, 40, 30, 30]);
     assert!(session.sync().is_ok(), "they count as told");
     assert!(summed.is_faulty() && !fine.is_faulty());
+}
+
+/// However many there are, none of the evaluation under way is forgotten.
+#[test]
+fn each_of_very_many_arrays_has_its_error() {
+    let session = session();
+    let a = lanes(&session, DType::F32, 10);
+    let outside = session.array(&[30_u32]).unwrap();
+    let arrays: Vec<Array> =
+        (0..12_000).map(|number| a.gather(&(&outside + number), None).unwrap()).collect();
+    session.eval(&arrays.iter().collect::<Vec<_>>()).unwrap();
+    let marks: Vec<_> = arrays.iter().map(Array::mark).collect();
+    let errors = session.take_errors_of(&marks, &[]).unwrap();
+    assert_eq!(errors.iter().flatten().count(), 12_000);
 }
 
 #[test]

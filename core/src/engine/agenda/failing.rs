@@ -18,19 +18,21 @@ impl<P: Clone + Eq + Hash, O: Clone, E: Clone> Agenda<P, O, E> {
         }
     }
 
-    /// The operator of the operation of a number, and the line that pushed it, if somebody can see its result.
-    pub fn pushed(&self, number: u64) -> Option<(&P, u32)> {
-        self.operations.get(&number).map(|operation| (&operation.operator, operation.line))
-    }
-
-    /// An operation that was done has failed after all, for the failure of the operation `cause`, its own or another's.
+    /// An operation that was done, or has failed, has failed after all for the failure of the operation `cause`, its own or
+    /// another's.
     pub fn fail(&mut self, number: u64, cause: u64, error: E) {
-        if self.operations.contains_key(&number) {
-            self.note(number, cause, &error);
+        let Some(operation) = self.operations.get_mut(&number) else { return };
+        if operation.waits() {
+            return;
         }
-        if let Some(operation) = self.operations.get_mut(&number) {
-            operation.cause = cause;
-            operation.state = State::Failed(error);
+        operation.cause = cause;
+        operation.state = State::Failed(error.clone());
+        if cause != number {
+            self.failures.remove(&number);
+        }
+        // Nobody may see the cause itself.
+        if !self.failures.contains_key(&cause) {
+            self.note(cause, cause, &error);
         }
     }
 
@@ -97,7 +99,7 @@ mod tests {
         let first = agenda.push((), vec![Input::Object(1)], 7, &Same);
         let second = agenda.push((), vec![Input::Handle(first.clone())], 8, &Same);
         agenda.run(None, usize::MAX, &mut Same).unwrap();
-        assert_eq!((agenda.result(0), agenda.pushed(1)), (Some(&1), Some((&(), 8))));
+        assert_eq!(agenda.result(0), Some(&1));
         agenda.fail(0, 0, "late");
         agenda.fail(1, 0, "late");
         let later = agenda.push((), vec![Input::Handle(second)], 9, &Same);
@@ -106,5 +108,23 @@ mod tests {
         assert!(agenda.has_failures());
         agenda.told(&later);
         assert!(!agenda.has_failures(), "all have one cause");
+    }
+
+    #[test]
+    fn who_fails_with_what_is_gone_tells_for_it() {
+        let mut agenda = Agenda::default();
+        let first = agenda.push((), vec![Input::Object(1)], 7, &Same);
+        let second = agenda.push((), vec![Input::Handle(first)], 8, &Same);
+        agenda.run(None, usize::MAX, &mut Same).unwrap();
+        assert_eq!(agenda.result(0), None);
+        agenda.fail(0, 0, "late");
+        assert!(!agenda.has_failures(), "nobody sees it");
+        agenda.fail(1, 1, "own");
+        agenda.fail(1, 0, "late");
+        assert!(matches!(agenda.state(&second), State::Failed("late")));
+        assert_eq!(agenda.take_failures(), ["late"]);
+        let waits = agenda.push((), vec![Input::Object(1)], 9, &Same);
+        agenda.fail(2, 0, "late");
+        assert!(matches!(agenda.state(&waits), State::Pending));
     }
 }
