@@ -125,6 +125,6 @@ pub use ir::op::{Op, ReduceOp, ScatterMode, ScatterOp};
 pub use ir::primitive::Order;
 pub use session::recorded::Recorded;
 pub use session::runtime::Runtime;
-pub use session::waiting::Mark;
+pub use session::waiting::{Mark, Owed};
 pub use session::{Session, builder, devices, flags, inspect, runtime, tape};
 pub use value::Value;

@@ -108,6 +108,22 @@ fn lanes(session: &Session, n: u64) -> Array {
     session.arange(DType::I32, Scalar::Int(0), Scalar::UInt(n), Scalar::Int(1)).unwrap()
 }
 
+/// Who asks later for errors of what is under way waits for nothing, and nobody else is told of them.
+#[test]
+fn errors_that_are_owed_are_waited_for_by_who_asks() {
+    let (session, trouble) = troubled(2);
+    trouble.is_closed.store(true, Ordering::Release);
+    let since = session.evaluations();
+    let x = lanes(&session, 10).gather(&session.array(&[30_u32]).unwrap(), None).unwrap();
+    session.eval(&[&x]).unwrap();
+    let owed = session.owe_errors(&since);
+    assert!(!owed.are_known() && !x.is_ready());
+    trouble.is_closed.store(false, Ordering::Release);
+    assert!(session.sync().is_ok() && owed.are_known());
+    let errors = session.take_errors_of(&[x.mark()], &owed).unwrap();
+    assert!(matches!(errors[0], Some((_, Error::Bounds { index: 30, .. }))));
+}
+
 #[test]
 fn an_evaluation_returns_before_its_launches_have_run() {
     let (session, trouble) = troubled(2);

@@ -41,6 +41,8 @@ pub struct Reports {
     n_checked: usize,
     /// Accesses of those.
     n_accesses: usize,
+    /// Evaluations behind one and up to another, whose errors somebody will ask for: others are not told of them.
+    owed: Vec<(u64, u64)>,
     /// Threads that look at values and are told nothing.
     lookers: Vec<ThreadId>,
 }
@@ -99,7 +101,7 @@ impl Reports {
     pub(super) fn begin(&mut self) {
         self.evaluation += 1;
         // Whoever asks for the errors of the last one has done so.
-        while self.faulty.len() > MOST_FAULTY {
+        while self.owed.is_empty() && self.faulty.len() > MOST_FAULTY {
             self.faulty.pop_first();
         }
     }
@@ -173,10 +175,23 @@ impl Reports {
         !self.running.is_empty()
     }
 
-    /// Whether that is so of launches that check indices in later evaluations than one.
-    pub fn waits_since(&self, since: u64) -> bool {
-        let checks = |it: &Members| it.evaluation > since && !it.accesses.is_empty();
+    /// Whether that is so of launches that check indices in evaluations behind one and up to another.
+    pub fn waits_within(&self, (since, until): (u64, u64)) -> bool {
+        let is_within = |it: &Members| it.evaluation > since && it.evaluation <= until;
+        let checks = |it: &Members| is_within(it) && !it.accesses.is_empty();
         self.running.iter().any(|it| checks(&it.members))
+    }
+
+    /// Somebody will ask for the errors of evaluations; [`Reports::asked`] ends that.
+    pub fn owe(&mut self, evaluations: (u64, u64)) {
+        self.owed.push(evaluations);
+    }
+
+    /// They have been asked for.
+    pub fn asked(&mut self, evaluations: (u64, u64)) {
+        if let Some(place) = self.owed.iter().position(|&owed| owed == evaluations) {
+            self.owed.swap_remove(place);
+        }
     }
 
     /// Whether enough launches run that the device should be waited for.
@@ -213,8 +228,11 @@ impl Reports {
     /// The first error; it is then forgotten. None for a thread that looks and is not to be told.
     pub fn take(&mut self) -> Option<Error> {
         let looks = self.lookers.contains(&thread::current().id());
-        let is_told = !looks && !self.untold.is_empty();
-        is_told.then(|| self.untold.remove(0).error)
+        let is_owed = |it: &Untold| {
+            self.owed.iter().any(|&(since, until)| it.evaluation > since && it.evaluation <= until)
+        };
+        let place = self.untold.iter().position(|it| !is_owed(it)).filter(|_| !looks)?;
+        Some(self.untold.remove(place).error)
     }
 
     /// The error of a result, which stays to be told.

@@ -20,6 +20,28 @@ pub struct Mark {
     serial: u64,
 }
 
+/// Errors that are asked for later, by [`Session::take_errors_of`]: until this is dropped nobody else is told of them.
+pub struct Owed(Vec<(Session, (u64, u64))>);
+
+impl Owed {
+    /// Whether all are known, so that nothing is waited for.
+    pub fn are_known(&self) -> bool {
+        !self.0.iter().any(|(session, evaluations)| session.waits_within(*evaluations))
+    }
+}
+
+impl Extend<Self> for Owed {
+    fn extend<I: IntoIterator<Item = Self>>(&mut self, others: I) {
+        others.into_iter().for_each(|mut other| self.0.append(&mut other.0));
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|(session, owed)| lock(&session.0.reports).asked(*owed));
+    }
+}
+
 impl Array {
     /// What its errors are asked for by, [`Session::take_errors_of`].
     pub fn mark(&self) -> Mark {
@@ -182,43 +204,59 @@ impl Session {
         std::iter::from_fn(|| self.take_error()).take(MOST_ERRORS).collect()
     }
 
-    /// How many evaluations there were, on each device: what [`Session::take_errors_of`] asks for.
+    /// How many evaluations there were, on each device: what [`Session::owe_errors`] asks for.
     pub fn evaluations(&self) -> Vec<u64> {
         self.family().iter().map(|session| lock(&session.0.reports).evaluation()).collect()
     }
 
+    /// The bounds errors of all evaluations since then, on each device, are asked for later: nobody else is told of them.
+    pub fn owe_errors(&self, since: &[u64]) -> Owed {
+        let owe = |(number, session): (usize, Self)| {
+            let mut reports = lock(&session.0.reports);
+            let evaluations = (since.get(number).copied().unwrap_or(0), reports.evaluation());
+            reports.owe(evaluations);
+            drop(reports);
+            (session, evaluations)
+        };
+        Owed(self.family().into_iter().enumerate().map(owe).collect())
+    }
+
     /// The bounds errors of arrays that were evaluated, each its own, and beside it the number of who recorded the access:
-    /// where nobody was told, or they were evaluated since [`Session::evaluations`] said so. Others of these evaluations count
-    /// as told. Waits for the device if a launch of those evaluations is under way that may have failed.
+    /// where nobody was told, or they are of evaluations whose errors are owed. Others of these evaluations count as told.
+    /// Waits for the device if a launch of those evaluations is under way that may have failed.
     ///
     /// # Errors
     /// A failure of work launched earlier.
     pub fn take_errors_of(
         &self,
         arrays: &[Mark],
-        since: &[u64],
+        owed: &Owed,
     ) -> Result<Vec<Option<(u64, Error)>>> {
         let mut errors = vec![None; arrays.len()];
         if arrays.is_empty() {
             return Ok(errors);
         }
-        for (number, session) in self.family().iter().enumerate() {
-            let since = since.get(number).copied().unwrap_or(0);
-            let waits = {
-                let mut reports = lock(&session.0.reports);
-                reports.collect_done();
-                reports.waits_since(since)
-            };
-            if waits {
-                session.learn()?;
-            }
+        let waiting =
+            owed.0.iter().filter(|(session, evaluations)| session.waits_within(*evaluations));
+        for (session, _) in waiting {
+            session.learn()?;
+        }
+        for (session, evaluations) in &owed.0 {
             let is_here = |&place: &usize| session.is(&arrays[place].session);
             let here: Vec<usize> = (0..arrays.len()).filter(is_here).collect();
             let serials: Vec<u64> = here.iter().map(|&place| arrays[place].serial).collect();
-            let found = lock(&session.0.reports).take_of(&serials, since);
-            here.into_iter().zip(found).for_each(|(place, error)| errors[place] = error);
+            let found = lock(&session.0.reports).take_of(&serials, evaluations.0);
+            let found = here.into_iter().zip(found).filter(|(_, error)| error.is_some());
+            found.for_each(|(place, error)| errors[place] = error);
         }
         Ok(errors)
+    }
+
+    /// Whether launches of evaluations are under way that may have failed.
+    fn waits_within(&self, evaluations: (u64, u64)) -> bool {
+        let mut reports = lock(&self.0.reports);
+        reports.collect_done();
+        reports.waits_within(evaluations)
     }
 
     fn take_error_here(&self) -> Option<Error> {

@@ -167,7 +167,7 @@ impl Ending for Engine {
     fn is_due(&self) -> bool {
         // One at work may get more to do.
         self.borrow("flush").map_or(true, |agenda| {
-            let has_more = agenda.n_waiting() > 0 || agenda.has_failures();
+            let has_more = agenda.n_waiting() > 0 || agenda.has_failures() || self.is_unsettled();
             agenda.has_effects() || self.is_ended.get() && has_more
         })
     }
@@ -193,6 +193,8 @@ impl Ending for Engine {
     }
 
     fn take_failures(&self, context: &Context) -> Vec<(u64, Fault)> {
+        // What fails here is the device, which is told by itself.
+        drop(self.settle(context, true));
         let failures = self.borrow_mut("flush").map(|mut agenda| agenda.take_failures());
         let failures = failures.unwrap_or_default().into_iter();
         failures.map(|failure| (failure.number, failure.told(context))).collect()

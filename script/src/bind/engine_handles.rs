@@ -6,8 +6,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use indexmap::IndexMap;
-use porcini_core::Mark;
 use porcini_core::engine::{Agenda, Handle, Input, State};
+use porcini_core::{Mark, Owed};
 use rhai::{Dynamic, EvalAltResult, ImmutableString, Map, NativeCallContext, Position};
 
 use super::engine_closures::{Closures, Done, Pushed, busy};
@@ -29,6 +29,14 @@ pub(super) struct Engine {
     most: usize,
     /// Whether no name is left of it: there are handles at most.
     pub(super) is_ended: Cell<bool>,
+    /// What was done by launches of which it is not known whether they failed.
+    unsettled: RefCell<Option<Unsettled>>,
+}
+
+/// Operations that may have failed.
+struct Unsettled {
+    done: Vec<Done>,
+    owed: Owed,
 }
 
 /// The same as handles hold it.
@@ -132,13 +140,72 @@ impl Engine {
     pub(super) fn borrow_mut(&self, op: &str) -> Result<RefMut<'_, Operations>> {
         self.agenda.try_borrow_mut().map_err(|_| busy(op))
     }
+
+    /// Whether some of what was done may have failed.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.unsettled.borrow().is_some()
+    }
+
+    fn leave_unsettled(&self, done: Vec<Done>, owed: Owed) {
+        if done.is_empty() {
+            return;
+        }
+        let mut unsettled = self.unsettled.borrow_mut();
+        match &mut *unsettled {
+            Some(earlier) => {
+                earlier.done.extend(done);
+                earlier.owed.extend([owed]);
+            }
+            None => *unsettled = Some(Unsettled { done, owed }),
+        }
+    }
+
+    /// Has what was done fail that comes of an index out of bounds, if that is known, or is to be waited for.
+    pub(super) fn settle(&self, context: &Context, waits: bool) -> Result<()> {
+        let is_known = |it: &Unsettled| waits || it.owed.are_known();
+        if !self.unsettled.borrow().as_ref().is_some_and(is_known) {
+            return Ok(());
+        }
+        match self.unsettled.take() {
+            Some(Unsettled { done, owed }) => self.fail_out_of_bounds(context, done, &owed),
+            None => Ok(()),
+        }
+    }
+
+    /// Operations whose results come of an index out of bounds have failed, and those that took them, whatever they made of
+    /// them: who reads them is told, and nobody else.
+    fn fail_out_of_bounds(
+        &self,
+        context: &Context,
+        mut done: Vec<Done>,
+        owed: &Owed,
+    ) -> Result<()> {
+        // What was pushed first is first, and before those that took it.
+        done.sort_by_key(|done| done.number);
+        let marks: Vec<Mark> = done.iter().flat_map(|done| done.marks.iter().cloned()).collect();
+        let mut errors = context.session.take_errors_of(&marks, owed).or_fault()?.into_iter();
+        let (mut causes, mut failed) = (HashMap::new(), HashMap::new());
+        let mut agenda = self.borrow_mut("flush")?;
+        for Done { number, name, line, before, marks } in done {
+            let own = errors.by_ref().take(marks.len()).flatten().collect::<Vec<_>>();
+            let inherited = before.iter().find_map(|before| failed.get(before).cloned());
+            let own = own.into_iter().next().map(|(access, error)| {
+                let cause = *causes.entry(access).or_insert(number);
+                (cause, Failure::out_of_bounds(&name, (line, number), error))
+            });
+            let Some((cause, failure)) = inherited.or(own) else { continue };
+            agenda.fail(number, cause, failure.clone());
+            failed.insert(number, (cause, failure));
+        }
+        Ok(())
+    }
 }
 
 impl EngineRef {
     /// One that does operations when so many wait, at most so many at a time; and before the session ends.
     pub(super) fn new(context: &Context, full: usize, most: usize) -> Self {
-        let (agenda, is_ended) = (RefCell::default(), Cell::default());
-        let engine = Rc::new(Engine { agenda, full, most, is_ended });
+        let (agenda, is_ended, unsettled) = Default::default();
+        let engine = Rc::new(Engine { agenda, full, most, is_ended, unsettled });
         let ending: Rc<dyn Ending> = engine.clone();
         context.at_end(Rc::downgrade(&ending));
         Self(engine)
@@ -194,35 +261,9 @@ impl EngineRef {
             (Err(_), Some(wanted)) => context.eval(&self.arrays(wanted)?)?,
             (done, _) => done?,
         }
-        self.fail_out_of_bounds(context, results, &since)
-    }
-
-    /// Operations whose results come of an index out of bounds have failed, and those that took them, whatever they made of
-    /// them: who reads them is told, and nobody else.
-    fn fail_out_of_bounds(
-        &self,
-        context: &Context,
-        mut done: Vec<Done>,
-        since: &[u64],
-    ) -> Result<()> {
-        // What was pushed first is first, and before those that took it.
-        done.sort_by_key(|done| done.number);
-        let marks: Vec<Mark> = done.iter().flat_map(|done| done.marks.iter().cloned()).collect();
-        let mut errors = context.session.take_errors_of(&marks, since).or_fault()?.into_iter();
-        let (mut causes, mut failed) = (HashMap::new(), HashMap::new());
-        let mut agenda = self.0.borrow_mut("flush")?;
-        for Done { number, name, line, before, marks } in done {
-            let own = errors.by_ref().take(marks.len()).flatten().collect::<Vec<_>>();
-            let inherited = before.iter().find_map(|before| failed.get(before).cloned());
-            let own = own.into_iter().next().map(|(access, error)| {
-                let cause = *causes.entry(access).or_insert(number);
-                (cause, Failure::out_of_bounds(&name, (line, number), error))
-            });
-            let Some((cause, failure)) = inherited.or(own) else { continue };
-            agenda.fail(number, cause, failure.clone());
-            failed.insert(number, (cause, failure));
-        }
-        Ok(())
+        self.0.leave_unsettled(results, context.session.owe_errors(&since));
+        // Who reads waits for what is not known yet.
+        self.0.settle(context, false)
     }
 
     /// Those of the handles' values that are arrays.
@@ -300,6 +341,7 @@ impl HandleRef {
 
     /// What it gives, which was done.
     fn value(&self, context: &Context, call: &NativeCallContext<'_>) -> Result<Dynamic> {
+        self.engine.0.settle(context, true)?;
         let mut agenda = self.engine.0.borrow_mut("get")?;
         match agenda.state(&self.handle) {
             State::Done(value) => Ok(own(value)),

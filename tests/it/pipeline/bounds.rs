@@ -71,7 +71,8 @@ fn each_array_has_the_error_that_it_comes_of() {
     let summed = (&sorted + 1.0).hsum().unwrap();
     let arrays = [&fine, &first, &second, &unlike, &like, &sorted, &summed];
     session.eval(&arrays).unwrap();
-    let errors = session.take_errors_of(&arrays.map(Array::mark), &[]).unwrap();
+    let errors =
+        session.take_errors_of(&arrays.map(Array::mark), &session.owe_errors(&[])).unwrap();
     let indices = errors.into_iter().map(|error| match error {
         Some((_, Error::Bounds { index, .. })) => index,
         other => other.map_or(0, |_| -1),
@@ -91,7 +92,7 @@ fn each_of_very_many_arrays_has_its_error() {
         (0..12_000).map(|number| a.gather(&(&outside + number), None).unwrap()).collect();
     session.eval(&arrays.iter().collect::<Vec<_>>()).unwrap();
     let marks: Vec<_> = arrays.iter().map(Array::mark).collect();
-    let errors = session.take_errors_of(&marks, &[]).unwrap();
+    let errors = session.take_errors_of(&marks, &session.owe_errors(&[])).unwrap();
     assert_eq!(errors.iter().flatten().count(), 12_000);
 }
 
