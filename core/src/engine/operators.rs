@@ -207,9 +207,8 @@ impl<O: Object> Doer<Own<O>, Arc<O>, Error> for Traits {
 /// What operations give. Where a batch fails, one of them may have failed for all, so that each is tried by itself, but for
 /// effects, which were there.
 fn given<O: Object>(operator: &dyn Operator<O>, inputs: &[Vec<&O>]) -> Vec<Result<O>> {
-    let results = match operator.batched(inputs) {
-        None => return inputs.iter().map(|inputs| operator.exec(inputs)).collect(),
-        Some(results) => results,
+    let Some(results) = operator.batched(inputs) else {
+        return inputs.iter().map(|inputs| operator.exec(inputs)).collect();
     };
     let error = match results {
         Ok(results) if results.len() == inputs.len() => {

@@ -222,7 +222,7 @@ impl Tensor {
         let windows = self.sliding_window_view(extents, None)?;
         let n: u64 = extents.iter().product();
         let shape = &windows.shape().extents()[..extents.len()];
-        let own = Shape::new("medfilt", shape.to_vec())?;
+        let own = Shape::new("medfilt", shape)?;
         let rows = [shape, &[n]].concat();
         let sorted = windows.shaped("medfilt", rows)?.sort(Order::Ascending, -1)?;
         let at = |i: u64| sorted.slice(-1, exactly::<i64>(i)..exactly(i + 1))?.squeeze(-1);

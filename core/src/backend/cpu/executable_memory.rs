@@ -266,8 +266,10 @@ impl Chunk {
             return;
         }
         for view in [self.write, self.run] {
+            // SAFETY: the view is longer.
+            let behind = unsafe { view.as_ptr().byte_add(end) };
             // SAFETY: whole pages at the end of both views, where no block is.
-            let _ = unsafe { munmap(view.as_ptr().byte_add(end), self.bytes - end) };
+            let _ = unsafe { munmap(behind, self.bytes - end) };
         }
         self.bytes = end;
         self.free.pop();

@@ -99,24 +99,27 @@ fn failed(reason: impl Into<String>) -> Error {
     Error::Tool { program: "NCCL", reason: reason.into() }
 }
 
+/// A function of the library. Callers ask for the type that NCCL gives to the name since 2.14.
+fn function<T: Copy>(library: &Library, name: &[u8]) -> std::result::Result<T, libloading::Error> {
+    // SAFETY: as said; who uses it answers for the use.
+    unsafe { library.get::<T>(name) }.map(|function| *function)
+}
+
 impl Calls {
     fn open(file: &Path) -> std::result::Result<Self, libloading::Error> {
         // SAFETY: NVIDIA's library may be loaded; what else is under this name the user has put there.
         let library: &'static Library = Box::leak(Box::new(unsafe { Library::new(file) }?));
-        // SAFETY: these are the types of those functions since NCCL 2.14.
-        unsafe {
-            Ok(Self {
-                get_unique_id: *library.get(b"ncclGetUniqueId")?,
-                init: *library.get(b"ncclCommInitRankConfig")?,
-                send: *library.get(b"ncclSend")?,
-                receive: *library.get(b"ncclRecv")?,
-                begin_group: *library.get(b"ncclGroupStart")?,
-                end_group: *library.get(b"ncclGroupEnd")?,
-                state: *library.get(b"ncclCommGetAsyncError")?,
-                abort: *library.get(b"ncclCommAbort")?,
-                describe: *library.get(b"ncclGetErrorString")?,
-            })
-        }
+        Ok(Self {
+            get_unique_id: function(library, b"ncclGetUniqueId")?,
+            init: function(library, b"ncclCommInitRankConfig")?,
+            send: function(library, b"ncclSend")?,
+            receive: function(library, b"ncclRecv")?,
+            begin_group: function(library, b"ncclGroupStart")?,
+            end_group: function(library, b"ncclGroupEnd")?,
+            state: function(library, b"ncclCommGetAsyncError")?,
+            abort: function(library, b"ncclCommAbort")?,
+            describe: function(library, b"ncclGetErrorString")?,
+        })
     }
 
     /// # Errors
@@ -125,8 +128,10 @@ impl Calls {
         if matches!(status, SUCCESS | IN_PROGRESS) {
             return Ok(());
         }
-        // SAFETY: takes any status, and gives a text that stays.
-        let text = unsafe { CStr::from_ptr((self.describe)(status)) };
+        // SAFETY: takes any status.
+        let text = unsafe { (self.describe)(status) };
+        // SAFETY: a text of the library's, which stays.
+        let text = unsafe { CStr::from_ptr(text) };
         Err(failed(format!("{} (NCCL_DEBUG=WARN says more)", text.to_string_lossy())))
     }
 }

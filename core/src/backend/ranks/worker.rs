@@ -133,7 +133,7 @@ impl Worker {
             Request::Look { run, look } => return Ok(Reply::Seen(run.look(memory, &look)?)),
             Request::Exchange { .. } => return Err(unknown("messages of which it knows no way")),
             Request::Join { invitation, place } => {
-                self.communicator()?.begin_join(invitation, place)()?
+                self.communicator()?.begin_join(invitation, place)()?;
             }
             Request::ExchangeAmongGpus { sends, receives } => {
                 self.communicator()?.begin_exchange(sends, receives)()?;
