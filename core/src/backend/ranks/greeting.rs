@@ -81,7 +81,7 @@ mod tests {
     use crate::ir::op::{OPS, ReduceOp, ScatterOp};
 
     /// The sum of what is said by the number [`PROTOCOL`].
-    const SAID: u64 = 0x7cee_9370_874c_4cde;
+    const SAID: u64 = 0xa468_f3a6_5e67_768d;
 
     /// The lines of an item, without comments.
     fn item<'t>((text, head): (&'t str, &str)) -> impl Iterator<Item = &'t str> + use<'t> {
