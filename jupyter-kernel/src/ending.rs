@@ -1,11 +1,12 @@
 //! What stops a cell from outside, and what ends the kernel as a shutdown does, so that nothing is left of it.
 
+use std::thread;
 use std::time::Duration;
-use std::{process, thread};
 
 use porcini_script::{Interpreter, programs};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use signal_hook::low_level::exit;
 
 use crate::parent;
 use crate::socket::post::Outbox;
@@ -35,7 +36,7 @@ pub(crate) fn end_when_asked(outbox: &Outbox) -> Result<(), SocketError> {
 fn end(outbox: &Outbox) {
     Interpreter::interrupt();
     outbox.quit();
-    // Whatever holds the others up.
+    // Whatever holds the others up, who may be at their own end.
     thread::sleep(PATIENCE);
-    process::exit(0);
+    exit(0);
 }

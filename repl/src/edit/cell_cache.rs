@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use porcini_core::interrupt;
 use porcini_script::Cell;
 
 /// Cells that are kept: one as it is edited, one without its gutters.
@@ -13,6 +14,15 @@ const MOST: usize = 2;
 pub(crate) struct CellCache(Rc<RefCell<Vec<Rc<Cell>>>>);
 
 impl CellCache {
+    /// The same of what is typed. A Ctrl-C that is heard when the last cell has been answered asks nothing of this one.
+    pub(crate) fn of_typed(&self, text: &str) -> Rc<Cell> {
+        let read = || {
+            interrupt::clear();
+            self.of(text)
+        };
+        Some(read()).filter(|cell| !cell.is_cut()).unwrap_or_else(read)
+    }
+
     /// A text as a cell, read once.
     pub(crate) fn of(&self, text: &str) -> Rc<Cell> {
         let mut read = self.0.borrow_mut();

@@ -68,7 +68,7 @@ struct Judge(Shared, CellCache);
 impl Judge {
     /// `None` while the interpreter is busy, which is only while no key is read.
     fn of(&self, text: &str) -> Option<Completeness> {
-        Some(self.0.try_borrow().ok()?.is_complete(&self.1.of(&plain(text))))
+        Some(self.0.try_borrow().ok()?.is_complete(&self.1.of_typed(&plain(text))))
     }
 }
 

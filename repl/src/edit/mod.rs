@@ -14,7 +14,6 @@ use std::borrow::Cow;
 use std::cell::{self, RefCell};
 use std::rc::Rc;
 
-use porcini_core::interrupt;
 use porcini_script::{Completeness, Interpreter};
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::{Hinter, HistoryHinter};
@@ -151,13 +150,7 @@ impl Assistant {
 
     /// Whether a typed text is not complete, and nobody gave it up.
     fn goes_on(&self, text: &str) -> bool {
-        let text_of_cell = plain(text);
-        // A Ctrl-C that is heard when the last cell has been answered asks nothing of this one.
-        let read = || {
-            interrupt::clear();
-            self.cell_cache.of(&text_of_cell)
-        };
-        let cell = Some(read()).filter(|cell| !cell.is_cut()).unwrap_or_else(read);
+        let cell = self.cell_cache.of_typed(&plain(text));
         let state = self.interpreter.borrow().is_complete(&cell);
         matches!(state, Completeness::Incomplete { .. }) && !keys::is_given_up(text)
     }
