@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::time::Duration;
 
-use porcini_core::eval::cache::CacheResult;
+use porcini_core::eval::history_columns::{Entry, columns};
 use porcini_core::eval::launches::Plan;
 use porcini_core::flags::FLAGS;
 use porcini_core::inspect::Rows;
@@ -183,7 +182,7 @@ fn mem_get_info(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 /// Rows of a listing: a list of dicts, which prints as a table.
 #[pyclass(module = "porcini", frozen, sequence)]
 pub(crate) struct Table {
-    columns: &'static [&'static str],
+    columns: Vec<&'static str>,
     rows: Py<PyList>,
     footer: String,
 }
@@ -317,73 +316,34 @@ fn whos<'py>(py: Python<'py>, all: bool, names: Option<&Bound<'py, PyDict>>) -> 
     );
     // The last column is of devices with parts.
     let columns = if has_parts { WHOS } else { &WHOS[..WHOS.len() - 1] };
-    Ok(Table { columns, rows: rows.unbind(), footer })
+    Ok(Table { columns: columns.to_vec(), rows: rows.unbind(), footer })
 }
-
-/// Columns of `kernel_history`.
-const HISTORY: &[&str] = &[
-    "number",
-    "name",
-    "size",
-    "run_us",
-    "waited_us",
-    "worker",
-    "compile_us",
-    "cache_hit",
-    "operations",
-    "inputs",
-    "outputs",
-    "registers",
-    "spills",
-    "code_bytes",
-    "hash",
-    "exchanged",
-    "slowest_part",
-    "slowest_us",
-    "mean_us",
-];
-/// Those of devices with parts.
-const HISTORY_OF_PARTS: usize = 4;
 
 /// The last 10 000 launches: a list of dicts, which prints as a table. clear=True forgets them afterwards.
 #[pyfunction]
 #[pyo3(signature = (clear=false))]
 fn kernel_history(py: Python<'_>, clear: bool) -> PyResult<Table> {
     let session = home::session(py)?;
-    let has_parts = session.parts() > 1;
+    let columns = columns(session.parts() > 1);
     let rows = PyList::empty(py);
     for launch in session.history() {
         let dict = PyDict::new(py);
-        dict.set_item("number", launch.number)?;
-        dict.set_item("name", launch.name.as_ref())?;
-        dict.set_item("size", launch.size)?;
-        dict.set_item("run_us", launch.run_time.as_secs_f64() * 1e6)?;
-        dict.set_item("waited_us", launch.waited.as_secs_f64() * 1e6)?;
-        dict.set_item("worker", launch.worker)?;
-        dict.set_item("compile_us", launch.compile_time.as_secs_f64() * 1e6)?;
-        dict.set_item("cache_hit", launch.cache != CacheResult::Miss)?;
-        dict.set_item("operations", launch.operations)?;
-        dict.set_item("inputs", launch.inputs)?;
-        dict.set_item("outputs", launch.outputs)?;
-        dict.set_item("registers", launch.code.registers)?;
-        dict.set_item("spills", launch.code.spills)?;
-        dict.set_item("code_bytes", launch.code.bytes)?;
-        dict.set_item("hash", format!("{:.8}", launch.hash.to_string()))?;
-        if has_parts {
-            let slowest = launch.parts.slowest();
-            let micros = |time: Duration| time.as_secs_f64() * 1e6;
-            dict.set_item("exchanged", launch.parts.exchanged)?;
-            dict.set_item("slowest_part", slowest.map(|slowest| slowest.part))?;
-            dict.set_item("slowest_us", slowest.map(|slowest| micros(slowest.time)))?;
-            dict.set_item("mean_us", slowest.map(|slowest| micros(slowest.mean)))?;
+        for (name, entry) in columns {
+            match entry(&launch) {
+                Entry::Text(text) => dict.set_item(name, text),
+                Entry::Count(n) => dict.set_item(name, n),
+                Entry::Micros(time) => dict.set_item(name, time),
+                Entry::Truth(truth) => dict.set_item(name, truth),
+                Entry::Unknown => dict.set_item(name, py.None()),
+            }?;
         }
         rows.append(dict)?;
     }
     if clear {
         session.clear_history();
     }
-    let n_columns = HISTORY.len() - if has_parts { 0 } else { HISTORY_OF_PARTS };
-    Ok(Table { columns: &HISTORY[..n_columns], rows: rows.unbind(), footer: String::new() })
+    let columns = columns.iter().map(|&(name, _)| name).collect();
+    Ok(Table { columns, rows: rows.unbind(), footer: String::new() })
 }
 
 /// Forgets the launches so far.
@@ -485,7 +445,7 @@ fn whos_ad(py: Python<'_>) -> PyResult<Table> {
         dict.set_item("gradient", row.has_gradient)?;
         rows.append(dict)?;
     }
-    Ok(Table { columns: TAPE, rows: rows.unbind(), footer: String::new() })
+    Ok(Table { columns: TAPE.to_vec(), rows: rows.unbind(), footer: String::new() })
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

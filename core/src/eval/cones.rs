@@ -2,8 +2,8 @@
 //! variables.
 //!
 //! A script that loops records the same again and again. What a plan depends on is put down on one walk, variable by
-//! variable; where all of it is equal, the plan is the one from before on these variables. A form is kept when it is met for
-//! the second time: most are met once.
+//! variable; where all of it is equal, the plan is the one from before on these variables. A small form is kept when it is
+//! met for the second time: most are met once. To plan a large one takes far longer than to keep it.
 
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -22,8 +22,9 @@ use crate::ir::table::Table;
 use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 
 /// Variables beyond which an evaluation is planned anyway.
-const MOST_MET: usize = 1 << 15;
-const _: () = assert!(MOST_MET <= u16::MAX as usize, "operands are numbers of 16 bits");
+const MOST_MET: usize = 1 << 17;
+/// Variables from which on a form is kept when it is met first.
+const LARGE: usize = 32;
 /// Hashes of forms that were met once.
 const N_SEEN: usize = 1 << 8;
 
@@ -34,7 +35,7 @@ struct Form {
     dtype: DType,
     size: u64,
     /// Operands by the order in which they are met, from 1 on.
-    operands: [u16; MAX_OPERANDS],
+    operands: [u32; MAX_OPERANDS],
     /// Whether it is to be evaluated.
     is_root: bool,
     /// Whether somebody holds it.
@@ -64,6 +65,8 @@ pub(super) struct Cones {
     forms: Vec<Form>,
     /// The variables in the order in which they are met.
     met: Vec<VarId>,
+    /// Positions among them, from 1 on.
+    number_of: SlotMap<u32>,
     /// How often each of them is an operand of others.
     uses: Vec<u32>,
     path: Vec<VarId>,
@@ -79,14 +82,8 @@ pub(super) struct Met {
 impl Cones {
     /// Walks over what `roots` need; `None` of what is too much, or whose plan depends on more than forms tell: regions,
     /// and what becomes something else on the way.
-    pub(super) fn meet(
-        &mut self,
-        table: &Table,
-        roots: &[VarId],
-        target: Target,
-        number_of: &mut SlotMap<u32>,
-    ) -> Option<Met> {
-        let Self { forms, met, uses, path, .. } = self;
+    pub(super) fn meet(&mut self, table: &Table, roots: &[VarId], target: Target) -> Option<Met> {
+        let Self { forms, met, number_of, uses, path, .. } = self;
         forms.clear();
         met.clear();
         uses.clear();
@@ -111,10 +108,10 @@ impl Cones {
                             path.push(operand);
                             continue 'met;
                         };
-                        *place = exactly::<u16>(number);
+                        *place = number;
                     }
                     for place in operands.iter().filter(|&&place| place > 0) {
-                        uses[usize::from(*place) - 1] += 1;
+                        uses[*place as usize - 1] += 1;
                     }
                 }
                 if met.len() + path.len() >= MOST_MET {
@@ -157,8 +154,8 @@ impl Cones {
         Some(plan.expect("internal error: a place without a variable"))
     }
 
-    /// Keeps the plan of what was met last, if its form was met before; of all plans at most so many forms, instructions and
-    /// bindings.
+    /// Keeps the plan of what was met last, if its form is large or was met before; of all plans at most so many forms,
+    /// instructions and bindings.
     pub(super) fn learn(
         &mut self,
         Met { hash, flags }: Met,
@@ -170,14 +167,14 @@ impl Cones {
             self.seen.resize(N_SEEN, 0);
         }
         let seen = &mut self.seen[exactly::<usize>(hash % N_SEEN as u64)];
-        if std::mem::replace(seen, hash) != hash {
+        if std::mem::replace(seen, hash) != hash && self.forms.len() < LARGE {
             return;
         }
-        let places = || self.met.iter().copied().zip(0..);
-        let place_of: HashMap<VarId, u32, Mix> = places().collect();
-        let serial = |(id, place): (VarId, u32)| (table.get(id).serial, place);
-        let serials: HashMap<u64, u32, Mix> = places().map(serial).collect();
-        let on = |id: VarId| place_of.get(&id).copied().map(VarId::new);
+        let has_checks = plan.kernels().any(|launch| launch.all_checks().next().is_some());
+        let met = self.met.iter().filter(|_| has_checks);
+        let serials: HashMap<u64, u32, Mix> =
+            met.zip(0..).map(|(&id, place)| (table.get(id).serial, place)).collect();
+        let on = |id: VarId| self.number_of.get(id).map(|number| VarId::new(number - 1));
         let check = |check: Check| {
             let place = *serials.get(&check.serial)?;
             Some(Check { serial: place.into(), ..check })
@@ -203,7 +200,7 @@ impl Form {
     fn of(
         variable: &Variable,
         is_made: bool,
-        operands: [u16; MAX_OPERANDS],
+        operands: [u32; MAX_OPERANDS],
         first: &mut Option<u64>,
     ) -> Self {
         let (kind, serial) = (variable.kind, variable.serial);
@@ -233,7 +230,8 @@ impl Hash for Form {
         let marks = [self.is_shared, self.is_root, self.is_held];
         let marks = marks.iter().fold(0, |marks, &mark| marks << 1 | u64::from(mark));
         self.kind.hash(hasher);
-        hasher.write_u64(a | b << 16 | c << 32 | d << 48);
+        hasher.write_u64(a | b << 32);
+        hasher.write_u64(c | d << 32);
         hasher.write_u64(self.size ^ (self.dtype as u64) << 56 ^ marks << 48);
         hasher.write_u64(self.age ^ u64::from(self.line) << 32);
     }

@@ -20,6 +20,7 @@ mod consecutive;
 mod draft;
 pub(crate) mod exhausted;
 pub mod history;
+pub mod history_columns;
 mod kernel_registers;
 mod known;
 pub mod launches;

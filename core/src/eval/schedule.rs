@@ -79,7 +79,7 @@ impl Scratch {
 
     /// Walks over what roots need, see [`Cones::meet`].
     pub(super) fn meet(&mut self, table: &Table, roots: &[VarId], target: Target) -> Option<Met> {
-        self.cones.meet(table, roots, target, &mut self.number_of)
+        self.cones.meet(table, roots, target)
     }
 }
 

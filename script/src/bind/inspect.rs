@@ -1,10 +1,8 @@
 //! What the machine thinks: `whos`, history, PTX, IR, plans.
 
 use std::any::TypeId;
-use std::time::Duration;
 
-use porcini_core::device::PartNotes;
-use porcini_core::eval::cache::CacheResult;
+use porcini_core::eval::history_columns::{Entry, columns};
 use porcini_core::eval::launches::Plan;
 use porcini_core::inspect::{Rows, Whos, WhosRow};
 use porcini_core::{Array, Session};
@@ -184,44 +182,6 @@ fn add_rows(
     Ok(())
 }
 
-/// Columns of what `kernel_history` gives of devices without parts.
-const HISTORY_ALONE: usize = 15;
-/// Those and, behind them, of devices with parts.
-const HISTORY: [&str; 19] = [
-    "number",
-    "name",
-    "size",
-    "run_us",
-    "waited_us",
-    "worker",
-    "compile_us",
-    "cache_hit",
-    "operations",
-    "inputs",
-    "outputs",
-    "registers",
-    "spills",
-    "code_bytes",
-    "hash",
-    "exchanged",
-    "slowest_part",
-    "slowest_us",
-    "mean_us",
-];
-
-/// Adds what the parts of a device have done for a launch.
-fn add_parts(map: &mut Map, notes: &PartNotes) {
-    let micros = |time: Duration| Dynamic::from(time.as_secs_f64() * 1e6);
-    map.insert("exchanged".into(), i64::try_from(notes.exchanged).unwrap_or(i64::MAX).into());
-    let slowest = notes.slowest().map(|slowest| {
-        let part = i64::try_from(slowest.part).unwrap_or(i64::MAX);
-        [part.into(), micros(slowest.time), micros(slowest.mean)]
-    });
-    for (name, value) in HISTORY[HISTORY_ALONE + 1..].iter().zip(slowest.unwrap_or_default()) {
-        map.insert((*name).into(), value);
-    }
-}
-
 fn history(registry: &mut Registry<'_>) {
     registry.doc(
         "kernel_history",
@@ -234,35 +194,19 @@ fn history(registry: &mut Registry<'_>) {
          >> eval(FloatC([1, 2]) + 1); kernel_history()[0].size\n2",
     );
     registry.any("kernel_history", 0, |context, _, _| {
-        let number = |n: usize| Dynamic::from(i64::try_from(n).unwrap_or(i64::MAX));
-        let has_parts = context.session.parts() > 1;
+        let columns = columns(context.session.parts() > 1);
+        let entry = |entry| match entry {
+            Entry::Text(text) => text.into(),
+            Entry::Count(n) => i64::try_from(n).unwrap_or(i64::MAX).into(),
+            Entry::Micros(time) => time.into(),
+            Entry::Truth(truth) => truth.into(),
+            Entry::Unknown => Dynamic::UNIT,
+        };
         let launches = context.session.history().into_iter().map(|launch| {
-            let mut map = Map::new();
-            map.insert(
-                "number".into(),
-                number(usize::try_from(launch.number).unwrap_or(usize::MAX)),
-            );
-            map.insert("name".into(), launch.name.as_ref().into());
-            map.insert("hash".into(), format!("{:.8}", launch.hash.to_string()).into());
-            map.insert("size".into(), number(usize::try_from(launch.size).unwrap_or(usize::MAX)));
-            map.insert("inputs".into(), number(launch.inputs));
-            map.insert("outputs".into(), number(launch.outputs));
-            map.insert("operations".into(), number(launch.operations));
-            map.insert("cache_hit".into(), (launch.cache != CacheResult::Miss).into());
-            map.insert("compile_us".into(), (launch.compile_time.as_secs_f64() * 1e6).into());
-            map.insert("run_us".into(), (launch.run_time.as_secs_f64() * 1e6).into());
-            map.insert("waited_us".into(), (launch.waited.as_secs_f64() * 1e6).into());
-            map.insert("worker".into(), number(launch.worker));
-            map.insert("code_bytes".into(), number(launch.code.bytes));
-            map.insert("registers".into(), number(launch.code.registers));
-            map.insert("spills".into(), number(launch.code.spills));
-            if has_parts {
-                add_parts(&mut map, &launch.parts);
-            }
-            Dynamic::from(map)
+            let entries = columns.iter().map(|&(name, of)| (name.into(), entry(of(&launch))));
+            Dynamic::from(entries.collect::<Map>())
         });
-        let n_columns = if has_parts { HISTORY.len() } else { HISTORY_ALONE };
-        context.print.borrow().columns.remember(HISTORY[..n_columns].iter().copied());
+        context.print.borrow().columns.remember(columns.iter().map(|&(name, _)| name));
         Ok(launches.collect::<rhai::Array>())
     });
     registry.doc(
