@@ -21,7 +21,11 @@ use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 /// What a plan counts for besides.
 const PLAN: usize = 32;
 
-/// A call of which all results that somebody holds are evaluated, and nothing else.
+/// Lanes up to which planning a part of a call takes longer than computing all of it.
+const FEW_LANES: u64 = 1 << 16;
+
+/// A call of which all results that somebody holds are evaluated, and nothing else. Of a small one they are where one is
+/// asked for: a step of a training gives a loss, which is read, and parameters, which the next step takes.
 pub(super) struct Called {
     key: Key,
     inputs: SmallVec<[VarId; 4]>,
@@ -45,9 +49,30 @@ struct Key {
 /// A plan of one call. Its variables are places: of inputs, of results, of what depends on no input, of what is between
 /// launches.
 struct Known {
+    fills: Vec<VarId>,
     steps: Vec<Step>,
-    /// Type and lanes of what one launch leaves for another.
-    between: Vec<(DType, u64)>,
+    /// What one launch leaves for another, and numbers that launches read or write over.
+    between: Vec<Between>,
+}
+
+/// What is made for one evaluation of a call.
+struct Between {
+    /// That of a number; of others it does not matter.
+    kind: Kind,
+    dtype: DType,
+    size: u64,
+}
+
+impl Between {
+    /// Something like a variable.
+    fn like(variable: &Variable) -> Self {
+        let kind = if variable.kind.number().is_some() { variable.kind } else { Kind::Index };
+        Self { kind, dtype: variable.dtype, size: variable.size }
+    }
+
+    fn variable(&self) -> Variable {
+        Variable::new(self.kind, self.dtype, self.size, [None; MAX_OPERANDS])
+    }
 }
 
 /// Plans that were made before.
@@ -82,8 +107,10 @@ impl Called {
         wanted.retain(|root| !table.get(*root).is_there());
         wanted.sort_unstable();
         wanted.dedup();
-        let is_wanted = |&(_, id): &(usize, VarId)| wanted.binary_search(&id).is_ok();
-        if pending.len() != wanted.len() || !pending.iter().all(is_wanted) {
+        let is_of_call = |id: &VarId| pending.iter().any(|(_, result)| result == id);
+        let of_call = inputs.iter().chain(pending.iter().map(|(_, id)| id));
+        let is_small = || of_call.clone().all(|&id| table.get(id).size <= FEW_LANES);
+        if !wanted.iter().all(is_of_call) || pending.len() > wanted.len() && !is_small() {
             return None;
         }
         let (wanted, results) = pending.into_iter().unzip();
@@ -91,6 +118,11 @@ impl Called {
         let key = Key { recording: recording.serial, wanted, flags };
         let (line, serial, recording) = (first.line, first.serial, recording.clone());
         Some(Self { key, inputs, results, recording, line, serial })
+    }
+
+    /// What is evaluated.
+    pub(super) fn roots(&self) -> &[VarId] {
+        &self.results
     }
 
     /// The variables that are there before its plan.
@@ -104,12 +136,9 @@ impl KnownPlans {
     /// the launches.
     pub(super) fn plan(&self, called: &Called, table: &mut Table) -> Option<(Plan, Vec<VarId>)> {
         let known = self.plans.get(&called.key)?;
-        let unknown = |&(dtype, size): &(DType, u64)| {
-            Variable::new(Kind::Index, dtype, size, [None; MAX_OPERANDS])
-        };
         // They are no operations that somebody recorded.
         let inlines = std::mem::replace(&mut table.recording.inlines, true);
-        let between = known.between.iter().map(|like| table.insert(unknown(like)));
+        let between = known.between.iter().map(|like| table.insert(like.variable()));
         let between: Vec<VarId> = between.collect();
         table.recording.inlines = inlines;
         let ids: Vec<VarId> = called.known().chain(between.iter().copied()).collect();
@@ -122,7 +151,8 @@ impl KnownPlans {
         let steps = known.steps.iter().map(|step| renamed(step, &on, &check));
         let steps: Option<_> = steps.collect();
         let steps = steps.expect("internal error: a place without a variable");
-        Some((Plan { fills: Vec::new(), steps }, between))
+        let fills = known.fills.iter().map(|place| ids[place.index()]).collect();
+        Some((Plan { fills, steps }, between))
     }
 
     /// Keeps what a call launches, if that is made of the call alone; of all plans at most so many instructions and bindings.
@@ -139,32 +169,27 @@ impl KnownPlans {
 }
 
 impl Known {
-    /// A plan with places for variables; `None` if it reads what the call does not know of, or writes what others hold.
+    /// A plan with places for variables; `None` if it reads what the call does not know of, or makes what others hold.
     fn of(called: &Called, plan: &Plan, table: &Table) -> Option<Self> {
-        let writes_others =
-            |binding: &Binding| matches!(binding, Binding::Update { .. } | Binding::Scratch(_));
-        if !plan.fills.is_empty()
-            || plan.kernels().any(|launch| launch.all_bindings().any(writes_others))
-        {
-            return None;
-        }
         let mut places: HashMap<VarId, VarId, Mix> =
             called.known().zip((0..).map(VarId::new)).collect();
         let n_known = places.len();
         let is_result = called.inputs.len()..called.inputs.len() + called.results.len();
         let (mut between, mut n_results) = (Vec::new(), 0);
-        for id in plan.steps.iter().flat_map(Step::results) {
+        let results = plan.steps.iter().flat_map(Step::results).map(|id| (id, true));
+        for (id, is_made) in results.chain(plan.fills.iter().map(|&id| (id, false))) {
             match places.get(&id) {
-                Some(place) if is_result.contains(&place.index()) => n_results += 1,
+                Some(place) if is_made && is_result.contains(&place.index()) => n_results += 1,
                 // What depends on no input is computed once.
-                Some(_) => return None,
+                Some(_) if is_made => return None,
+                Some(_) => {}
                 None => {
                     let variable = table.get(id);
-                    if variable.external > 0 {
+                    if is_made && variable.external > 0 {
                         return None;
                     }
                     places.insert(id, VarId::new(exactly(n_known + between.len())));
-                    between.push((variable.dtype, variable.size));
+                    between.push(Between::like(variable));
                 }
             }
         }
@@ -176,7 +201,12 @@ impl Known {
         let first = first.unwrap_or(0);
         let check = |check: Check| Some(Check { serial: check.serial - first, ..check });
         let steps = plan.steps.iter().map(|step| renamed(step, &on, &check));
-        Some(Self { steps: steps.collect::<Option<_>>()?, between })
+        let fills = plan.fills.iter().map(|&id| on(id));
+        Some(Self {
+            fills: fills.collect::<Option<_>>()?,
+            steps: steps.collect::<Option<_>>()?,
+            between,
+        })
     }
 }
 

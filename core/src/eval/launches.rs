@@ -58,6 +58,15 @@ impl Binding {
         }
     }
 
+    /// The variables that it reads, makes or writes over.
+    pub(super) fn held(&self) -> impl Iterator<Item = VarId> {
+        let target = match *self {
+            Self::Update { target, .. } => Some(target),
+            Self::Read(_) | Self::Run { .. } | Self::Write(_) | Self::Scratch(_) => None,
+        };
+        [self.of()].into_iter().chain(target)
+    }
+
     /// The variable whose place in a component tells what another member binds.
     pub(super) fn place(&self) -> VarId {
         if let Self::Run { lanes, .. } = *self { lanes } else { self.of() }
@@ -260,24 +269,12 @@ impl Step {
         kernel.chain(primitive.into_iter().flat_map(PrimitiveLaunch::results))
     }
 
-    /// The variables that it reads and makes.
+    /// The variables that it reads, makes or writes over.
     pub(super) fn held(&self) -> impl Iterator<Item = VarId> {
         let (kernel, primitive) = self.parts();
         let bindings = kernel.into_iter().flat_map(Launch::all_bindings);
         let primitive = primitive.into_iter().flat_map(PrimitiveLaunch::held);
-        bindings.map(Binding::of).chain(primitive)
-    }
-
-    /// The variables that it reads and makes, and those that it writes over.
-    pub(super) fn touched(&self) -> impl Iterator<Item = VarId> {
-        let launch = self.parts().0.into_iter();
-        let targets = launch.flat_map(Launch::all_bindings).filter_map(|binding| match *binding {
-            Binding::Update { target, .. } => Some(target),
-            Binding::Read(_) | Binding::Run { .. } | Binding::Write(_) | Binding::Scratch(_) => {
-                None
-            }
-        });
-        self.held().chain(targets)
+        bindings.flat_map(Binding::held).chain(primitive)
     }
 
     fn parts(&self) -> (Option<&Launch>, Option<&PrimitiveLaunch>) {

@@ -45,7 +45,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::ir::kernel::{Kernel, KernelHash, LiteralMode, ParamBlock, Target};
 use crate::ir::table::Table;
-use crate::ir::var::VarId;
+use crate::ir::var::{Kind, VarId};
 use crate::log::{Log, LogSink};
 use crate::memory::buffer::Buffer;
 use crate::memory::caching_allocator::Allocator;
@@ -157,6 +157,7 @@ impl Evaluator<'_> {
         if let Some(plan) = met.and_then(|met| scratch.cones.plan(met, table)) {
             return Ok((plan, Vec::new()));
         }
+        let roots = called.as_ref().map_or(roots, Called::roots);
         let plan = schedule(table, roots, keep, self.target, scratch)?;
         if let Some(called) = called {
             scratch.known.learn(called, &plan, table, scratch.most_kept);
@@ -176,7 +177,7 @@ impl Evaluator<'_> {
             let at_once = !self.is_async || self.is_waited_for && is_last;
             if !plan.fills.is_empty() {
                 // Not all of them ahead: what a loop joined would lie in memory together.
-                self.fill_numbers(step.touched())?;
+                self.fill_numbers(step.held())?;
             }
             let done = match step {
                 Step::Kernel(launch) => {
@@ -436,9 +437,12 @@ impl Evaluator<'_> {
             let variable = table.get(target);
             let buffer = variable.data.clone();
             let buffer = buffer.expect("internal error: a scatter's target is not in memory");
-            // Two owners of the buffer are the variable and this clone.
+            // Of a known call the result does not refer to the target, which is the plan's.
+            let is_operand =
+                matches!(table.get(result).kind, Kind::Scatter { .. } | Kind::Result { .. });
+            // The launch holds it, too. Two owners of the buffer are the variable and this clone.
             let sole = variable.external == 0
-                && variable.internal == 1
+                && variable.internal == 1 + u32::from(is_operand)
                 && !table.keeps_source(result)
                 && Arc::strong_count(&buffer) == 2
                 && buffer.may_be_overwritten();

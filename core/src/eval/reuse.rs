@@ -164,7 +164,8 @@ fn last_uses(kernel: &Kernel) -> Vec<usize> {
 /// go of what it holds.
 fn dropped_references(table: &Table, launch: &Launch) -> HashMap<VarId, u32, Mix> {
     let mut dropped: HashMap<VarId, u32, Mix> = HashMap::default();
-    launch.bindings.iter().for_each(|binding| *dropped.entry(binding.of()).or_default() += 1);
+    let held = launch.bindings.iter().flat_map(Binding::held);
+    held.for_each(|id| *dropped.entry(id).or_default() += 1);
     let results = launch.bindings.iter().filter_map(|binding| match *binding {
         Binding::Write(id) | Binding::Update { result: id, .. } => Some(id),
         Binding::Read(_) | Binding::Run { .. } | Binding::Scratch(_) => None,

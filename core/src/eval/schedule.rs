@@ -35,6 +35,9 @@ use crate::ir::var::{Kind, MAX_OPERANDS, VarId, Variable};
 /// each store would cost what moving another input does.
 const CHEAP_IF_HELD: u32 = 2 * CHEAP;
 
+/// The same of values of one lane, for each of which another launch would be made.
+const CHEAP_LANE_IF_HELD: u32 = 8 * CHEAP;
+
 /// Operations, one behind the other, between values that are kept for what nobody has asked for yet.
 const FAR: u32 = 32;
 
@@ -212,7 +215,7 @@ fn together(table: &Table, steps: Vec<(u32, Step)>) -> Vec<(u32, Step)> {
 ///
 /// Stored are: roots; sources and targets; values that a later stage uses; values the user still holds,
 /// so that a loop that prints a sum each time does not compute everything from the start again. The
-/// last two only when they are dear to compute (and per lane: a scalar part is recomputed). What one later
+/// last two only when they are dear to compute (a scalar part that is not very dear is recomputed). What one later
 /// stage alone needs, and is made of nothing in memory, that stage computes.
 ///
 /// Stored is, too, some of what is far from memory and leads to what is not evaluated ([`mark_far`]): a loop that prints its
@@ -232,7 +235,8 @@ fn mark_stored(walk: &mut Walk<'_>, roots: &[VarId], keep: Keep) -> Result<()> {
         let Node { id, stage, cost, .. } = walk.nodes[i];
         let variable = table.get(id);
         let held = keep == Keep::Held && variable.external > 0 && variable.scope == 0;
-        let held = held && cost > CHEAP_IF_HELD && variable.size != 1;
+        let cheap = if variable.size == 1 { CHEAP_LANE_IF_HELD } else { CHEAP_IF_HELD };
+        let held = held && cost > cheap;
         if held || ends_stage(variable) || is_found(table, variable) {
             walk.nodes[i].stored = true;
         }

@@ -157,7 +157,9 @@ impl Drop for Recorded {
 #[cfg(test)]
 mod tests {
     use crate::array::Array;
+    use crate::dtype::DType;
     use crate::error::Error;
+    use crate::ir::op::ScatterOp;
     use crate::session::Session;
 
     /// A call within a recording is a part of it, and of each call of that.
@@ -178,6 +180,33 @@ mod tests {
         assert_eq!(second[1].to_vec::<f32>().unwrap(), [11.0, 21.0]);
         assert_eq!(second[0].to_vec::<f32>().unwrap(), [20.0, 40.0]);
         assert_eq!(first[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    }
+
+    /// What a recording writes by index is its own in each call, also where nothing is planned; of a small call all is
+    /// evaluated where one output is.
+    #[test]
+    fn recordings_write() {
+        let session = Session::new().unwrap();
+        let index = session.array(&[2_u32, 0]).unwrap();
+        let x = session.stand_ins(&[&session.array(&[0.0_f32; 2]).unwrap()]).unwrap().remove(0);
+        let mut target = session.zeros(DType::F32, 3).unwrap();
+        target.scatter(ScatterOp::Add, &x, &index, None).unwrap();
+        let doubled = target.try_mul(2.0).unwrap();
+        target.scatter(ScatterOp::Set, 7, &session.array(&[1_u32]).unwrap(), None).unwrap();
+        let total = x.hsum().unwrap();
+        let f = session.recorded("f", &[&x], &[&target, &doubled, &total]).unwrap();
+        let mut all = Vec::new();
+        for k in 0..4_u8 {
+            let x = session.array(&[f32::from(k), 1.0]).unwrap();
+            let outputs = f.call(&[&x]).unwrap();
+            assert_eq!(outputs[2].to_vec::<f32>().unwrap(), [f32::from(k) + 1.0]);
+            assert!(outputs.iter().all(Array::is_evaluated));
+            all.push((f32::from(k), outputs));
+        }
+        for (k, outputs) in all {
+            assert_eq!(outputs[0].to_vec::<f32>().unwrap(), [1.0, 7.0, k]);
+            assert_eq!(outputs[1].to_vec::<f32>().unwrap(), [2.0, 0.0, 2.0 * k]);
+        }
     }
 
     /// While one thread records a function, what others do is no part of it.

@@ -125,6 +125,13 @@ impl Recorder<'_> {
         for operand in &mut operands {
             *operand = copy.known(self, *operand).expect("internal error: an operand is missing");
         }
+        if matches!((kind, &copy.copied), (Kind::Scatter { .. }, Copied::Of(_)))
+            && self.var(operands[0]).kind.number().is_some()
+        {
+            // Each call writes over lanes of its own.
+            operands[0] = self.table.fork(operands[0]);
+            self.owned.push(operands[0]);
+        }
         // All lanes are no mask.
         let is_masked =
             matches!((kind, operands.len()), (Kind::Gather { .. }, 3) | (Kind::Scatter { .. }, 4));

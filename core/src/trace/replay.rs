@@ -102,7 +102,7 @@ impl Recorder<'_> {
         let outputs: Vec<Output> = outputs.iter().map(output).collect();
         let within = order.iter().filter(|id| !ends.contains(id)).map(|&id| self.var(id).bytes());
         let bytes_within = within.fold(0, u64::saturating_add);
-        let may_wait = self.may_wait(&members, &outputs);
+        let may_wait = self.may_wait(&members, inputs, &outputs);
         let inputs = inputs.to_vec();
         // Nobody outside holds it: it is never evaluated.
         let keeper = self.table.insert(keeper);
@@ -123,9 +123,15 @@ impl Recorder<'_> {
         })
     }
 
-    /// Whether it is all the same when a call is recorded: nothing in it writes by index. An output that others are made of
-    /// is recorded once more behind itself, which must not be a launch.
-    fn may_wait(&self, members: &HashSet<VarId, Mix>, outputs: &[Output]) -> bool {
+    /// Whether it is all the same when a call is recorded: what is written by index is made in it, for only somebody who
+    /// has nothing else of an argument has it written in place. An output that others are made of is recorded once more
+    /// behind itself, which must not be a launch.
+    fn may_wait(
+        &self,
+        members: &HashSet<VarId, Mix>,
+        inputs: &[VarId],
+        outputs: &[Output],
+    ) -> bool {
         let used: HashSet<VarId, Mix> =
             members.iter().flat_map(|&id| self.var(id).operands()).collect();
         let is_fused = |output: &Output| match output {
@@ -137,9 +143,13 @@ impl Recorder<'_> {
                 is_lane_by_lane || !used.contains(id)
             }
         };
-        let writes = |&id: &VarId| {
-            let kind = self.var(id).kind;
-            matches!(kind, Kind::Scatter { .. } | Kind::Fetch | Kind::Result { memory: true, .. })
+        let is_input = |id| inputs.iter().any(|&input| id == input || id == self.bare(input));
+        let is_own = |id: VarId| {
+            self.var(id).kind.number().is_some() || members.contains(&id) && !is_input(id)
+        };
+        let writes = |&id: &VarId| match self.var(id).kind {
+            Kind::Scatter { .. } => !self.var(id).operands[0].is_some_and(is_own),
+            kind => matches!(kind, Kind::Fetch | Kind::Result { memory: true, .. }),
         };
         !members.iter().any(writes) && outputs.iter().all(is_fused)
     }

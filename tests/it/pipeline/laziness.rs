@@ -270,3 +270,37 @@ fn an_operand_that_an_identity_hands_out_is_evaluated_with_the_rest() {
     session.eval_all().unwrap();
     assert!(operand.is_evaluated() && others.iter().all(Array::is_evaluated));
 }
+
+/// A value that a loop goes on from is kept where what is made of it is read, also one of a single lane.
+#[test]
+fn loops_go_on_from_what_was_read() {
+    for n in [1, 2] {
+        let session = session();
+        let mut x = session.array(&vec![1.0_f32; n]).unwrap();
+        for _ in 0..300 {
+            x = x * 0.5 + 1.0;
+            (&x * &x).item(0).unwrap();
+        }
+        assert!(session.history().iter().all(|launch| launch.operations < 200));
+    }
+}
+
+/// A graph of some size is not planned again when it is recorded again.
+#[test]
+fn forms_that_come_again_give_the_same() {
+    let session = session();
+    let (a, index) = (session.array(&[0.5_f32, 2.0]).unwrap(), session.array(&[1_u32, 0]).unwrap());
+    let graph = |k: f32| {
+        let mut x = &a + k;
+        for i in 0..60_u8 {
+            x = if i % 7 == 0 { x.gather(&index, None).unwrap() } else { &x * 0.75 + &a };
+        }
+        x.to_vec::<f32>().unwrap()
+    };
+    let first = [graph(1.0), graph(1.5)];
+    assert_ne!(first[0], first[1]);
+    for _ in 0..3 {
+        assert_eq!([graph(1.0), graph(1.5)], first);
+    }
+    assert_eq!(compilations(&session), 1);
+}
