@@ -389,6 +389,61 @@ fn products_of_short_rows_are_sums_of_rows() -> Result<()> {
     Ok(())
 }
 
+/// Entries that broadcasting repeats have sums along those axes as gradients, in the order of sums, one axis after the
+/// other.
+#[test]
+fn gradients_of_broadcast_entries_are_sums_along_axes() -> Result<()> {
+    let session = Session::new()?;
+    let extents = [6, 50, 70];
+    let (x, w) = (mixed(&session, 21_000)?, mixed(&session, 21_007)?.slice(7..)?);
+    let of_products = Tensor::new(&x.try_mul(&w)?, &extents)?;
+    let x = Value::Tensor(Tensor::new(&x, &extents)?);
+    let shapes: [(&[u64], &[&[i64]]); 6] = [
+        (&[70], &[&[0, 1]]),
+        (&[50, 70], &[&[0]]),
+        (&[6, 1, 70], &[&[1]]),
+        (&[6, 50, 1], &[&[2]]),
+        (&[6, 1, 1], &[&[1, 2]]),
+        (&[50, 1], &[&[2], &[0]]),
+    ];
+    for (shape, axes) in shapes {
+        let repeated = mixed(&session, shape.iter().product())?.enable_grad()?;
+        let Value::Tensor(y) = x.try_mul(&Tensor::new(&repeated, shape)?)? else {
+            panic!("no tensor: {shape:?}")
+        };
+        let gradient = session.grad(&[(&lanes(&y), Some(&w))], &[&repeated])?.swap_remove(0);
+        let sums = axes.iter().try_fold(of_products.clone(), |sums, axes| {
+            sums.reduce(ReduceOp::Sum, Some(axes), true)
+        })?;
+        assert_eq!(bits(&gradient), bits(&lanes(&sums)), "{shape:?}");
+    }
+    Ok(())
+}
+
+/// The gradient of sums along an axis of few entries is that of each entry.
+#[test]
+fn gradients_of_sums_of_few_stand_in_each_entry() -> Result<()> {
+    let session = Session::new()?;
+    for (extents, axis) in [([40, 3], 1), ([3, 40], 0), ([60, 2], 1), ([8, 16], 1)] {
+        let shape = Tensor::new(&mixed(&session, extents[0] * extents[1])?, &extents)?;
+        let before = lanes(&shape.reduce(ReduceOp::Sum, Some(&[axis]), false)?);
+        let marked = lanes(&shape).enable_grad()?;
+        let rows = Tensor::new(&marked, &extents)?;
+        let sums = lanes(&rows.reduce(ReduceOp::Sum, Some(&[axis]), false)?);
+        assert_eq!(bits(&sums), bits(&before), "{extents:?}");
+        let w = mixed(&session, sums.size())?;
+        let gradient = session.grad(&[(&sums, Some(&w))], &[&marked])?.swap_remove(0);
+        let spread: &[u64] = if axis == 1 { &[extents[0], 1] } else { &[extents[1]] };
+        let ones = session.full(DType::F32, 1.0, marked.size())?;
+        let ones = Value::Tensor(Tensor::new(&ones, &extents)?);
+        let Value::Tensor(expected) = ones.try_mul(&Tensor::new(&w, spread)?)? else {
+            panic!("no tensor: {extents:?}")
+        };
+        assert_eq!(bits(&gradient), bits(&lanes(&expected)), "{extents:?}");
+    }
+    Ok(())
+}
+
 /// Many lines of few lanes in memory are combined as they lie, as those that are not there yet.
 #[test]
 fn lines_in_memory_are_combined_as_others() -> Result<()> {

@@ -188,7 +188,7 @@ impl Tensor {
         // True lanes are ones then.
         let op = if op == ReduceOp::Count { ReduceOp::Sum } else { op };
         let is_few =
-            extent <= FEW && (extent <= 2 || !x.shares_ties(op)) && !x.has_lines_in_memory(axis);
+            extent <= FEW && !x.goes_back_along(op, extent) && !x.has_lines_in_memory(axis);
         let combined = if is_few { x.halves(op, axis)? } else { x.along(op, axis)? };
         combined.each(|part| part.cast(result))
     }
@@ -205,10 +205,18 @@ impl Tensor {
             && self.parts.iter().all(|part| part.is_evaluated() && !part.is_followed())
     }
 
-    /// Whether a minimum or maximum has a derivative, which entries that are equal share: in halves some would get more.
+    /// Whether so many entries have a derivative that wants them together. Equal ones share that of a minimum or maximum,
+    /// of which some would get more in halves; that of a sum goes to all at once, where halves are written one by one.
     /// Bodies that are recorded have operations alone.
-    fn shares_ties(&self, op: ReduceOp) -> bool {
-        matches!(op, ReduceOp::Min | ReduceOp::Max)
+    fn goes_back_along(&self, op: ReduceOp, extent: u64) -> bool {
+        let is_wanted = match op {
+            ReduceOp::Min | ReduceOp::Max => extent > 2,
+            ReduceOp::Sum => {
+                extent > 1 && self.view.order_in_memory(self.parts[0].size()).is_some()
+            }
+            ReduceOp::Prod | ReduceOp::Count | ReduceOp::Any | ReduceOp::All => false,
+        };
+        is_wanted
             && self.parts.iter().any(|part| part.is_followed() && !part.session().is_recording())
     }
 

@@ -32,6 +32,9 @@ impl Recorder<'_> {
                     let part = self.laid_from(first, v, self.size(x[0]))?;
                     return self.pass(cotangents, x[0], part);
                 }
+                if let Some(part) = self.pull_repeated(id, &x, v)? {
+                    return self.pass(cotangents, x[0], part);
+                }
                 // Onto what there is: in the body of a loop it is the array that collects them.
                 let before = cotangents.take(x[0]);
                 let before = match before {

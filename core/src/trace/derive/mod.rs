@@ -17,6 +17,7 @@ mod product;
 mod product_of_lanes;
 mod reduction;
 mod region;
+mod repeated;
 mod reverse;
 mod reverse_loop;
 mod scatter_winners;

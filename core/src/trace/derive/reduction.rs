@@ -117,12 +117,18 @@ impl Recorder<'_> {
         }
         let lane = self.lane_numbers(size);
         let dtype = self.dtype(lane);
-        let [whole, inner] =
-            [along.extent * along.inner, along.inner].map(|n| self.literal(dtype, n, 1));
-        let outer = self.same(Op::IDiv, &[lane, whole])?;
-        let within = self.same(Op::Rem, &[lane, inner])?;
-        let first = self.same(Op::Mul, &[outer, inner])?;
-        let place = self.same(Op::Add, &[first, within])?;
+        let n = along.extent * along.inner;
+        let [whole, inner] = [n, along.inner].map(|n| self.literal(dtype, n, 1));
+        let place = if n == size {
+            self.same(Op::Rem, &[lane, inner])?
+        } else if along.inner == 1 {
+            self.same(Op::IDiv, &[lane, whole])?
+        } else {
+            let outer = self.same(Op::IDiv, &[lane, whole])?;
+            let within = self.same(Op::Rem, &[lane, inner])?;
+            let first = self.same(Op::Mul, &[outer, inner])?;
+            self.same(Op::Add, &[first, within])?
+        };
         self.pick(v, place, None)
     }
 
