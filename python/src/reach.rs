@@ -251,7 +251,9 @@ impl<'py> Reach<'py> {
         let (Ok(code), Ok(globals)) = (f.getattr("__code__"), f.getattr("__globals__")) else {
             return Ok(());
         };
-        self.add_globals(&code, globals.cast::<PyDict>()?)
+        let globals = globals.cast::<PyDict>()?;
+        // Ours stay as they are, as those of `pc.grad`, which is named through the module.
+        if is_ours(globals)? { Ok(()) } else { self.add_globals(&code, globals) }
     }
 
     /// What code names, that of functions within it, too.
@@ -270,6 +272,13 @@ impl<'py> Reach<'py> {
         }
         Ok(())
     }
+}
+
+/// Whether globals are those of a module of this package: `functools.wraps` names another in what `pc.grad(f)` gives.
+fn is_ours(globals: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(name) = globals.get_item(intern!(globals.py(), "__name__"))? else { return Ok(false) };
+    let Ok(name) = name.cast::<PyString>() else { return Ok(false) };
+    Ok(name.to_str()?.starts_with("porcini."))
 }
 
 /// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__` and slots, which

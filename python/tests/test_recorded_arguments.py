@@ -229,3 +229,11 @@ def test_objects_that_go_may_ask_the_function():
     assert asked == [16]
     f.clear()
     assert asked == [16] + [0] * 16
+
+
+def test_a_recorded_gradient_sees_what_its_function_reaches():
+    factor = 2.0
+    f = pc.jit(pc.grad(lambda x: pc.sum(x * x * factor)))
+    assert f(pc.Float([1, 2])).tolist() == f(pc.Float([1, 2])).tolist() == [4, 8] and f.n_recordings == 1
+    factor = 3.0
+    assert f(pc.Float([1, 2])).tolist() == [6, 12] and f.n_recordings == 2
