@@ -61,6 +61,7 @@ pub(crate) fn arguments(
             .find(|(key, _)| is_called(name, &key.to_string()))
             .map(|(_, value)| value))
     };
+    let beside = dtype_beside(args, named);
     // Parameters that are left out before one that is given.
     let mut gaps = Vec::new();
     for (i, &(name, kind)) in row.parameters.iter().enumerate() {
@@ -88,10 +89,20 @@ pub(crate) fn arguments(
         if kind == Kind::List {
             given.extend(list(session, row.name, &object)?);
         } else {
-            given.push(argument(session, row, name, kind, &object, args.first())?);
+            given.push(argument(session, row, name, kind, &object, beside)?);
         }
     }
     Ok(given)
+}
+
+/// The type of the numbers beside a list, wherever they stand: that of floats, else the first's.
+fn dtype_beside(args: &[Object<'_>], named: Option<&Bound<'_, PyDict>>) -> Option<DType> {
+    let named = named.into_iter().flat_map(|named| named.values());
+    let dtypes: Vec<DType> =
+        args.iter().cloned().chain(named).filter_map(|arg| dtype_of(&arg)).collect();
+    let floats = dtypes.iter().copied().filter(|dtype| dtype.is_float());
+    let common = floats.reduce(|a, b| a.promote(b).unwrap_or(a));
+    common.or_else(|| dtype_of(args.first()?))
 }
 
 fn argument(
@@ -100,7 +111,7 @@ fn argument(
     name: &str,
     kind: Kind,
     object: &Object<'_>,
-    first: Option<&Object<'_>>,
+    beside: Option<DType>,
 ) -> PyResult<Given> {
     let op = row.name;
     // To lists of numbers nothing is floats, to an index no numbers.
@@ -121,7 +132,7 @@ fn argument(
     };
     let given = match kind {
         Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor => {
-            match digits(session, object, first)? {
+            match digits(session, object, beside)? {
                 Some(Given::Value(value)) if kind == Kind::Tensor => {
                     Given::Value(with_an_axis(value)?)
                 }
@@ -133,15 +144,13 @@ fn argument(
             Ok(_) => Given::expected(session, op, object)?,
             Err(_) => return Err(unfit("an array of porcini, which is written")),
         },
-        Kind::Operand | Kind::List => {
-            match Given::beside(session, object, || first.and_then(dtype_of))? {
-                Some(given) => given,
-                None => return Err(unfit("an array or a number")),
-            }
-        }
+        Kind::Operand | Kind::List => match Given::beside(session, object, || beside)? {
+            Some(given) => given,
+            None => return Err(unfit("an array or a number")),
+        },
         Kind::Axes => integers(op, "an axis or a list of axes", object)?,
         Kind::Integers(what) => integers(op, what, object)?,
-        Kind::Array | Kind::Index | Kind::Active => match digits(session, object, first)? {
+        Kind::Array | Kind::Index | Kind::Active => match digits(session, object, beside)? {
             // An index has any shape, and a mask that of the index.
             Some(Given::Value(value @ Value::Tensor(_)))
                 if name == "index" || kind == Kind::Active =>
@@ -195,16 +204,16 @@ fn argument(
     Ok(given)
 }
 
-/// What an object is; a list of floats with the digits of the first argument. One of integers may be an index.
+/// What an object is; a list of floats with the digits of the arguments beside it. One of integers may be an index.
 fn digits(
     session: &Session,
     object: &Object<'_>,
-    first: Option<&Object<'_>>,
+    beside: Option<DType>,
 ) -> PyResult<Option<Given>> {
     let given = Given::of(session, object)?;
     let are_floats = matches!(&given, Some(Given::Value(value)) if value.dtype().is_float());
     if are_floats && is_sequence(object) {
-        return Given::beside(session, object, || first.and_then(dtype_of));
+        return Given::beside(session, object, || beside);
     }
     Ok(given)
 }

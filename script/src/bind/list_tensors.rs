@@ -47,12 +47,13 @@ pub(super) fn called(
     row: &Row,
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
+    let floats = floats(args.iter().map(|arg| &**arg));
     let mut given: Vec<Dynamic> = args.iter().map(|arg| (**arg).clone()).collect();
     for (arg, (_, kind)) in given.iter_mut().zip(row.parameters) {
         let list = arg.read_lock::<rhai::Array>().map(|list| list.clone());
         if let Some(list) = list.filter(|_| takes_list(*kind)) {
             // What is summed has room.
-            *arg = value_of(context, row.name, DType::I64, &list)?;
+            *arg = value_of(context, row.name, [DType::I64, floats], &list)?;
         }
     }
     recalled(call, row.name, given)
@@ -63,21 +64,22 @@ fn takes_list(kind: Kind) -> bool {
     matches!(kind, Kind::Value | Kind::Each | Kind::Mask | Kind::Tensor | Kind::Operand)
 }
 
-/// The array or tensor that a list of numbers is by itself, of integers in this type if they fit.
+/// The array or tensor that a list of numbers is by itself: of integers in the first type if they fit, of floats in the
+/// second.
 pub(super) fn value_of(
     context: &Context,
     name: &str,
-    integers: DType,
+    types: [DType; 2],
     list: &rhai::Array,
 ) -> Result<Dynamic> {
-    let tensor = entries(context, name, own_type(list, integers)?, list)?;
+    let tensor = entries(context, name, own_type(list, types)?, list)?;
     let is_line = tensor.shape().rank() == 1;
     let value = if is_line { tensor.lanes() } else { Ok(tensor.into()) };
     Ok(Dynamic::from(ArrayRef::from(value.or_fault()?)))
 }
 
 /// The type of the numbers in lists of lists: that of arrays among them, if there are some.
-fn own_type(list: &rhai::Array, integers: DType) -> Result<DType> {
+fn own_type(list: &rhai::Array, [integers, floats]: [DType; 2]) -> Result<DType> {
     let dtype = Cell::new(None);
     let is_wide = |item: &Dynamic| {
         if let Some(array) = item.read_lock::<ArrayRef>() {
@@ -91,7 +93,7 @@ fn own_type(list: &rhai::Array, integers: DType) -> Result<DType> {
     Ok(if let Some(dtype) = dtype.get() {
         dtype
     } else if value::is_any(list, &Dynamic::is_float)? {
-        DType::F32
+        floats
     } else if value::is_any(list, &Dynamic::is_bool)? {
         DType::Mask
     } else if is_wide {
@@ -107,6 +109,7 @@ pub(super) fn alone(
     row: &Row,
     args: &[&mut Dynamic],
 ) -> Result<Vec<(usize, Dynamic)>> {
+    let floats = floats(args.iter().map(|arg| &**arg));
     let mut made = Vec::new();
     for (place, (arg, (name, kind))) in args.iter().zip(row.parameters).enumerate() {
         let Some(list) = arg.read_lock::<rhai::Array>() else { continue };
@@ -115,11 +118,11 @@ pub(super) fn alone(
             Kind::Array | Kind::Index | Kind::Active
                 if place > 0 && (*name == "index" || !list.iter().any(Dynamic::is_array)) =>
             {
-                made.push((place, value_of(context, row.name, DType::I32, &list)?));
+                made.push((place, value_of(context, row.name, [DType::I32, floats], &list)?));
             }
             Kind::List if !list.is_empty() && list.iter().all(Dynamic::is_array) => {
                 let item = |item: &Dynamic| match item.read_lock::<rhai::Array>() {
-                    Some(list) => value_of(context, row.name, DType::I64, &list),
+                    Some(list) => value_of(context, row.name, [DType::I64, floats], &list),
                     None => Ok(item.clone()),
                 };
                 let items = list.iter().map(item).collect::<Result<rhai::Array>>()?;
@@ -200,10 +203,20 @@ fn is_tensor(value: &Dynamic) -> bool {
     value.read_lock::<ArrayRef>().is_some_and(|value| value.form() == Form::Tensor)
 }
 
-/// The type of the numbers beside a list, if there are some: those of a mask may be any.
+/// The type of the numbers beside a list, if there are some: those of a mask may be any, and floats say more than integers.
 fn beside<'a>(values: impl Iterator<Item = &'a Dynamic>) -> Option<DType> {
     let dtypes = values.filter_map(|value| Some(value.read_lock::<ArrayRef>()?.dtype()));
-    dtypes.reduce(|first, other| if first == DType::Mask { other } else { first })
+    dtypes.reduce(|first, other| match (first.is_float(), other.is_float()) {
+        (true, true) => first.promote(other).unwrap_or(first),
+        (false, true) => other,
+        (..) if first == DType::Mask => other,
+        (..) => first,
+    })
+}
+
+/// The type of floats in lists among values: that of arrays of floats, wherever they stand, as a script's float has it (S7).
+pub(super) fn floats<'a>(values: impl Iterator<Item = &'a Dynamic>) -> DType {
+    beside(values).filter(|dtype| dtype.is_float()).unwrap_or(DType::F32)
 }
 
 fn tensor(context: &Context, name: &str, beside: DType, list: &rhai::Array) -> Result<Tensor> {

@@ -12,7 +12,7 @@ use rhai::{Dynamic, NativeCallContext};
 
 use super::catalogue::{self, with_arguments};
 use super::given::{of_array, recalled};
-use super::list_tensors::{beside_tensors, called, value_of};
+use super::list_tensors::{beside_tensors, called, floats, value_of};
 use super::registry::{OfTensors, Registry, TensorForm};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault_with_hint};
@@ -106,8 +106,9 @@ fn einsum(registry: &mut Registry<'_>) {
                     "the text comes first: einsum(\"ij,jk->ik\", a, b)",
                 )
             })?;
+            let types = [DType::I64, floats(args[1..].iter().map(|arg| &**arg))];
             let tensors = args[1..].iter().map(|arg| match arg.read_lock::<rhai::Array>() {
-                Some(list) => Arg::new("einsum", &value_of(context, "einsum", DType::I64, &list)?),
+                Some(list) => Arg::new("einsum", &value_of(context, "einsum", types, &list)?),
                 None => Arg::new("einsum", arg),
             });
             let tensors = tensors.collect::<Result<Vec<Arg>>>()?;
