@@ -3,7 +3,7 @@
 use porcini_core::tensor::Tensor;
 use porcini_core::value::{Argument, Form, Type};
 use porcini_core::{DType, Session, Value};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple, PyType};
 
@@ -174,17 +174,21 @@ fn rows<'py>(nested: &Type, list: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py,
     Ok(rows.collect::<PyResult<Vec<_>>>()?.concat())
 }
 
-/// The value whose entries are the last axis of a tensor; of a matrix the last two, row by row.
+/// The value whose lanes are the first axis of a tensor and whose entries the others, row by row; without a first axis there is
+/// one lane. Complex entries are complex numbers.
 fn of_tensor(session: &Session, nested: &Type, tensor: &Tensor) -> PyResult<Value> {
+    let extents = tensor.shape().extents();
+    if nested.form == Form::Complex && tensor.is_complex() && extents.len() <= 1 {
+        let lanes = tensor.lanes().or_raise()?;
+        return nested.of(session, &Argument::from(&lanes)).or_raise();
+    }
+    let inner = inner_extents(nested.form);
+    let fits = extents == inner || extents.get(1..) == Some(&inner[..]);
+    if !fits || tensor.is_complex() {
+        return Err(unfit_shape(nested, tensor, &inner));
+    }
     let n = nested.form.n_entries() as i64;
-    let one = match nested.form {
-        Form::Complex if tensor.is_complex() => {
-            let lanes = Argument::Tensor(tensor).as_tensor("Complex").or_raise()?;
-            let value = lanes.map(|tensor| tensor.lanes()).transpose().or_raise()?;
-            return value.ok_or_else(|| PyTypeError::new_err("expected complex lanes"));
-        }
-        _ => tensor.reshape(&[-1, n]).or_raise()?,
-    };
+    let one = tensor.reshape(&[-1, n]).or_raise()?;
     let parts = (0..n).map(|i| {
         let part = one.slice(1, i..i + 1)?.squeeze(1)?;
         Ok(part.entries()?.swap_remove(0))
@@ -192,6 +196,48 @@ fn of_tensor(session: &Session, nested: &Type, tensor: &Tensor) -> PyResult<Valu
     let parts = parts.collect::<porcini_core::Result<Vec<_>>>().or_raise()?;
     let entries: Vec<Argument<'_>> = parts.iter().map(Argument::from).collect();
     nested.of_entries(session, &entries.iter().collect::<Vec<_>>()).or_raise()
+}
+
+/// The extents of one lane.
+fn inner_extents(form: Form) -> Vec<u64> {
+    match form {
+        Form::Matrix(n) => vec![n as u64; 2],
+        form => vec![form.n_components() as u64],
+    }
+}
+
+/// An error that says how a tensor that is no such value may become one.
+fn unfit_shape(nested: &Type, tensor: &Tensor, inner: &[u64]) -> PyErr {
+    let (name, extents) = (as_python(&nested.name), tensor.shape().extents());
+    let words: Vec<String> = inner.iter().map(ToString::to_string).collect();
+    let words = words.join(", ");
+    let n: u64 = inner.iter().product();
+    let (kind, remedy) = if tensor.is_complex() {
+        let remedy = match nested.form {
+            Form::Complex => "x.ravel() has one axis, TensorXc(x) keeps all".into(),
+            _ => "take the parts, as x.real and x.imag".into(),
+        };
+        (" complex entries of", remedy)
+    } else if extents.strip_suffix(&extents[extents.len().saturating_sub(1)..]) == Some(inner) {
+        let remedy = match inner.len() {
+            1 => format!("lanes come first: {name}(x.T)"),
+            _ => format!("lanes come first: {name}(pc.moveaxis(x, -1, 0))"),
+        };
+        ("", remedy)
+    } else if extents.iter().product::<u64>().is_multiple_of(n) {
+        let remedy = format!("{name}(x.reshape(-1, {words})) takes all entries in a row");
+        ("", remedy)
+    } else {
+        ("", "components one by one are a list, as [a, b]".into())
+    };
+    let lanes = match (nested.form, tensor.is_complex()) {
+        (Form::Complex, true) => "[lanes]".into(),
+        _ => format!("[lanes, {words}]"),
+    };
+    PyValueError::new_err(format!(
+        "{name}: got{kind} shape {}, expected {lanes}; {remedy}",
+        tensor.shape()
+    ))
 }
 
 /// A tensor of what has entries, and perhaps a shape.
