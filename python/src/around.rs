@@ -1,4 +1,4 @@
-//! Objects of Python that hold others in fields: named tuples and data classes.
+//! Objects of Python that hold others in fields: named tuples, data classes and those of Dr.Jit.
 
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
@@ -14,7 +14,7 @@ type Object<'py> = Bound<'py, PyAny>;
 pub(crate) enum Around {
     /// A named tuple, by its class.
     Named(Py<PyType>),
-    /// An object of a data class, and the names of its fields.
+    /// An object of a data class, or of one with DRJIT_STRUCT, and the names of its fields.
     Data(Py<PyAny>, Vec<Py<PyString>>),
 }
 
@@ -37,13 +37,9 @@ impl Around {
                 && class.getattr_opt(intern!(py, "_make"))?.is_some();
             return Ok(is_named.then(|| (Self::Named(class.unbind()), tuple.iter().collect())));
         }
-        if class.getattr_opt(intern!(py, "__dataclass_fields__"))?.is_none() {
-            return Ok(None);
-        }
+        let Some(fields) = fields(object)? else { return Ok(None) };
         let (mut names, mut held) = (Vec::new(), Vec::new());
-        let fields = py.import(intern!(py, "dataclasses"))?.call_method1("fields", (object,))?;
-        for field in fields.try_iter()? {
-            let name = field?.getattr(intern!(py, "name"))?.cast_into::<PyString>()?;
+        for name in fields {
             match object.getattr(&name) {
                 Ok(item) => {
                     names.push(name.unbind());
@@ -113,6 +109,24 @@ impl Around {
                 Self::Data(object.clone_ref(py), names)
             }
         }
+    }
+}
+
+/// The names of the fields of a data class, or of a class that has them in DRJIT_STRUCT.
+fn fields<'py>(object: &Object<'py>) -> PyResult<Option<Vec<Bound<'py, PyString>>>> {
+    let (py, class) = (object.py(), object.get_type());
+    if class.getattr_opt(intern!(py, "__dataclass_fields__"))?.is_some() {
+        let fields = py.import(intern!(py, "dataclasses"))?.call_method1("fields", (object,))?;
+        let name = |field: PyResult<Object<'py>>| field?.getattr(intern!(py, "name"));
+        let names = fields.try_iter()?.map(|field| Ok(name(field)?.cast_into::<PyString>()?));
+        return names.collect::<PyResult<_>>().map(Some);
+    }
+    match class.getattr_opt(intern!(py, "DRJIT_STRUCT"))? {
+        Some(fields) if fields.is_instance_of::<PyDict>() => {
+            let names = fields.try_iter()?.map(|name| Ok(name?.cast_into::<PyString>()?));
+            names.collect::<PyResult<_>>().map(Some)
+        }
+        _ => Ok(None),
     }
 }
 

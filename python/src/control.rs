@@ -63,7 +63,40 @@ impl<'py> States<'py> {
         let mut found = Vec::new();
         let tree = Tree::of(self.session, &next, Numbers::Arrays(Some(arrays)), &mut found)?;
         tree.expect_arrays(self.py, self.op)?;
+        self.expect_same(&self.tree, &tree)?;
         Ok(found)
+    }
+
+    /// An error of core's under the name that was called.
+    fn named(&self, error: PyErr) -> PyErr {
+        let text = error.value(self.py).to_string();
+        let is_of_core = text.starts_with("if_then: ") || text.contains("the body of if_then ");
+        if self.op == "if_then" || !is_of_core {
+            return error;
+        }
+        let text = text.replace("if_then", self.op);
+        error.value(self.py).setattr("args", (text,)).err().unwrap_or(error)
+    }
+
+    /// An error where None or a text stands that is another one in a tree before.
+    fn expect_same(&self, before: &Tree, after: &Tree) -> PyResult<()> {
+        let (before, after) = (before.others(), after.others());
+        let is_other =
+            |(a, b): (&&Py<PyAny>, &&Py<PyAny>)| Ok(!a.bind(self.py).eq(b.bind(self.py))?);
+        let differ: PyResult<Vec<bool>> = before.iter().zip(&after).map(is_other).collect();
+        match differ?.iter().position(|&differs| differs) {
+            None if before.len() == after.len() => Ok(()),
+            place => {
+                let of = |all: &[&Py<PyAny>]| match place.and_then(|place| all.get(place)) {
+                    Some(object) => got(object.bind(self.py)),
+                    None => format!("{} without arrays", all.len()),
+                };
+                let (op, got, expected) = (self.op, of(&after), of(&before));
+                Err(wrong_type(format!(
+                    "{op}: got {got}, expected {expected} as before: arrays, numbers and generators alone change"
+                )))
+            }
+        }
     }
 
     fn mask(&self, f: &Object<'py>, arrays: &[Array]) -> PyResult<Array> {
@@ -82,7 +115,8 @@ impl<'py> States<'py> {
 /// Repeats body in every lane while cond holds there; the states at the end.
 ///
 /// States are a tuple (or list, or dict) of arrays, numbers and generators; both functions take them one by one, and body
-/// returns the next ones. Recorded once, runs inside a kernel; a lane that is done keeps its values. max_iterations ends it in
+/// returns the next ones. Objects of data classes, and of those with DRJIT_STRUCT, hold states; None and texts stay what they
+/// are. Recorded once, runs inside a kernel; a lane that is done keeps its values. max_iterations ends it in
 /// any case; invertible=f, where f gives the states at the beginning of a turn from those at its end, saves the memory that
 /// gradients take for them.
 ///
@@ -142,7 +176,7 @@ fn if_stmt<'py>(
     strict: Option<&Object<'py>>,
 ) -> PyResult<Object<'py>> {
     let _ = (arg_labels, rv_labels, label, mode, strict);
-    if_then(cond, args, true_fn, false_fn)
+    branched("if_stmt", cond, args, true_fn, false_fn)
 }
 
 /// if_then(mask, args, then, otherwise): what `then` gives in lanes where the mask is true, `otherwise` in the others.
@@ -157,7 +191,17 @@ fn if_then<'py>(
     then: &Object<'py>,
     otherwise: &Object<'py>,
 ) -> PyResult<Object<'py>> {
-    let op = "if_then";
+    branched("if_then", mask, args, then, otherwise)
+}
+
+/// As [`if_then`], under the name that was called.
+fn branched<'py>(
+    op: &'static str,
+    mask: &Object<'py>,
+    args: &Object<'py>,
+    then: &Object<'py>,
+    otherwise: &Object<'py>,
+) -> PyResult<Object<'py>> {
     let states = States::new(op, args)?;
     let mask = match mask.cast::<PyValue>() {
         Ok(mask) => mask.get().deciding(op, &states.tree.shapes())?,
@@ -216,6 +260,9 @@ fn given<'py>(
     let mut found = Vec::new();
     let tree = Tree::of(states.session, &value, Numbers::Arrays(None), &mut found)?;
     tree.expect_arrays(states.py, states.op)?;
+    if let Some(first) = &*form.borrow() {
+        states.expect_same(first, &tree)?;
+    }
     form.borrow_mut().get_or_insert(tree);
     Ok(found)
 }
@@ -225,7 +272,7 @@ fn rebuilt<'py>(
     form: &Form,
     results: Result<Vec<Array>, Thrown>,
 ) -> PyResult<Object<'py>> {
-    let results = results.map_err(|Thrown(error)| error)?;
+    let results = results.map_err(|Thrown(error)| states.named(error))?;
     let form = form.borrow();
     let form = form
         .as_ref()

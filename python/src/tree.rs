@@ -5,7 +5,7 @@ use porcini_core::value::Skeleton;
 use porcini_core::{Array, DType, Result as CoreResult, Scalar, Session, Value};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
+use pyo3::types::{PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType};
 
 use crate::around::Around;
 use crate::convert::{Given, number};
@@ -268,7 +268,19 @@ impl Tree {
         }
     }
 
-    /// An error that names what is no array, if something is.
+    /// What has no arrays in it, in its order.
+    pub(crate) fn others(&self) -> Vec<&Py<PyAny>> {
+        match self {
+            Self::List(items) | Self::Tuple(items) | Self::Object(_, items) => {
+                items.iter().flat_map(Self::others).collect()
+            }
+            Self::Dict(entries) => entries.iter().flat_map(|(_, item)| item.others()).collect(),
+            Self::Other(object) => vec![object],
+            Self::Value(_) | Self::Generator | Self::Known(_) => Vec::new(),
+        }
+    }
+
+    /// An error that names what is neither an array nor None or a text, if something is.
     pub(crate) fn expect_arrays(&self, py: Python<'_>, op: &str) -> PyResult<()> {
         match self {
             Self::Value(_) | Self::Generator | Self::Known(_) => Ok(()),
@@ -278,6 +290,7 @@ impl Tree {
             Self::Dict(entries) => {
                 entries.iter().try_for_each(|(_, item)| item.expect_arrays(py, op))
             }
+            Self::Other(object) if is_word(object.bind(py)) => Ok(()),
             Self::Other(object) => {
                 let got = got(object.bind(py));
                 Err(wrong_type(format!(
@@ -286,6 +299,11 @@ impl Tree {
             }
         }
     }
+}
+
+/// Whether an object says something beside arrays, as a label does.
+fn is_word(object: &Object<'_>) -> bool {
+    object.is_none() || object.is_instance_of::<PyString>()
 }
 
 /// A tuple with names, and what it holds.
