@@ -1,11 +1,9 @@
 //! Functions whose derivatives Python has: `custom(f, backward, forward)`, and those that are computed again:
 //! `checkpoint(f)`.
 
-use std::any::Any;
 use std::sync::Arc;
 
-use porcini_core::value::Skeleton;
-use porcini_core::{Array, Ask, Error, Result as CoreResult, Session, Told, Value};
+use porcini_core::{Array, Ask, DType, Error, Result as CoreResult, Session, Told, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -15,7 +13,6 @@ use crate::convert::{Given, is_sequence, number};
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::interrupt::{blocking_once, in_python};
-use crate::object::{self, PyValue};
 use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -33,7 +30,9 @@ struct Custom {
 struct Called {
     function: Py<Custom>,
     args: Tree,
-    value: Skeleton,
+    value: Tree,
+    /// Types and sizes of the arrays of the value.
+    outputs: Vec<(DType, u64)>,
 }
 
 #[pymethods]
@@ -53,26 +52,26 @@ impl Custom {
             arrays.iter().map(Array::detach).collect::<CoreResult<Vec<_>>>().or_raise()?;
         let inside = tree.with(py, &mut untracked.into_iter())?.cast_into::<PyTuple>()?;
         let value = slf.get().eval.bind(py).call1(inside)?;
-        let value = match value.cast::<PyValue>() {
-            Ok(value) => value.get().value().clone(),
-            Err(_) => {
-                return Err(wrong_type(format!(
-                    "{op}: the function gave {}, expected an array",
-                    got(&value)
-                )));
-            }
-        };
-        if value.is_tracked() && session.follows() {
+        let mut outputs = Vec::new();
+        let form = Tree::of(session, &value, Numbers::Kept, &mut outputs)?;
+        if outputs.is_empty() {
+            return Err(wrong_type(format!(
+                "{op}: the function gave {}, expected an array, or several in a tuple",
+                got(&value)
+            )));
+        }
+        if session.follows() && outputs.iter().any(Array::is_tracked) {
             return Err(PyTypeError::new_err(format!(
                 "{op}: the function uses a marked array that is no argument of it; pass it, or detach(w)"
             )));
         }
-        let value = value.each_array(&mut |array| array.detach()).or_raise()?;
-        let called =
-            Called { function: slf.clone().unbind(), args: tree, value: Skeleton::of(&value) };
-        let call: Arc<dyn Any + Send + Sync> = Arc::new(called);
-        let lent: Vec<&Array> = arrays.iter().collect();
-        object::of(py, value.with_told_derivative(op, &lent, &call).or_raise()?)
+        let called = Called {
+            function: slf.clone().unbind(),
+            args: tree,
+            value: form,
+            outputs: outputs.iter().map(|output| (output.dtype(), output.size())).collect(),
+        };
+        Arc::new(called).told(py, &arrays, &outputs)
     }
 }
 
@@ -108,7 +107,8 @@ impl Custom {
 }
 
 /// A function with a derivative that you write: backward(v, *args) gives from v, as long as the value, the gradient by each
-/// argument times v; forward(t, *args) from a direction of the arguments that of the value; numbers have the direction 0.
+/// argument times v; forward(t, *args) from a direction of the arguments that of the value; numbers have the direction 0. Of
+/// several arrays in a tuple v is such a tuple, and backward is called for each, with zeros in the places of the others.
 ///
 /// >>> safe = pc.custom(lambda x: pc.log(x), backward=lambda v, x: v / pc.max(x, 0.1))
 /// >>> pc.grad(safe)(pc.Float([1, 0]))
@@ -191,6 +191,36 @@ fn of_call(told: &Told) -> &Called {
 }
 
 impl Called {
+    /// The value, each array of which is asked for by its place.
+    fn told<'py>(
+        self: Arc<Self>,
+        py: Python<'py>,
+        args: &[Array],
+        outputs: &[Array],
+    ) -> PyResult<Object<'py>> {
+        let (op, lent) = (self.function.get().op, args.iter().collect::<Vec<_>>());
+        let outputs = outputs.iter().enumerate().map(|(place, output)| {
+            output.detach()?.with_told_derivative(op, &lent, Told { place, call: self.clone() })
+        });
+        let outputs = outputs.collect::<CoreResult<Vec<_>>>().or_raise()?;
+        self.value.with(py, &mut outputs.into_iter())
+    }
+
+    /// A cotangent of the value, which is one of its arrays alone.
+    fn with_one<'py>(
+        &self,
+        py: Python<'py>,
+        told: &Told,
+        cotangent: &Array,
+    ) -> PyResult<Object<'py>> {
+        let arrays = self.outputs.iter().enumerate().map(|(place, &(dtype, size))| {
+            let is_own = place == told.place;
+            if is_own { Ok(cotangent.clone()) } else { cotangent.session().zeros(dtype, size) }
+        });
+        let arrays = arrays.collect::<CoreResult<Vec<_>>>().or_raise()?;
+        self.value.still(py)?.with(py, &mut arrays.into_iter())
+    }
+
     fn args<'py>(&self, py: Python<'py>, arrays: &[Array]) -> PyResult<Vec<Object<'py>>> {
         let args = self.args.with(py, &mut arrays.iter().cloned())?;
         Ok(args.cast_into::<PyTuple>()?.iter().collect())
@@ -224,9 +254,8 @@ fn pulled(
         let session = home::session(py)?;
         return asking(py, |asked| session.grad_by_tracked((output, cotangent), &marks, asked));
     };
-    let v = called.value.with_one(told.place, cotangent).or_raise()?;
     let mut values = called.args(py, args)?;
-    values.insert(0, object::of(py, v)?);
+    values.insert(0, called.with_one(py, told, cotangent)?);
     let found = backward.bind(py).call1(PyTuple::new(py, values)?)?;
     let Tree::Tuple(items) = &called.args else {
         return Err(wrong_type("internal error: no arguments"));

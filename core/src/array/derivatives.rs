@@ -118,7 +118,7 @@ impl Array {
     ///
     /// # Errors
     /// `ForeignArray`.
-    pub(crate) fn with_told_derivative(
+    pub fn with_told_derivative(
         &self,
         name: &'static str,
         args: &[&Self],
