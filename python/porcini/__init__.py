@@ -18,7 +18,8 @@ from . import _porcini
 from ._arrangement import *  # noqa: F403
 from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
-from ._drjit_names import suspend_grad, switch, width
+from ._drjit_names import *  # noqa: F403
+from ._drjit_traits import *  # noqa: F403
 from ._functions_of_others import *  # noqa: F403
 from ._kernels import kernel, reduction, scan
 from ._linear_names import matrix_norm, multi_dot, vector_norm
@@ -26,7 +27,7 @@ from ._numpy_names import *  # noqa: F403
 from ._polynomials import polyadd, polyder, polydiv, polyint, polymul, polysub
 from ._porcini import *  # noqa: F403
 from ._porcini import __version__
-from ._scatter_reduce import ReduceOp, scatter_reduce
+from ._scatter_reduce import ReduceOp, block_prefix_reduce, block_reduce, prefix_reduce, reduce, scatter_reduce
 from ._scripts import of_scripts as _of_scripts
 from ._scripts import run, run_text
 

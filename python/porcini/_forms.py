@@ -16,6 +16,7 @@ from . import (  # noqa: F401 isort: skip
     _edges,
     _fourier_forms,
     _linear_forms,
+    _packed,
     _quantiles,
     _reductions,
     _signal_forms,
@@ -323,8 +324,11 @@ def _is_turned(made, order):
 
 
 @_form("reshape")
-def _reshape(reshape, x, shape, order="C"):
-    """With order="F" the first axis runs fastest."""
+def _reshape(reshape, x, shape, *last, order="C"):
+    """With order="F", by place too, the first axis runs fastest. With a class in front of that class: reshape(TensorXf, x, shape)."""
+    if isinstance(x, type):
+        return x(_reshape(reshape, shape, *last, order=order))
+    order = last[0] if last else order
     if not _is_turned(reshape, order):
         return reshape(x, shape)
     return _turned(reshape(_turned(_operand(x)), shape[::-1] if hasattr(shape, "__len__") else shape))
@@ -379,14 +383,27 @@ def _unravel_index(unravel_index, indices, shape, order="C"):
 
 @_form("meshgrid")
 def _meshgrid(meshgrid, *arrays, indexing="xy", sparse=False, copy=True):
-    """Of any number of arrays; with indexing="ij" the first runs slowest. copy= changes nothing."""
+    """Of any number of arrays, in one row each, in NumPy's order: the last runs fastest, but that with indexing="xy" the first two
+    have changed places, so that of two the first does. copy= changes nothing.
+
+    >>> pc.meshgrid(pc.Int32([0, 1]), pc.Int32([5, 6]), pc.Int32([8, 9]))
+    [[0, 0, 1, 1, 0, 0, 1, 1], [5, 5, 5, 5, 6, 6, 6, 6], [8, 9, 8, 9, 8, 9, 8, 9]]
+    """
     if sparse:
         raise TypeError("meshgrid: got sparse=True, expected False: pc.ix_(x, y) has an axis for each")
     if indexing not in ("xy", "ij"):
         raise TypeError(f"meshgrid: got indexing={indexing!r}, expected 'xy' or 'ij'")
-    if indexing == "ij":
-        return _meshgrid(meshgrid, *arrays[::-1])[::-1]
     arrays = [_operand(x) for x in arrays]
+    # From that which runs fastest.
+    order = list(range(len(arrays)))[::-1]
+    if indexing == "xy" and len(arrays) > 1:
+        order[-2:] = order[-1], order[-2]
+    found = dict(zip(order, _grid(meshgrid, [arrays[place] for place in order])))
+    return [found[place] for place in range(len(arrays))]
+
+
+def _grid(meshgrid, arrays):
+    """All their entries beside each other, of which the first runs fastest."""
     if len(arrays) in (2, 3) and not any("complex" in x.dtype for x in arrays):
         return meshgrid(*arrays)
     arrays = [pc.ravel(x) for x in arrays]

@@ -86,15 +86,15 @@ def empty_like(x, dtype=None):
     return pc.zeros_like(x) if dtype is None else pc.zeros_like(x, dtype=dtype)
 
 
-def identity(n, dtype=None):
-    """A matrix of n rows with ones on its diagonal, as eye; of a class, Matrix3f, one of it.
+def identity(n, dtype=None, size=1):
+    """A matrix of n rows with ones on its diagonal, as eye; of a class, identity(Matrix3f, size), so many lanes of it.
 
     >>> pc.identity(2)
     [[1, 0],
      [0, 1]]
     """
     if isinstance(n, type):
-        return n.identity()
+        return n.identity(size if dtype is None else dtype)
     return pc.eye(n) if dtype is None else pc.eye(n, dtype=dtype)
 
 

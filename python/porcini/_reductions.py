@@ -31,13 +31,29 @@ def _own(x, dtype):
     return "float16" if dtype is None and x.dtype == "float16" else dtype
 
 
+def _is_vector(x):
+    return isinstance(x, pc.Array) and not isinstance(x, pc.Tensor) and x.ndim == 2 and "complex" not in x.dtype
+
+
+def _of_vector(reduce, x, axis=None, keepdims=False):
+    """Of a vector along its axes: those of components and of lanes, in this order, as Dr.Jit has it."""
+    if keepdims:
+        name = reduce.__name__.removeprefix("h")
+        raise TypeError(f"{name}: got keepdims=True of a vector, expected False: pc.Tensor(v) is the tensor [lanes, components]")
+    axes = (0, 1) if axis is None else axes_of(reduce.__name__, axis if hasattr(axis, "__len__") else [axis], 2)
+    if list(axes) == [0]:
+        return reduce(x)
+    rows = pc.Tensor(x)
+    return reduce(rows) if len(axes) > 1 else getattr(pc, f"Vector{len(x)}")(reduce(rows, 0))
+
+
 @form("hsum", "hprod", "hmax", "hmin", "nansum", "nanprod", "nanmax", "nanmin")
 def _combined(reduce, x, *args, dtype=None, initial=None, where=None, **named):
     """Other arguments as above. With dtype= in lanes of that type, from initial= on, of the entries where the mask where= is
-    true; of extremes with where= initial= is what there is of none."""
+    true; of extremes with where= initial= is what there is of none. A vector has the axes of components and of lanes."""
     where = _mask(where)
     if dtype is None and initial is None and where is None:
-        return reduce(x, *args, **named)
+        return _of_vector(reduce, x, *args, **named) if _is_vector(x) else reduce(x, *args, **named)
     name = reduce.__name__.removeprefix("nan").removeprefix("h")
     x = _of_type(x, dtype)
     if where is not None:
@@ -54,8 +70,11 @@ def _combined(reduce, x, *args, dtype=None, initial=None, where=None, **named):
 
 @form("hmean", "nanmean")
 def _mean(mean, x, axis=None, keepdims=False, *, dtype=None, where=None):
-    """With dtype= in lanes of that type, of the entries where the mask where= is true."""
+    """With dtype= in lanes of that type, of the entries where the mask where= is true. A vector has the axes of components and of
+    lanes."""
     x, where = _of_type(x, dtype), _mask(where)
+    if where is None and _is_vector(x):
+        return _of_vector(mean, x, axis, keepdims)
     if where is None:
         return _as_type(mean(x) if axis is None and not keepdims else mean(x, axis, keepdims), dtype)
     total, n = _sums(wide(x), where, axis, keepdims, mean.__name__ == "nanmean")
@@ -92,8 +111,10 @@ def _spread(of, x, axis=None, keepdims=False, ddof=0, *, dtype=None, where=None,
 
 @form("all", "any")
 def _truth(reduce, x, *args, where=None, **named):
-    """Of the entries where the mask where= is true."""
+    """Of the entries where the mask where= is true. A vector has the axes of components and of lanes."""
     x, where = _operand(x), _mask(where)
+    if where is None and _is_vector(x):
+        return _of_vector(reduce, x, *args, **named)
     # Of numbers it says what to write.
     if where is None or x.dtype != "bool":
         return reduce(x, *args, **named)

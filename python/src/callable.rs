@@ -10,7 +10,7 @@ use pyo3::types::{PyDict, PyTuple};
 use smallvec::SmallVec;
 
 use crate::docs;
-use crate::forms::{along_axis, form_along_axis, form_in_python, is_index, reduction};
+use crate::forms::{along_axis, form_along_axis, form_in_python, is_index, is_replaced, reduction};
 use crate::functions::{Overloads, find, name_of, names};
 use crate::object::PyValue;
 
@@ -93,7 +93,9 @@ impl TableFunction {
 
     #[getter]
     fn __doc__(&self, py: Python<'_>) -> String {
-        let forms = form_along_axis(self.name).into_iter().chain(self.overloads.forms());
+        let of_tables = self.overloads.forms().into_iter();
+        let of_tables = of_tables.filter(|(parameters, _)| !is_replaced(self.name, parameters));
+        let forms = form_along_axis(self.name).into_iter().chain(of_tables);
         let forms = forms.chain(form_in_python(py, self.overloads.name));
         docs::of_forms(self.name, forms.collect(), &|name| find(name).is_some())
     }

@@ -7,7 +7,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBool, PyComplex, PyDict, PyFloat, PyInt, PyList, PyTuple, PyType};
 
 use crate::convert::{Given, is_sequence, number, python_number};
 use crate::errors::OrRaise;
@@ -43,7 +43,7 @@ impl<'py> Call<'_, 'py> {
 pub(crate) type First = for<'py> fn(&Call<'_, 'py>) -> PyResult<Option<Object<'py>>>;
 
 /// Names of functions with what their calls mean first.
-pub(crate) const FIRST: [(&str, First); 43] = [
+pub(crate) const FIRST: [(&str, First); 62] = [
     ("real", itself),
     ("conj", itself),
     ("imag", zeros),
@@ -87,6 +87,25 @@ pub(crate) const FIRST: [(&str, First); 43] = [
     ("zeros_like", of_components),
     ("ones_like", of_components),
     ("full_like", of_components),
+    ("hsum", of_vector),
+    ("hprod", of_vector),
+    ("hmin", of_vector),
+    ("hmax", of_vector),
+    ("hmean", of_vector),
+    ("min", of_vector),
+    ("max", of_vector),
+    ("all", of_vector),
+    ("any", of_vector),
+    ("meshgrid", of_many),
+    ("gather", with_class),
+    ("reshape", with_class),
+    ("rotate", with_class),
+    ("scatter", of_flat_target),
+    ("scatter_add", of_flat_target),
+    ("scatter_min", of_flat_target),
+    ("scatter_max", of_flat_target),
+    ("scatter_and", of_flat_target),
+    ("scatter_or", of_flat_target),
 ];
 
 /// Whether an object is one of Python's integers.
@@ -495,6 +514,53 @@ fn of_numbers<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
 fn of_components<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
     let value = call.args.first().and_then(|first| first.cast::<PyValue>().ok());
     if value.is_some_and(|value| matches!(&*value.get().value(), Value::Nested(..))) {
+        call.in_python()
+    } else {
+        Ok(None)
+    }
+}
+
+/// A vector has axes of components and of lanes, as Dr.Jit has it; the tables know those of tensors.
+fn of_vector<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let Some(Ok(value)) = call.args.first().map(|first| first.cast::<PyValue>()) else {
+        return Ok(None);
+    };
+    if !value.get().value().form().is_vector() {
+        return Ok(None);
+    }
+    // Of the smallest of two the second is none.
+    let of_all = reduction(call.overloads.name);
+    let place = if of_all.is_some() { usize::MAX } else { 1 };
+    if call.argument("axis", place)?.is_none() {
+        return Ok(None);
+    }
+    by_python(call.py, of_all.unwrap_or(call.overloads).name, call.args, call.named)
+}
+
+/// Of more than two in NumPy's order; in the tables the first runs fastest, which is the same of two.
+fn of_many<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    if call.args.len() > 2 { call.in_python() } else { Ok(None) }
+}
+
+/// Whether a form of the tables means something else in Python, which help of that says.
+pub(crate) fn is_replaced(name: &str, parameters: &str) -> bool {
+    (name, parameters) == ("meshgrid", "(x, y, z)")
+}
+
+/// With a class in front, as Dr.Jit has it.
+fn with_class<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    match call.args.first() {
+        Some(class) if class.is_instance_of::<PyType>() => call.in_python(),
+        _ => Ok(None),
+    }
+}
+
+/// Components side by side into an array, as Dr.Jit writes them.
+fn of_flat_target<'py>(call: &Call<'_, 'py>) -> PyResult<Option<Object<'py>>> {
+    let [target, value, ..] = call.args else { return Ok(None) };
+    let form = |x: &Object<'_>| x.cast::<PyValue>().ok().map(|x| x.get().value().form());
+    let has_components = |form| !matches!(form, Form::Scalar | Form::Tensor);
+    if form(target) == Some(Form::Scalar) && form(value).is_some_and(has_components) {
         call.in_python()
     } else {
         Ok(None)

@@ -346,6 +346,15 @@ pub(crate) fn set(value: &Bound<'_, PyValue>, key: &Object<'_>, new: &Object<'_>
                         value.get().set(py, new.own().or_raise()?);
                         return Ok(());
                     }
+                    Key::Several(mask @ Value::Nested(..)) if mask.dtype() == DType::Mask => {
+                        let new = fitted(&given, &held)?.0;
+                        let n = mask.lanes().unwrap_or(1);
+                        check_sizes(held.lanes().unwrap_or(1), n, &new)?;
+                        let (mask, new) = (Argument::from(&mask), Argument::from(&new));
+                        let new = Argument::from(&held).assigned(&mask, &new).or_raise()?;
+                        value.get().set(py, new.own().or_raise()?);
+                        return Ok(());
+                    }
                     Key::Several(Value::Tensor(index))
                         if *form == Form::Complex && index.dtype().is_int() =>
                     {

@@ -100,7 +100,7 @@ pub(crate) fn made_by<'py>(
     };
     let known = types::kind_of(class)?.ok_or_else(unknown)?;
     if let ClassKind::Nested(nested) = &known.kind
-        && let Some(made) = of_nested(session, known, nested, name, args)?
+        && let Some(made) = of_nested(session, known, nested, name, (args, named))?
     {
         return object::of(py, made);
     }
@@ -167,7 +167,7 @@ fn of_nested(
     class: &Class,
     nested: &Type,
     name: &str,
-    args: &[Object<'_>],
+    (args, named): (&[Object<'_>], Option<&Bound<'_, PyDict>>),
 ) -> PyResult<Option<Value>> {
     let dtype = nested.dtype.unwrap_or(DType::F32);
     let count = |expected: &str| {
@@ -209,10 +209,12 @@ fn of_nested(
             let lent: Vec<Argument<'_>> = values.iter().map(Argument::from).collect();
             let lent: Vec<&Argument<'_>> = lent.iter().collect();
             if !rows.iter().any(|row| value::takes(row, &lent)) {
-                let got: Vec<String> = args.iter().map(got).collect();
+                let names = named.into_iter().flat_map(|named| named.keys());
+                let names = names.map(|key| format!("{key}=.."));
+                let got: Vec<String> = args.iter().map(got).chain(names).collect();
+                let (class, got) = (&class.name, got.join(", "));
                 let expected = value::signature(row.parameters);
-                let what =
-                    format!("{}.{name}: got ({}), expected {expected}", class.name, got.join(", "));
+                let what = format!("{class}.{name}: got ({got}), expected {expected} by place");
                 return Err(wrong_type(what));
             }
             value::call(row.name, &lent).or_raise()?.swap_remove(0)

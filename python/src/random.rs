@@ -19,7 +19,8 @@ use crate::stand_ins;
 type Object<'py> = Bound<'py, PyAny>;
 
 /// Random number generators PCG-XSH-RR 64/32, one a lane: PCG32(state, stream), each a number for all lanes or an array
-/// with one a lane; PCG32.seeded(n, seed) has lanes that have nothing to do with each other. Drawing moves on.
+/// with one a lane; PCG32.seeded(n, seed) has lanes that have nothing to do with each other. PCG32(size=n, initstate=..,
+/// initseq=..) has those of Dr.Jit: both seeds go up by one from lane to lane. Drawing moves on.
 #[pyclass(name = "PCG32", module = "porcini", frozen, weakref)]
 pub(crate) struct Generator(RwLock<Pcg32>);
 
@@ -135,9 +136,21 @@ macro_rules! draws {
         #[pymethods]
         impl Generator {
             #[new]
-            #[pyo3(signature = (state=None, stream=None))]
-            fn new(py: Python<'_>, state: Option<&Object<'_>>, stream: Option<&Object<'_>>) -> PyResult<Self> {
-                let (state, stream) = (seed(state, PCG32_DEFAULT_STATE)?, seed(stream, PCG32_DEFAULT_STREAM)?);
+            #[pyo3(signature = (state=None, stream=None, *, size=None, initstate=None, initseq=None))]
+            fn new(
+                py: Python<'_>,
+                state: Option<&Object<'_>>,
+                stream: Option<&Object<'_>>,
+                size: Option<u64>,
+                initstate: Option<&Object<'_>>,
+                initseq: Option<&Object<'_>>,
+            ) -> PyResult<Self> {
+                let state = seed(state.or(initstate), PCG32_DEFAULT_STATE)?;
+                let stream = seed(stream.or(initseq), PCG32_DEFAULT_STREAM)?;
+                let [state, stream] = match size {
+                    Some(n) => [counted(py, n, state)?, counted(py, n, stream)?],
+                    None => [state, stream],
+                };
                 Ok(Self(RwLock::new(Pcg32::new(home::session(py)?, state, stream).or_raise()?)))
             }
 
@@ -270,6 +283,17 @@ draws! {
     next_float32_normal = Normal32;
     /// Standard normal doubles.
     next_float64_normal = Normal64;
+}
+
+/// Seeds of so many lanes, each one more than that before, as Dr.Jit has them.
+fn counted(py: Python<'_>, n: u64, first: Seed) -> PyResult<Seed> {
+    let [from, to, step] = [0, n, 1].map(Scalar::UInt);
+    let numbers = home::session(py)?.arange(DType::U64, from, to, step).or_raise()?;
+    let seeds = match first {
+        Seed::Number(first) => numbers.try_add(Scalar::UInt(first)),
+        Seed::Array(first) => first.cast(DType::U64).and_then(|first| numbers.try_add(&first)),
+    };
+    seeds.map(Seed::from).or_raise()
 }
 
 fn float_draw(dtype: &Object<'_>) -> PyResult<Draw> {

@@ -225,8 +225,6 @@ def test_makers_of_any_type():
     assert x.astype(pc.Int32).tolist() == [1, 2] and x.astype("float64").nbytes == 16
     with pytest.raises(TypeError, match="endpont"):
         pc.linspace(0, 1, n=3, endpont=False)
-    with pytest.raises(TypeError, match=r"gather\(x, ..\) without Float"):
-        pc.gather(pc.Float, x, pc.UInt32([0]))
 
 
 def test_import_of_all_names():
