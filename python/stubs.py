@@ -64,6 +64,21 @@ e: float
 inf: float
 nan: float
 newaxis: None
+two_pi: float
+four_pi: float
+inv_pi: float
+inv_two_pi: float
+inv_four_pi: float
+sqrt_pi: float
+inv_sqrt_pi: float
+sqrt_two_pi: float
+inv_sqrt_two_pi: float
+sqrt_four_pi: float
+inv_sqrt_four_pi: float
+sqrt_two: float
+inv_sqrt_two: float
+log_two: float
+inv_log_two: float
 PCG32_DEFAULT_STATE: int
 PCG32_DEFAULT_STREAM: int
 '''

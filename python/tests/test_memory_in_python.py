@@ -123,10 +123,11 @@ WRITTEN_IN_PYTHON = {
     **named("vector_norm", lambda f, b: f(b, ord=1)),
     "matrix_norm": lambda b: pc.matrix_norm(b[None]),
     "multi_dot": lambda b: pc.multi_dot([b[None], b[:, None]]),
+    "gather": lambda b: pc.gather(pc.Vector3f, b, [0]),
 }
 WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
 rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad broadcast_shapes result_type promote_types can_cast tril_indices_from triu_indices_from
-put_along_axis fill_diagonal""".split()
+put_along_axis fill_diagonal scatter scatter_add scatter_min scatter_max scatter_and scatter_or rotate""".split()
 
 
 @pytest.mark.parametrize("name", WRITTEN_IN_PYTHON)
