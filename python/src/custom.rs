@@ -10,10 +10,12 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::around::Around;
 use crate::convert::{Given, is_sequence, number};
+use crate::draws::Draws;
 use crate::errors::{OrRaise, got, wrong_type};
 use crate::home;
 use crate::interrupt::{blocking_once, in_python};
-use crate::tree::{Numbers, Tree, one_or_tuple, outputs_of};
+use crate::random::Generator;
+use crate::tree::{Numbers, Tree, generators, one_or_tuple, outputs_of};
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -30,6 +32,8 @@ struct Custom {
 struct Called {
     function: Py<Custom>,
     args: Tree,
+    /// Behind the arrays of the arguments are those of what it draws from.
+    draws: Draws,
     value: Tree,
     /// Types and sizes of the arrays of the value.
     outputs: Vec<(DType, u64)>,
@@ -37,6 +41,22 @@ struct Called {
 
 #[pymethods]
 impl Custom {
+    /// What a call of it runs: a function that is recorded reads what these have captured.
+    #[getter]
+    fn __wrapped__(&self, py: Python<'_>) -> Py<PyAny> {
+        self.eval.clone_ref(py)
+    }
+
+    #[getter]
+    fn backward(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.backward.as_ref().map(|backward| backward.clone_ref(py))
+    }
+
+    #[getter]
+    fn forward(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.forward.as_ref().map(|forward| forward.clone_ref(py))
+    }
+
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
         slf: &Bound<'py, Self>,
@@ -51,7 +71,12 @@ impl Custom {
         let untracked =
             arrays.iter().map(Array::detach).collect::<CoreResult<Vec<_>>>().or_raise()?;
         let inside = tree.with(py, &mut untracked.into_iter())?.cast_into::<PyTuple>()?;
-        let value = slf.get().eval.bind(py).call1(inside)?;
+        let (mut own, mut lent) = (Vec::new(), Vec::new());
+        generators(args, &mut own)?;
+        generators(&inside, &mut lent)?;
+        let (value, draws, states) = slf.get().called(&inside)?;
+        own.iter().zip(&lent).for_each(move_on);
+        arrays.extend(states);
         let mut outputs = Vec::new();
         let form = Tree::of(session, &value, Numbers::Kept, &mut outputs)?;
         if outputs.is_empty() {
@@ -68,6 +93,7 @@ impl Custom {
         let called = Called {
             function: slf.clone().unbind(),
             args: tree,
+            draws,
             value: form,
             outputs: outputs.iter().map(|output| (output.dtype(), output.size())).collect(),
         };
@@ -75,7 +101,29 @@ impl Custom {
     }
 }
 
+/// A generator that is an argument is where the one that the function was lent in its place has come to.
+fn move_on<'py>((own, lent): (&Bound<'py, Generator>, &Bound<'py, Generator>)) {
+    let serials = |[state, inc]: [&Array; 2]| [state.serial(), inc.serial()];
+    let ([state, inc], before) = (lent.get().arrays(), own.get().arrays());
+    if serials([&state, &inc]) != serials([&before[0], &before[1]]) {
+        Generator::set(own, state, inc);
+    }
+}
+
 impl Custom {
+    /// What the function gives; if it is to be computed again, what it drew from, and where that began.
+    fn called<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+    ) -> PyResult<(Object<'py>, Draws, Vec<Array>)> {
+        let eval = self.eval.bind(args.py());
+        if self.op != "checkpoint" {
+            return Ok((eval.call1(args)?, Draws::default(), Vec::new()));
+        }
+        let (value, draws, states) = Draws::of(|| eval.call1(args));
+        Ok((value?, draws, states))
+    }
+
     /// The arguments in the order of the function's parameters: derivatives know them by place.
     fn by_place<'py>(
         &self,
@@ -129,7 +177,7 @@ fn custom(
 }
 
 /// The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when they are
-/// asked for.
+/// asked for, with the same numbers from generators.
 ///
 /// >>> step = pc.checkpoint(lambda x: pc.sin(x) * x)
 /// >>> pc.grad(step)(pc.Float([0, 1]))
@@ -408,7 +456,8 @@ fn again(
         });
         let marks = marks.collect::<CoreResult<Vec<_>>>().or_raise()?.concat();
         let inside = PyTuple::new(py, called.args(py, &marks)?)?;
-        let outputs = outputs_of(custom.op, &custom.eval.bind(py).call1(inside)?)?;
+        let value = called.draws.again(&marks, || custom.eval.bind(py).call1(inside))?;
+        let outputs = outputs_of(custom.op, &value)?;
         Ok((marks, outputs))
     })
 }

@@ -16,6 +16,7 @@ mod custom;
 mod derivatives;
 mod dlpack;
 mod docs;
+mod draws;
 mod errors;
 mod exchanged;
 mod fork;

@@ -30,11 +30,13 @@ impl Generator {
         stand_ins::generator(self.address()).unwrap_or_else(held)
     }
 
-    fn put(&self, rng: Pcg32) {
-        if stand_ins::generator(self.address()).is_some() {
-            return stand_ins::lend_generator(self.address(), rng);
+    fn put(slf: &Bound<'_, Self>, rng: Pcg32) {
+        let own = slf.get();
+        stand_ins::note(slf, || own.rng());
+        if stand_ins::generator(own.address()).is_some() {
+            return stand_ins::lend_generator(own.address(), rng);
         }
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = rng;
+        *own.0.write().unwrap_or_else(PoisonError::into_inner) = rng;
     }
 
     /// State and increment.
@@ -43,7 +45,7 @@ impl Generator {
         [rng.state, rng.inc]
     }
 
-    fn address(&self) -> usize {
+    pub(crate) fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 
@@ -53,8 +55,8 @@ impl Generator {
     }
 
     /// Sets state and increment.
-    pub(crate) fn set(&self, state: Array, inc: Array) {
-        self.put(Pcg32 { state, inc });
+    pub(crate) fn set(slf: &Bound<'_, Self>, state: Array, inc: Array) {
+        Self::put(slf, Pcg32 { state, inc });
     }
 
     /// A generator with this state and increment.
@@ -89,25 +91,24 @@ impl Generator {
         for field in &slf.get().arrays() {
             session.check_change("PCG32", field).or_raise()?;
         }
-        slf.get().moved(slf.py(), draw)
+        Self::moved(slf, draw)
     }
 
     /// What work gives that moves the generator on: of several threads one after the other.
     fn moved<R: Send>(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         work: impl Fn(&mut Pcg32) -> porcini_core::Result<R> + Sync,
     ) -> PyResult<R> {
         let serials = |rng: &Pcg32| [&rng.state, &rng.inc].map(Array::serial);
         loop {
-            let before = self.rng();
-            let (rng, result) = blocking(py, || {
+            let before = slf.get().rng();
+            let (rng, result) = blocking(slf.py(), || {
                 let mut rng = before.clone();
                 let result = work(&mut rng)?;
                 Ok((rng, result))
             })?;
-            if serials(&self.rng()) == serials(&before) {
-                self.put(rng);
+            if serials(&slf.get().rng()) == serials(&before) {
+                Self::put(slf, rng);
                 return Ok(result);
             }
         }
@@ -167,7 +168,7 @@ macro_rules! draws {
                 let (state, stream) = (seed(state, PCG32_DEFAULT_STATE)?, seed(stream, PCG32_DEFAULT_STREAM)?);
                 let mut rng = slf.get().rng();
                 rng.reseed(state, stream).or_raise()?;
-                slf.get().put(rng);
+                Self::put(slf, rng);
                 Ok(())
             }
 
@@ -200,7 +201,7 @@ macro_rules! draws {
             fn shuffle<'py>(slf: &Bound<'py, Self>, x: &Object<'py>) -> PyResult<Object<'py>> {
                 let py = slf.py();
                 let given = Given::expected(home::session(py)?, "shuffle", x)?;
-                let value = slf.get().moved(py, |rng| rng.shuffled("shuffle", &given.argument()))?;
+                let value = Self::moved(slf, |rng| rng.shuffled("shuffle", &given.argument()))?;
                 object::of(py, value)
             }
 
@@ -208,7 +209,7 @@ macro_rules! draws {
             fn advance(slf: &Bound<'_, Self>, n: i64) -> PyResult<()> {
                 let mut rng = slf.get().rng();
                 rng.advance(Operand::Number(Scalar::Int(n))).or_raise()?;
-                slf.get().put(rng);
+                Self::put(slf, rng);
                 Ok(())
             }
 
@@ -231,10 +232,10 @@ macro_rules! draws {
             }
 
             #[setter]
-            fn set_state(&self, state: &Object<'_>) -> PyResult<()> {
-                let mut rng = self.rng();
+            fn set_state(slf: &Bound<'_, Self>, state: &Object<'_>) -> PyResult<()> {
+                let mut rng = slf.get().rng();
                 rng.set_state(seed(Some(state), 0)?).or_raise()?;
-                self.put(rng);
+                Self::put(slf, rng);
                 Ok(())
             }
 
@@ -246,10 +247,10 @@ macro_rules! draws {
             }
 
             #[setter]
-            fn set_inc(&self, inc: &Object<'_>) -> PyResult<()> {
-                let mut rng = self.rng();
+            fn set_inc(slf: &Bound<'_, Self>, inc: &Object<'_>) -> PyResult<()> {
+                let mut rng = slf.get().rng();
                 rng.set_inc(seed(Some(inc), 0)?).or_raise()?;
-                self.put(rng);
+                Self::put(slf, rng);
                 Ok(())
             }
 

@@ -274,6 +274,7 @@ impl<'py> Reach<'py> {
     }
 }
 
+<<<<<<< HEAD
 /// Whether globals are those of a module of this package: `functools.wraps` names another in what `pc.grad(f)` gives.
 fn is_ours(globals: &Bound<'_, PyDict>) -> PyResult<bool> {
     let Some(name) = globals.get_item(intern!(globals.py(), "__name__"))? else { return Ok(false) };
@@ -282,6 +283,9 @@ fn is_ours(globals: &Bound<'_, PyDict>) -> PyResult<bool> {
 }
 
 /// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__` and slots, which
+=======
+/// What methods, `functools.partial`, wrappers and functions with derivatives of their own hold. Objects of other classes have their data in `__dict__` and slots, which
+>>>>>>> a87cd94c (checkpoint: what is computed again draws the same numbers again)
 /// are added as a whole: their properties are not asked.
 fn held<'py>(object: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
     let module = object.get_type().getattr("__module__")?;
@@ -289,6 +293,6 @@ fn held<'py>(object: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
     if !["builtins", "functools", "porcini"].contains(&module.as_str()) {
         return Ok(Vec::new());
     }
-    let names = ["__self__", "__wrapped__", "func", "args", "keywords"];
+    let names = ["__self__", "__wrapped__", "func", "args", "keywords", "backward", "forward"];
     names.iter().filter_map(|name| object.getattr_opt(*name).transpose()).collect()
 }

@@ -239,7 +239,7 @@ fn change(
         }
         (_, _, Ok(generator)) => {
             if let (Some(state), Some(inc)) = (arrays.next(), arrays.next()) {
-                generator.get().set(state, inc);
+                Generator::set(generator, state, inc);
             }
         }
         _ => {}

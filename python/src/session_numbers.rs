@@ -19,6 +19,7 @@ use crate::interrupt::{blocking, blocking_once};
 use crate::lane_type::lane_type;
 use crate::object;
 use crate::random::Generator;
+use crate::stand_ins;
 
 type Object<'py> = Bound<'py, PyAny>;
 
@@ -133,8 +134,20 @@ fn seed(py: Python<'_>, k: Option<&Object<'_>>) -> PyResult<()> {
             seed
         }
     };
-    *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = SplitMix64::new(seed);
+    put_seeds(SplitMix64::new(seed));
     Ok(())
+}
+
+/// The seeds that this thread sees.
+pub(crate) fn seeds_now() -> SplitMix64 {
+    stand_ins::seeds().unwrap_or_else(|| *SEEDS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn put_seeds(seeds: SplitMix64) {
+    match stand_ins::seeds() {
+        Some(_) => stand_ins::lend_seeds(Some(seeds)),
+        None => *SEEDS.lock().unwrap_or_else(PoisonError::into_inner) = seeds,
+    }
 }
 
 /// The lanes of an array, or the entries of a tensor along its first axis, in random order; x stays as it is. The generator
@@ -197,6 +210,11 @@ fn from_session<T>(
     n: u64,
     draw: impl FnOnce(&mut Pcg32) -> porcini_core::Result<T>,
 ) -> porcini_core::Result<T> {
+    if let Some(mut seeds) = stand_ins::seeds() {
+        let drawn = seeds.drawn(session, op, n, draw)?;
+        stand_ins::lend_seeds(Some(seeds));
+        return Ok(drawn);
+    }
     let mut held = SEEDS.lock().unwrap_or_else(PoisonError::into_inner);
     let mut seeds = *held;
     let drawn = seeds.drawn(session, op, n, draw)?;

@@ -326,6 +326,27 @@ pub(crate) fn values(object: &Object<'_>, found: &mut Vec<Value>) -> PyResult<()
     Ok(())
 }
 
+/// The generators in an object, in their order.
+pub(crate) fn generators<'py>(
+    object: &Object<'py>,
+    found: &mut Vec<Bound<'py, Generator>>,
+) -> PyResult<()> {
+    if object.is_instance_of::<PyValue>() {
+        return Ok(());
+    }
+    let _level = Level::enter(object.py())?;
+    if let Ok(generator) = object.cast::<Generator>() {
+        found.push(generator.clone());
+    } else if let Ok(dict) = object.cast::<PyDict>() {
+        dict.iter().try_for_each(|(_, item)| generators(&item, found))?;
+    } else if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        object.try_iter()?.try_for_each(|item| generators(&item?, found))?;
+    } else if let Some((_, held)) = Around::any(object)? {
+        held.iter().try_for_each(|item| generators(item, found))?;
+    }
+    Ok(())
+}
+
 /// The arrays in what a function gave.
 pub(crate) fn outputs_of(op: &str, value: &Object<'_>) -> PyResult<Vec<Array>> {
     arrays_of(op, value, &Value::arrays)

@@ -158,3 +158,42 @@ def test_condition_numbers_have_the_same_bits_with_a_derivative():
     change = (pc.cond(a + step) - pc.cond(a - step)).item()
     slope = 2 * pc.sum(pc.gradient(b) * step).item()
     assert abs(change - slope) <= 0.05 * max(abs(slope), 1e-2)
+
+
+def drawn(make, jit=False):
+    """Values, gradients and states of a function that draws from a captured generator, an argument and the session."""
+    pc.seed(3)
+    g, r = pc.PCG32.seeded(8, 1), pc.PCG32.seeded(8, 2)
+    masked = lambda g, x: pc.where(g.next_float32() < (0.5 if jit else pc.rand(8)), x * 2, 0)
+    f = make(lambda x, r: masked(g, x) + masked(r, x))
+    slope = pc.value_and_grad(lambda x: pc.sum(f(x, r)))
+    slope = pc.jit(slope) if jit else slope
+    found = [slope(pc.ones(8)) for _ in range(3)]
+    forward = pc.jvp(lambda x: f(x, r), pc.ones(8), pc.ones(8))
+    return str([found, forward, g.state, r.state, pc.rand(1)])
+
+
+def test_what_is_computed_again_draws_the_same_again():
+    for jit in (False, True):
+        expected = drawn(lambda f: f, jit)
+        assert drawn(pc.checkpoint, jit) == expected
+        assert drawn(lambda f: pc.checkpoint(lambda x, r: pc.checkpoint(f)(x, r)), jit) == expected
+        nested = lambda f: pc.checkpoint(lambda x, held: f(x, held["r"][0]))
+        assert drawn(lambda f: lambda x, r: nested(f)(x, {"r": [r]}), jit) == expected
+
+
+def test_functions_with_derivatives_move_generators_that_they_are_given():
+    g, own = pc.PCG32.seeded(4, 1), pc.PCG32.seeded(4, 1)
+    f = pc.custom(lambda x, given: x * given["g"].next_float32(), backward=lambda v, x, given: (v, None))
+    for _ in range(2):
+        assert f(pc.ones(4), {"g": g}).tolist() == own.next_float32().tolist()
+    assert g.state.tolist() == own.state.tolist()
+
+
+def test_a_recorded_function_sees_what_a_checkpoint_has_captured():
+    held = {"w": pc.Float([1, 2])}
+    f = pc.checkpoint(lambda x: x * held["w"])
+    g = pc.jit(lambda x: f(x) + 1)
+    assert g(pc.Float([1, 1])).tolist() == [2, 3]
+    held["w"] = pc.Float([5, 6])
+    assert g(pc.Float([1, 1])).tolist() == [6, 7]

@@ -20,6 +20,7 @@ use crate::show::print_options::PrintOptions;
 use crate::show::writer::written;
 use crate::value::begun::Begun;
 use crate::value::custom::Customs;
+use crate::value::draws::Draws;
 use crate::value::host_array::HostRef;
 use crate::value::outputs::Outputs;
 use crate::value::text_kernel::KernelRef;
@@ -89,6 +90,7 @@ pub(crate) struct Context {
     pub(crate) prints: Prints,
     /// The generator of the session: seeds of the calls that draw from it.
     pub(crate) seeds: Cell<SplitMix64>,
+    pub(crate) draws: Draws,
     /// Values of numbered cells.
     pub(crate) outputs: Outputs,
     /// How often functions of the script were defined or forgotten.
@@ -163,6 +165,7 @@ impl Context {
             lines: Cell::default(),
             cell: RefCell::default(),
             seeds: Cell::new(SplitMix64::new(FIRST_SEED)),
+            draws: Draws::default(),
             outputs: Outputs::default(),
             definitions: Cell::new(0),
             functions: RefCell::new(LazyCell::new(Box::new(Vec::new))),

@@ -5,6 +5,7 @@ use std::any::Any;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use porcini_core::random::SplitMix64;
 use porcini_core::value::Skeleton;
 use porcini_core::{Array, Ask, Error, Result as CoreResult, Scalar, Told, Value};
 use rhai::{Dynamic, EvalAltResult, FnPtr, Map, NativeCallContext};
@@ -14,6 +15,8 @@ use super::registry::{MOST_ARGUMENTS, Registry};
 use crate::context::Context;
 use crate::fault::{IntoFault, Result, fault, fault_with_hint};
 use crate::value::custom::{Custom, CustomRef};
+use crate::value::draws::Moved;
+use crate::value::generator::RngRef;
 use crate::value::standing::standing_for;
 use crate::value::{ArrayRef, scalar, type_name};
 
@@ -42,7 +45,16 @@ enum Rest {
 struct Called {
     function: CustomRef,
     args: Vec<Given>,
+    drawn: Drawn,
     value: Skeleton,
+}
+
+/// What a function that is computed again has drawn from: the last of the others that it is kept with, whose states and
+/// increments of before are the last of the arrays.
+#[derive(Clone, Copy, Default)]
+struct Drawn {
+    seeds: Option<SplitMix64>,
+    n_generators: usize,
 }
 
 pub(super) fn register(registry: &mut Registry<'_>) {
@@ -82,7 +94,7 @@ pub(super) fn register(registry: &mut Registry<'_>) {
         "checkpoint",
         "(f)",
         "The function f, of which nothing between arguments and value is kept for derivatives: it is computed again when \
-         they are asked for.\n\n\
+         they are asked for, with the same numbers from generators.\n\n\
          >> step = checkpoint(|x| sin(x) * x); grad(step, FloatC([0, 1]))\n[0, 1.38177]",
     );
     registry.any("checkpoint", 1, |context, _, args| {
@@ -108,9 +120,16 @@ fn called(
     args: &[&mut Dynamic],
 ) -> Result<Dynamic> {
     let custom = context.customs.borrow().get(&function);
-    let arguments = Arguments::new(custom.op, args.iter().map(|arg| &**arg))?;
-    let value = custom.eval.call_within_context::<Dynamic>(call, arguments.untracked.clone())?;
-    arguments.result(context, function, &value)
+    let mut arguments = Arguments::new(custom.op, args.iter().map(|arg| &**arg))?;
+    let values = arguments.untracked.clone();
+    let eval = || custom.eval.call_within_context::<Dynamic>(call, values);
+    if custom.op != "checkpoint" {
+        return arguments.result(context, function, &eval()?);
+    }
+    let seeds = context.seeds.get();
+    let (value, moved) = context.draws.noting(eval);
+    arguments.drew(seeds, moved);
+    arguments.result(context, function, &value?)
 }
 
 /// Whether there are tracked arrays in a list or map.
@@ -129,6 +148,7 @@ pub(super) struct Arguments {
     given: Vec<Given>,
     others: Vec<Dynamic>,
     arrays: Vec<Array>,
+    drawn: Drawn,
     /// The same without what they are made of.
     pub(super) untracked: Vec<Dynamic>,
 }
@@ -138,8 +158,8 @@ impl Arguments {
         op: &'static str,
         args: impl Iterator<Item = &'d Dynamic>,
     ) -> Result<Self> {
-        let (given, others, arrays, untracked) = Default::default();
-        let mut arguments = Self { given, others, arrays, untracked };
+        let (given, others, arrays, drawn, untracked) = Default::default();
+        let mut arguments = Self { given, others, arrays, drawn, untracked };
         for arg in args {
             let (given, untracked) = arguments.take(op, arg)?;
             arguments.given.push(given);
@@ -179,6 +199,15 @@ impl Arguments {
         Ok((Given::Rest(Rest::Other(self.others.len() - 1)), arg.clone()))
     }
 
+    /// Keeps what the function drew from.
+    fn drew(&mut self, seeds: SplitMix64, moved: Vec<Moved>) {
+        self.drawn = Drawn { seeds: Some(seeds), n_generators: moved.len() };
+        for (rng, before) in moved {
+            self.others.push(Dynamic::from(rng));
+            self.arrays.extend([before.state, before.inc]);
+        }
+    }
+
     pub(super) fn are_tracked(&self) -> bool {
         self.arrays.iter().any(Array::is_tracked)
     }
@@ -205,7 +234,8 @@ impl Arguments {
             context.customs.borrow_mut().add(custom)
         };
         let value = value.each_array(&mut |array| array.detach()).or_fault()?;
-        let called = Called { function, args: self.given.clone(), value: Skeleton::of(&value) };
+        let (args, drawn) = (self.given.clone(), self.drawn);
+        let called = Called { function, args, drawn, value: Skeleton::of(&value) };
         let call: Arc<dyn Any + Send + Sync> = Arc::new(called);
         let arrays: Vec<&Array> = self.arrays.iter().collect();
         let tracked = value.with_told_derivative(op, &arrays, &call);
@@ -313,11 +343,27 @@ impl Closures<'_, '_> {
                 false => Ok(vec![arg.clone()]),
             });
             let marks = marks.collect::<CoreResult<Vec<_>>>().or_fault()?.concat();
-            let values = called.arguments(custom, &marks)?;
-            let value = custom.eval.call_within_context::<Dynamic>(self.call, values)?;
+            let value = self.eval_again(custom, called, &marks)?;
             let outputs = of_array(custom.op, &value)?.to_value().arrays().or_fault()?;
             Ok((marks, outputs))
         })
+    }
+
+    /// What the function gives, which draws from where it began.
+    fn eval_again(&self, custom: &Custom, called: &Called, marks: &[Array]) -> Result<Dynamic> {
+        let values = called.arguments(custom, marks)?;
+        let n = called.drawn.n_generators;
+        let generators = custom.others[custom.others.len() - n..].iter();
+        let generators: Vec<RngRef> =
+            generators.filter_map(|rng| rng.read_lock::<RngRef>().map(|rng| rng.clone())).collect();
+        let Context { seeds, draws, .. } = self.context;
+        let now = seeds.get();
+        seeds.set(called.drawn.seeds.unwrap_or(now));
+        let value = draws.again(&generators, &marks[marks.len() - 2 * n..], || {
+            custom.eval.call_within_context(self.call, values)
+        });
+        seeds.set(now);
+        value
     }
 
     fn pulled_again(

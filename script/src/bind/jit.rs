@@ -183,7 +183,7 @@ fn called(
     let way = match known {
         Some(known) => known,
         None => {
-            let way = recorded(context, call, jitted, &args, &reach)?;
+            let way = context.draws.unnoted(|| recorded(context, call, jitted, &args, &reach))?;
             let mut recordings = jitted.recordings.borrow_mut();
             recordings.push_back((reach.facts.clone(), way.clone()));
             if recordings.len() > MOST_RECORDINGS {
@@ -200,6 +200,7 @@ fn called(
     let outputs = recording.recorded.call(&arrays.iter().collect::<Vec<_>>()).or_fault()?;
     let mut outputs = outputs.into_iter();
     for (slot, content) in &recording.changes {
+        context.draws.note(&reach.slots[*slot].value());
         reach.slots[*slot].put(content.with(&mut outputs));
     }
     Ok(recording.result.made(&reach, &mut outputs, &mut Vec::new()))

@@ -76,6 +76,7 @@ fn on_rng<T: Clone + 'static>(
         context.at(&call);
         let rng = args[0].read_lock::<RngRef>().map(|rng| rng.clone());
         let rng = rng.ok_or_else(|| fault("expected a generator"))?;
+        context.draws.note_generator(&rng);
         function(&context, &rng, &args[1..]).map_err(|error| under_name(error, &owned))
     });
 }
@@ -253,13 +254,16 @@ pub(super) fn shuffled(
 
 fn fields(registry: &mut Registry<'_>) {
     registry.engine.register_fn("copy", |rng: &mut RngRef| rng.own_copy());
+    let [of_state, of_inc] = [registry.context.clone(), registry.context.clone()];
     let engine = &mut *registry.engine;
     engine.register_get("state", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().state.clone()));
     engine.register_get("inc", |rng: &mut RngRef| ArrayRef::leaf(rng.0.borrow().inc.clone()));
-    engine.register_set("state", |rng: &mut RngRef, state: Dynamic| -> Result<()> {
+    engine.register_set("state", move |rng: &mut RngRef, state: Dynamic| -> Result<()> {
+        of_state.draws.note_generator(rng);
         rng.0.borrow_mut().set_state(seed(Some(&state), 0)?).or_fault()
     });
-    engine.register_set("inc", |rng: &mut RngRef, inc: Dynamic| -> Result<()> {
+    engine.register_set("inc", move |rng: &mut RngRef, inc: Dynamic| -> Result<()> {
+        of_inc.draws.note_generator(rng);
         rng.0.borrow_mut().set_inc(seed(Some(&inc), 0)?).or_fault()
     });
     engine.register_fn("len", |rng: &mut RngRef| {

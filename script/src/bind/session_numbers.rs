@@ -204,6 +204,7 @@ fn drawn(
         };
         fault_with_hint(format!("{name}: got {} as rng, expected a generator", got(rng)), hint)
     })?;
+    context.draws.note_generator(&rng);
     let array = draw(&mut rng.0.borrow_mut()).or_fault()?;
     Ok(ArrayRef::leaf(array))
 }

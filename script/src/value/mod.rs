@@ -11,6 +11,7 @@ pub(crate) mod csv;
 pub(crate) mod cuda_module;
 pub(crate) mod custom;
 pub(crate) mod dates;
+pub(crate) mod draws;
 pub(crate) mod exchanged;
 pub(crate) mod generator;
 pub(crate) mod growing;
