@@ -20,6 +20,7 @@ from ._bridges import to_jax, to_torch
 from ._derivatives import check_gradients, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from ._drjit_names import *  # noqa: F403
 from ._drjit_traits import *  # noqa: F403
+from ._files import load, save, savez
 from ._functions_of_others import *  # noqa: F403
 from ._kernels import kernel, reduction, scan
 from ._linear_names import matrix_norm, multi_dot, vector_norm

@@ -2061,7 +2061,7 @@ def linspace(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     ...
 
 def load(path: Any) -> Any:
-    """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
+    """The array or tensor of a file .npy, as np.load; those of a file .npz in a dict by their names. NumPy must be there."""
     ...
 
 @overload
@@ -2683,7 +2683,7 @@ def relu(x: Any) -> Any:
     ...
 
 def relu6(x: Any) -> Any:
-    """x between 0 and 6, 0 below and 6 above; NaN stays."""
+    """x between 0 and 6, 0 below and 6 above; NaN stays. Its slope is 0 at 0 and at 6."""
     ...
 
 def remainder(a: Any, b: Any) -> Any:
@@ -2839,14 +2839,18 @@ def sass(*x: Any) -> str:
     ...
 
 def save(path: Any, x: Any) -> Any:
-    """Writes an array or tensor to a file .npy, as np.save, which appends .npy to other names; NumPy must be there."""
+    """Writes an array or tensor to a file .npy, as np.save, which appends .npy to other names; NumPy must be there. A dict of"""
+    ...
+
+def savez(path: Any, *arrays: Any, **named: Any) -> Any:
+    """Writes arrays to a file .npz, as np.savez, which appends .npz to other names: those of a dict, such as the weights of a"""
     ...
 
 def savgol_filter(x: Any, window_length: Any = ..., polyorder: Any = ..., deriv: Any = ..., delta: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A signal along an axis (the last unless given), smoothed (Savitzky's and Golay's filter): each entry is the value, at"""
     ...
 
-def scan(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:
+def scan(header: Any, init: Any = ..., xs: Any = ..., length: Any = ..., *, map: Any = ..., reduce: Any = ..., post: Any = ..., identity: Any = ...) -> Any:
     """As reduction, but for each lane the result of the lanes up to it."""
     ...
 

@@ -46,7 +46,7 @@ _NUMPY = {
     "ihfft": "write pc.conj(pc.rfft(x)) / n",
     "loadtxt": "write pc.asarray(np.loadtxt(..))",
     "genfromtxt": "write pc.asarray(np.genfromtxt(..))",
-    "savez": "write pc.save for each",
+    "savez_compressed": "write pc.savez(path, ..)",
     "imread": "write pc.read_image(path)",
     "jv": "write pc.j0(x) or pc.j1(x)",
     "yv": "write pc.y0(x) or pc.y1(x)",
@@ -66,7 +66,7 @@ _NUMPY = {
 } | {f"{sign}int{bits}": f"write pc.{sign.upper()}Int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 
 _SCIPY_AND_JAX = {
-    "lax": "write pc.while_loop(state, cond, body) and pc.if_stmt(args, cond, true_fn, false_fn)",
+    "lax": "write pc.while_loop(state, cond, body) and pc.if_stmt(args, cond, true_fn, false_fn); pc.scan(f, init, xs) is a loop of Python",
     "pmap": "one array is shared by all devices of the session: pc.init(device='cuda:*')",
     "PRNGKey": "write pc.seed(k), then pc.rand(n), or pc.PCG32.seeded(n)",
     "device_get": "write np.asarray(x)",

@@ -40,11 +40,23 @@ def reduction(header, *, map, reduce, post=None, identity=None):
     return _porcini._reduction(header, map, reduce, post, identity, False, _names())
 
 
-def scan(header, *, map, reduce, post=None, identity=None):
+def scan(header, init=None, xs=None, length=None, *, map=None, reduce=None, post=None, identity=None):
     """As reduction, but for each lane the result of the lanes up to it.
+
+    Of a Python function, scan(f, init, xs), as jax.lax.scan: carry, y = f(carry, x) for each entry x of xs along the first
+    axis, one lane of an array, from the carry init; the last carry, and all y beside each other. xs and y may be dicts, lists
+    and tuples; without xs there are length turns. A plain loop, of which each turn is recorded; pc.while_loop has one kernel.
 
     >>> top = pc.scan("T top(T x)", map="x", reduce="max(a, b)")
     >>> top(pc.Float([1, 3, 2, 5]))
     [1, 3, 3, 5]
+    >>> pc.scan(lambda carry, x: (carry + x, carry * x), 0, pc.Float([1, 2, 3]))
+    ([6], [0, 2, 9])
     """
+    if callable(header):
+        from ._turns import turns
+
+        return turns(header, init, xs, length)
+    if map is None or reduce is None:
+        raise TypeError("scan: expected map= and reduce= beside the text, or a function: scan(f, init, xs)")
     return _porcini._reduction(header, map, reduce, post, identity, True, _names())

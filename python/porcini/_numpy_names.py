@@ -3,7 +3,6 @@
 import math
 import numbers
 import operator
-import os
 
 import porcini as pc
 
@@ -15,7 +14,7 @@ __all__ = """add subtract multiply divide true_divide divmod bitwise_and bitwise
 bitwise_left_shift bitwise_right_shift positive empty empty_like identity tri copy astype ndim size append insert
 delete column_stack array_split hsplit vsplit dsplit atleast_1d atleast_2d atleast_3d matrix_transpose diagonal
 diagflat diag_indices tril_indices triu_indices indices ix_ ravel_multi_index angle modf nancumsum nancumprod
-piecewise choose setxor1d vecdot save load""".split()
+piecewise choose setxor1d vecdot""".split()
 
 
 def _of_two(name, symbol, of, example):
@@ -586,38 +585,3 @@ def vecdot(a, b, axis=-1):
         # NumPy counts it in each of both.
         a, b, axis = pc.moveaxis(a, axis, -1), pc.moveaxis(b, axis, -1), -1
     return pc.hsum(pc.conj(a) * b, axis)
-
-
-def save(path, x):
-    """Writes an array or tensor to a file .npy, as np.save, which appends .npy to other names; NumPy must be there.
-
-    >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
-    >>> pc.save(path, pc.Float([1, 2]))
-    >>> pc.load(path)
-    [1, 2]
-    """
-    import numpy
-
-    numpy.save(path, pc.asarray(x).numpy())
-
-
-def load(path):
-    """The array or tensor of a file .npy, as np.load; NumPy must be there. help(pc.save) has an example."""
-    import numpy
-
-    name = repr(str(getattr(path, "name", path)))
-    try:
-        found = numpy.load(path)
-    except FileNotFoundError:
-        hint = f"; there is {f'{path}.npy'!r}, the name that save gives" if os.path.exists(f"{path}.npy") else ""
-        raise FileNotFoundError(f"load: no file {name}{hint}") from None
-    except (ValueError, EOFError) as error:
-        # What NumPy says of any other file is that it may hold pickled objects.
-        if "pickle" not in str(error) and not isinstance(error, EOFError):
-            raise
-        raise ValueError(f"load: got {name}, expected a file .npy of numbers; np.loadtxt(path, delimiter=\",\") reads text") from None
-    if not isinstance(found, numpy.ndarray):
-        found.close()
-        raise ValueError(f"load: got {name}, a file .npz of several arrays, expected one; np.load(path) gives each by its name")
-    return pc.array(found)

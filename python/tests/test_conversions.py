@@ -113,10 +113,28 @@ def test_files_that_are_no_arrays(tmp_path):
     pc.save(tmp_path / "r.csv", pc.Float([1]))
     with pytest.raises(FileNotFoundError, match=r"r\.csv'; there is .*r\.csv\.npy"):
         pc.load(tmp_path / "r.csv")
-    np.savez(tmp_path / "z.npz", a=np.ones(2))
-    with pytest.raises(ValueError, match="several arrays"):
+    np.savez(tmp_path / "z.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match=r"z\.npz.*expected a file"):
         pc.load(tmp_path / "z.npz")
     assert pc.load(tmp_path / "r.csv.npy").tolist() == [1]
+
+
+def test_files_of_several_arrays(tmp_path):
+    params = {"w": pc.TensorXf([[1, 2]]), "layer.b": pc.Float([3])}
+    for write in (lambda path: pc.savez(path, params), lambda path: pc.savez(path, **params)):
+        write(tmp_path / "w.npz")
+        found = pc.load(tmp_path / "w.npz")
+        assert found.keys() == params.keys() and all(found[key].tolist() == x.tolist() for key, x in params.items())
+    pc.savez(tmp_path / "w", pc.Float([1]), [2, 3], mask=pc.Mask([True]))
+    assert {key: x.tolist() for key, x in np.load(tmp_path / "w.npz").items()} == {"arr_0": [1], "arr_1": [2, 3], "mask": [True]}
+    with pytest.raises(TypeError, match=r"save: got a dict.*pc\.savez\(path, x\)"):
+        pc.save(tmp_path / "p.npy", params)
+    with pytest.raises(TypeError, match="got a dict as 'a', expected an array"):
+        pc.savez(tmp_path / "p.npz", {"a": params})
+    with pytest.raises(TypeError, match="two arrays of the name a"):
+        pc.savez(tmp_path / "p.npz", {"a": 1}, a=2)
+    with pytest.raises(FileNotFoundError, match=r"there is .*w\.npz"):
+        pc.load(tmp_path / "w")
 
 
 def test_errors_name_what_was_called():

@@ -80,7 +80,7 @@ def test_shapes_and_types():
 
 def test_activations():
     x = pc.Float([-4, -1, 0, 7])
-    assert pc.relu6(x).tolist() == [0, 0, 0, 6]
+    assert pc.relu6(x).tolist() == [0, 0, 0, 6] and pc.grad(pc.relu6)(pc.Float([-1, 0, 3, 6, 7])).tolist() == [0, 0, 1, 0, 0]
     np.testing.assert_allclose(pc.selu(x).numpy(), 1.0507009873554805 * np.where(x.numpy() > 0, x.numpy(), 1.6732632423543772 * np.expm1(x.numpy())), 1e-6)
     np.testing.assert_allclose(pc.glu(pc.asarray(matrix), 1).numpy(), matrix[:, :2] / (1 + np.exp(-matrix[:, 2:])), 1e-12)
     signs = pc.Float64([-4, -1, 0, 0.5, 7])
@@ -143,3 +143,30 @@ def test_arguments_of_scipy():
     assert pc.one_hot(pc.Int32([0, 2]), 3, axis=0, dtype="int32").tolist() == [[1, 0], [0, 0], [0, 1]]
     with pytest.raises(TypeError, match="find_peaks: got threshold= or plateau_size= beside distance="):
         pc.find_peaks(pc.asarray(steps), distance=2, threshold=1)
+
+
+def test_scans_of_functions():
+    def states(w, xs):
+        def step(h, x):
+            h = pc.tanh(w @ h + x["x"])
+            return h, (h, {"sum": pc.sum(h), "none": None})
+
+        return pc.scan(step, pc.zeros(4), {"x": xs})
+
+    w, xs = pc.rand((4, 4)), pc.rand((5, 4))
+    h, (all_h, others) = states(w, xs)
+    assert all_h.shape == (5, 4) and all_h[-1].tolist() == h.tolist() and others["none"] is None
+    np.testing.assert_allclose(others["sum"].numpy(), all_h.numpy().sum(1), 1e-5)
+    expected = w * 0
+    for i in range(5):
+        expected += pc.grad(lambda w, i=i: pc.sum(states(w, xs)[1][0][i]))(w)
+    np.testing.assert_allclose(pc.grad(lambda w: pc.sum(states(w, xs)[1][0]))(w).numpy(), expected.numpy(), 1e-4)
+    assert pc.grad(lambda x: pc.sum(pc.scan(lambda c, x: (c + x * x, c * x), 0, x)[1]))(pc.Float([1, 2, 3])).tolist() == [10, 13, 5]
+    carry, y = pc.scan(lambda c, _: (2 * c, c), 1, length=4)
+    assert carry == 16 and y.tolist() == [1, 2, 4, 8]
+    assert pc.scan(lambda c, _: (c, c), 1, length=0) == (1, None)
+    for xs, length in [([pc.ones(3), pc.ones(4)], None), (None, None), (pc.ones(3), 4)]:
+        with pytest.raises(ValueError, match="scan: got .*expected xs of one length, or length="):
+            pc.scan(lambda c, x: (c, c), 1, xs, length)
+    with pytest.raises(TypeError, match="map= and reduce="):
+        pc.scan("T f(T x)")
