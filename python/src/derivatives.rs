@@ -362,7 +362,8 @@ fn in_form<'py>(
 
 /// Adds the gradient of y to those of the marked arrays that it is computed from.
 ///
-/// With gradient= that of each lane of y times one of its lanes.
+/// With gradient= that of each lane of y times one of its lanes. Who holds y can ask again, so it keeps what it was made of:
+/// of a loss to remember keep pc.detach(loss) or float(loss).
 ///
 /// >>> x = pc.Float([1, 2])
 /// >>> pc.enable_grad(x)

@@ -40,8 +40,8 @@ table! {
     /// true
     requires_grad(x: Value) = |c| c.value(0).map(|x| Scalar::Bool(x.is_tracked()));
     /// Adds to the gradients of all marked arrays that a value was computed from its derivatives by them, each times 1, or
-    /// times the gradient that set_gradient gave the value. Of more lanes than one those of all are added. Recorded, not
-    /// run.
+    /// times the gradient that set_gradient gave the value. Of more lanes than one those of all are added. Who holds the
+    /// value can ask again, so it keeps what it was made of: of a loss to remember keep detach(loss). Recorded, not run.
     ///
     /// >> x = FloatD([1, 2, 3]); backward(hsum(x * x * x)); gradient(x)
     /// [3, 12, 27]

@@ -7,6 +7,7 @@ use super::launches::Keep;
 use crate::convert::exactly;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::ir::op::Op;
 use crate::ir::table::Table;
 use crate::ir::var::{Kind, VarId, Variable};
 
@@ -256,9 +257,13 @@ impl<'t> Walk<'t, &'t mut Table> {
         let gathers = matches!(variable.kind, Kind::Gather { .. }) && variable.scope == 0;
         let mut source = variable.operands[0].filter(|_| gathers);
         let function = self.table.application(id, variable);
-        let mut cost = function.map_or_else(|| own_cost(variable.kind), |f| f.output.n_operations);
+        let mut cost = function.map_or_else(|| own_cost(variable), |f| f.output.n_operations);
         self.n_calls += usize::from(function.is_some());
+        let mut before = None;
         for (position, operand) in self.table.needs(id, variable).iter().enumerate() {
+            if before.replace(operand) == Some(operand) && is_same_value(variable) {
+                continue;
+            }
             let needs_memory = self.needs_memory(variable, position, operand);
             match self.node(operand) {
                 Some(node) => {
@@ -298,8 +303,15 @@ impl<'t> Walk<'t, &'t mut Table> {
     }
 }
 
-fn own_cost(kind: Kind) -> u32 {
-    match kind {
+/// Whether it is the value of another variable, which needs one of its own.
+fn is_same_value(variable: &Variable) -> bool {
+    let [_, yes, no, _] = variable.operands;
+    matches!(variable.kind, Kind::Op(Op::Select)) && yes == no
+}
+
+fn own_cost(variable: &Variable) -> u32 {
+    match variable.kind {
+        Kind::Op(_) if is_same_value(variable) => 0,
         Kind::Gather { .. } | Kind::Fetch => GATHER_COST,
         Kind::Region { .. } => REGION_COST,
         Kind::Literal(_)

@@ -30,6 +30,7 @@ use self::free_slots::FreeSlots;
 pub(crate) use self::recording_state::OpenRegion;
 use self::recording_state::Recording;
 pub use self::recording_state::Tracking;
+use self::tracking::Detached;
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, ScriptLine};
@@ -115,6 +116,7 @@ pub struct Table {
     owned: Vec<VarId>,
     accesses: Accesses,
     looks: Looks,
+    detached: Vec<Detached>,
     /// Data that a launch writes over its inputs meanwhile: they are looked at when it has run.
     pub(crate) overwritten: Vec<VarId>,
     /// Lines waiting to be written once the table is unlocked.
@@ -136,6 +138,7 @@ impl Table {
             owned: Vec::new(),
             accesses: Accesses::default(),
             looks: Looks::default(),
+            detached: Vec::new(),
             overwritten: Vec::new(),
             log,
         }

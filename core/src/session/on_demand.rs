@@ -23,25 +23,31 @@ impl Session {
         self.eval(arrays)
     }
 
-    /// Evaluates because `what` looks at contents: where many small values wait that are alike, all of them, as one batch.
+    /// Evaluates because `what` looks at contents: where many small values wait that are alike, all of them, as one batch;
+    /// with a number what was detached from it.
     pub(crate) fn evaluate_for(&self, what: &'static str, id: VarId) -> Result<()> {
         let flags = &self.common().flags;
         if flags.get(FORBID_EVAL) && self.with_table(|table| table.is_pending(id)) {
             return Err(Error::EvaluationForbidden { what });
         }
-        let alike = if flags.get(BATCH) {
-            self.with_table(|table| table.waiting_alike(id))
-        } else {
-            Vec::new()
-        };
-        if alike.is_empty() {
+        let is_batched = flags.get(BATCH);
+        let (n, others) = self.with_table(|table| {
+            let mut others = if is_batched { table.waiting_alike(id) } else { Vec::new() };
+            let n = others.len();
+            others.extend(table.hold_detached(id));
+            (n, others)
+        });
+        if others.is_empty() {
             return self.evaluate_then(&[id], true, |_| Ok(()));
         }
-        let n = alike.len();
-        self.common().log.line(1, || format!("reading one of {n} alike that wait: evaluating all"));
-        let ids: Vec<VarId> = [id].into_iter().chain(alike.iter().copied()).collect();
+        if n > 0 {
+            self.common()
+                .log
+                .line(1, || format!("reading one of {n} alike that wait: evaluating all"));
+        }
+        let ids: Vec<VarId> = [id].into_iter().chain(others.iter().copied()).collect();
         let result = self.evaluate_then(&ids, true, |_| Ok(()));
-        self.with_table(|table| alike.iter().for_each(|&id| table.dec_external(id)));
+        self.with_table(|table| others.iter().for_each(|&id| table.dec_external(id)));
         match result {
             // What is wrong with the others is told to who asks for them.
             Err(error) if !matches!(error, Error::Interrupted) => {
@@ -124,6 +130,23 @@ mod tests {
         session.eval(&[&x]).unwrap();
         let work = |k: u32| x.try_mul(f64::from(k) + 0.5).unwrap().try_add(1.0).unwrap();
         (0..n).map(work).collect()
+    }
+
+    #[test]
+    fn who_reads_a_number_reads_what_was_detached_from_it() {
+        let session = Session::new().unwrap();
+        let x = session.array(&[1.0_f32, 2.0]).unwrap().enable_grad().unwrap();
+        let square = x.try_mul(&x).unwrap();
+        let loss = square.hsum().unwrap();
+        let (kept, lanes) = (loss.detach().unwrap(), square.detach().unwrap());
+        assert_eq!(loss.to_vec::<f32>().unwrap(), [5.0]);
+        assert!(kept.is_evaluated() && !kept.is_tracked());
+        assert_eq!(kept.to_vec::<f32>().unwrap(), [5.0]);
+        // Lanes take memory.
+        assert_eq!(square.to_vec::<f32>().unwrap(), [1.0, 4.0]);
+        assert!(!lanes.is_evaluated());
+        let again = loss.detach().unwrap();
+        assert!(again.is_evaluated());
     }
 
     #[test]

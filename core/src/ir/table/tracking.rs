@@ -11,6 +11,16 @@ use super::recording_state::{Isolated, Tracking};
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 
+/// So many are known at once: a loop reads what it has detached soon.
+const MOST_DETACHED: usize = 64;
+
+/// A tracked number that waits, and the same without derivatives, each with the generation of its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detached {
+    of: (VarId, u32),
+    number: (VarId, u32),
+}
+
 impl Table {
     /// Marks off what is recorded from now on, for this thread; the number to end that by.
     pub(crate) fn isolate(&mut self) -> u64 {
@@ -98,7 +108,44 @@ impl Table {
         let detached = if is_of_region { self.same_value(id) } else { self.bare_copy(id) };
         self.recording.exchange_tracking(before);
         self.get_mut(detached).cold_mut().is_border = true;
+        self.know_detached(id, detached);
         detached
+    }
+
+    /// Notes what is a number without derivatives, while both wait.
+    fn know_detached(&mut self, id: VarId, detached: VarId) {
+        if self.get(id).size != 1 || !self.is_pending(id) {
+            return;
+        }
+        let mut known = std::mem::take(&mut self.detached);
+        known.retain(|known| self.waits(known.of) && self.waits(known.number));
+        if known.len() == MOST_DETACHED {
+            known.remove(0);
+        }
+        let [of, number] = [id, detached].map(|id| (id, self.get(id).generation));
+        known.push(Detached { of, number });
+        self.detached = known;
+    }
+
+    /// Whether somebody holds what is not evaluated in a slot of this generation.
+    fn waits(&self, (id, generation): (VarId, u32)) -> bool {
+        self.slots.get(id.index()).is_some_and(|variable| {
+            variable.generation == generation && variable.external > 0 && self.is_pending(id)
+        })
+    }
+
+    /// What waits and is this number without derivatives: who keeps that keeps all that it is made of until it is evaluated.
+    /// The caller owns an external reference to each.
+    pub(crate) fn hold_detached(&mut self, id: VarId) -> Vec<VarId> {
+        if self.detached.is_empty() || !self.is_pending(id) {
+            return Vec::new();
+        }
+        let of = (id, self.get(id).generation);
+        let is_of_it = |known: &&Detached| known.of == of && self.waits(known.number);
+        let found = self.detached.iter().filter(is_of_it).map(|known| known.number.0);
+        let found: Vec<VarId> = found.collect();
+        found.iter().for_each(|&id| self.inc_external(id));
+        found
     }
 
     /// Takes marks back: what leads to `outputs` and was tracked for their sake is so no longer, and lets its operands go.
