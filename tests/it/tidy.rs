@@ -9,7 +9,7 @@ use crate::imports::{Imports, imports, knots};
 const MAX_LINES: usize = 640;
 
 /// Files with unsafe code, each with a reason.
-const UNSAFE: [(&str, &str); 51] = [
+const UNSAFE: [(&str, &str); 52] = [
     ("core/src/backend/cpu/arm/visibility.rs", "instructions of cache maintenance"),
     ("core/src/backend/cpu/executable_memory.rs", "executable memory"),
     ("core/src/backend/cpu/frame.rs", "memory of machine code"),
@@ -39,6 +39,7 @@ const UNSAFE: [(&str, &str); 51] = [
     ("core/src/backend/primitive/product/thin.rs", "instruction sets"),
     ("core/src/backend/primitive/product/vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scan_vectors.rs", "instruction sets, lanes by pointer"),
+    ("core/src/backend/primitive/true_lanes.rs", "instruction sets"),
     ("core/src/backend/primitive/turned_vectors.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/scatter/picked.rs", "instruction sets, lanes by pointer"),
     ("core/src/backend/primitive/vectors.rs", "instruction sets, lanes by pointer"),
