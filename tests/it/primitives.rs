@@ -4,6 +4,7 @@
 use porcini_core::device::Toolkit;
 use porcini_core::ir::op::{Op, ReduceOp, ScatterOp};
 use porcini_core::ir::primitive::Order;
+use porcini_core::ir::scalar::apply_bits;
 use porcini_core::tensor::Tensor;
 use porcini_core::{Array, DType, DeviceChoice, Error, Scalar, Session};
 use porcini_tests::data::{self, Values};
@@ -88,6 +89,31 @@ fn prefix_sums_have_the_order_of_s11() {
     }
     for_each(edges, of);
     for_each(uneven, of);
+}
+
+/// Blocks of floats in the order of their lanes; the last one may be short.
+#[test]
+fn block_sums_add_lanes_in_their_order() {
+    let sessions = sessions();
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        let nothing = if dtype.is_float() { 1 << (dtype.bits() - 1) } else { 0 };
+        let add = |sum: u64, &lane: &u64| apply_bits(Op::Add, dtype, dtype, [sum, lane, 0]);
+        for n in SIZES {
+            let lanes = uneven(dtype, n);
+            for length in [1, 2, 7, 8, 16, 1000, 65_539, 1 << 40] {
+                let sums = lanes.chunks(length).map(|block| block.iter().fold(nothing, add));
+                let want = bytes(dtype, &sums.collect::<Vec<_>>());
+                for (i, session) in sessions.iter().enumerate() {
+                    let x = session.from_bytes(dtype, &data::to_bytes(dtype, &lanes)).unwrap();
+                    // Of what is in memory, and of what is computed.
+                    for x in [&x, &x.reverse().unwrap().reverse().unwrap()] {
+                        let got = contents(&x.block_sum(length as u64).unwrap());
+                        assert!(got == want, "{n} {dtype} in blocks of {length}, session {i}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// The least (`Op::Min`) or largest (`Op::Max`) lane up to each.

@@ -57,6 +57,9 @@ pub enum Primitive {
     /// factors, one for each place along an axis: its lanes, times their factors, combined along the axis in the order of
     /// S11.
     Along(Along),
+    /// Operand x, of floats of 32 or 64 bits: of blocks of so many lanes, one behind the other, their sums in the order of the
+    /// lanes. One block has at least one.
+    BlockSums(u64),
     /// Operand x, of any type: matrices one behind the other, each with rows for columns.
     Turned(Turned),
     /// Operands x and values, both of one type, a value for each line along an axis: the number along it of the first lane
@@ -94,6 +97,7 @@ impl Primitive {
             Self::Product(_) => "matmul",
             Self::Along(Along { is_weighted: true, .. }) => "matvec",
             Self::Along(along) => along.op.name(),
+            Self::BlockSums(_) => "block_sum",
             Self::Turned(_) => "transpose",
             Self::Place(_) => "place",
             Self::Windows(windows) => windows.op.name(),

@@ -370,6 +370,21 @@ impl Recorder<'_> {
         self.primitive(Primitive::Place(lines), DType::U32, self.size(values), &[x, values])
     }
 
+    /// Sums of blocks of so many lanes, which `x` has several of: of floats of 32 or 64 bits each in the order of its lanes.
+    ///
+    /// **Evaluation**: traced; a launch of its own.
+    ///
+    /// # Errors
+    /// `Recording` in a body.
+    pub(super) fn sums_of_blocks(&mut self, x: VarId, extent: u64) -> Result<VarId> {
+        // Whole numbers wrap: any order gives the same bits.
+        if !self.dtype(x).is_float() {
+            return self.along(ReduceOp::Sum, x, extent, 1);
+        }
+        let primitive = Primitive::BlockSums(extent);
+        self.primitive(primitive, self.dtype(x), self.size(x) / extent, &[x])
+    }
+
     /// Matrices of so many rows and columns, one behind the other, each with rows for columns.
     ///
     /// **Evaluation**: traced; a launch of its own.

@@ -366,13 +366,24 @@ impl Recorder<'_> {
         if dtype.is_half() {
             return self.in_single(x, |recorder, x| recorder.block_sum(x, length));
         }
+        self.whole("block_sum", x)?;
+        let length = length.min(size);
+        let x = self.filled_up(ReduceOp::Sum, x, size.next_multiple_of(length))?;
+        self.sums_of_blocks(x, length)
+    }
+
+    /// As many lanes as wanted, those behind the ones that there are with what an operation leaves others as they are.
+    fn filled_up(&mut self, op: ReduceOp, x: VarId, size: u64) -> Result<VarId> {
+        if self.size(x) == size {
+            return Ok(x);
+        }
+        let dtype = self.dtype(x);
+        let nothing = self.constant(dtype, identity_bits(op, dtype));
         let lane = self.lane_numbers(size);
-        let by = self.literal(self.dtype(lane), length.min(size), 1);
-        let block = self.same(Op::IDiv, &[lane, by])?;
-        // -0, to which a sum of negative zeros adds up.
-        let nothing = identity_bits(ReduceOp::Sum, dtype);
-        let sums = self.literal(dtype, nothing, size.div_ceil(length));
-        self.put("block_sum", ScatterOp::Add, sums, [x, block], None)
+        let end = self.literal(self.dtype(lane), self.size(x), 1);
+        let is_there = self.same(Op::Lt, &[lane, end])?;
+        let lanes = self.pick(x, lane, Some(is_there))?;
+        self.select(is_there, lanes, nothing)
     }
 
     /// Prefix sums in each block of `length` lanes, by doubling: each lane takes the sum so far of the lane 1, 2, 4 .. before

@@ -186,6 +186,7 @@ impl Host {
             | Primitive::ByOwner
             | Primitive::Product(_)
             | Primitive::Along(_)
+            | Primitive::BlockSums(_)
             | Primitive::Place(_)
             | Primitive::Windows(_)
             | Primitive::Turned(_) => {

@@ -92,7 +92,7 @@ pub fn run_steps(work: &mut dyn Work, call: &PrimitiveCall) -> Result<bool> {
         Primitive::Increments if result.size.max(x.size) > u64::from(u32::MAX) => return Ok(false),
         Primitive::Increments => increments(work, call)?,
         // One lane after the other, for which a GPU is too slow.
-        Primitive::Exchanges => return Ok(false),
+        Primitive::Exchanges | Primitive::BlockSums(_) => return Ok(false),
         // They too are counted in 32 bits, with a sign.
         Primitive::Product(product) if product.depth > MOST_DEPTH => return Ok(false),
         Primitive::Product(product) => products(work, product, call)?,

@@ -39,6 +39,7 @@ impl Rows {
                 operands.extend(is_weighted.then_some(None));
                 rows(row, operands, inner)
             }
+            Primitive::BlockSums(extent) => rows(extent, smallvec![Some(extent)], 1),
             Primitive::Turned(Turned { rows: n, columns }) => {
                 rows(n * columns, smallvec![Some(n * columns)], n * columns)
             }

@@ -5,6 +5,7 @@
 //! between them.
 
 mod along;
+mod block_sums;
 mod by_owner;
 mod call;
 mod cut;
@@ -160,6 +161,7 @@ pub(super) fn run(pool: &Pool, isa: Isa, call: &PrimitiveCall, room: Room<'_>) -
             product::multiply(&workers, product, &call.operands, result, call.imag)
         }
         Primitive::Along(along) => along::reduce(&workers, along, &call.operands, result),
+        Primitive::BlockSums(extent) => block_sums::sum(&workers, extent, first, result),
         Primitive::Turned(turned) => turned::turn(&workers, turned, first, result),
         Primitive::Place(lines) => place::find(&workers, lines, &call.operands, result),
         Primitive::Windows(windows) => {

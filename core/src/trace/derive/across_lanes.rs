@@ -8,7 +8,7 @@ use super::reverse::Cotangents;
 use super::{Of, Recorder};
 use crate::error::Result;
 use crate::ir::op::{Op, ReduceOp, ScatterOp, Writer};
-use crate::ir::primitive::{Primitive, Turned};
+use crate::ir::primitive::{Along, Primitive, Turned};
 use crate::ir::var::{Kind, VarId};
 
 /// Operands of one variable.
@@ -127,6 +127,10 @@ impl Recorder<'_> {
             }
             Primitive::Turned(Turned { rows, columns }) => self.turned(v, columns, rows),
             Primitive::Along(along) => self.times_slope_along(along, id, x, v),
+            Primitive::BlockSums(extent) => {
+                let blocks = Along { op: ReduceOp::Sum, extent, inner: 1, is_weighted: false };
+                self.times_slope_along(blocks, id, x, v)
+            }
             Primitive::Prefix(_)
             | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
@@ -218,6 +222,7 @@ impl Recorder<'_> {
                 let parts = self.times_slope_along(along, id, x, t)?;
                 self.along(ReduceOp::Sum, parts, along.extent, along.inner)
             }
+            Primitive::BlockSums(extent) => self.sums_of_blocks(t, extent),
             Primitive::Prefix(_)
             | Primitive::ChunkTotals(_)
             | Primitive::SortIndex(_)
