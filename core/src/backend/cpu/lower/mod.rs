@@ -17,6 +17,7 @@ mod narrow;
 mod order;
 mod region;
 mod shift;
+mod states;
 mod writes;
 
 use std::collections::HashMap;
@@ -100,6 +101,7 @@ pub(super) fn lower(
     if !lowering.packed_halves.is_empty() {
         lowering.program.drop_unused();
     }
+    states::change_early(&mut lowering.program);
     Ok(Lowered {
         packet,
         prologue,
