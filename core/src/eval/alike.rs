@@ -381,7 +381,7 @@ impl Alike {
         accesses: &[VarId],
         walk: &Walk<'_>,
     ) -> Vec<Member> {
-        let places: HashMap<VarId, usize> = self.first.into_iter().zip(0..).collect();
+        let places: HashMap<VarId, usize, Mix> = self.first.into_iter().zip(0..).collect();
         let bindings: Vec<usize> = launch.bindings.iter().map(|one| places[&one.place()]).collect();
         let [literals, accesses] =
             [literals, accesses].map(|of| of.iter().map(|id| places[id]).collect::<Vec<_>>());

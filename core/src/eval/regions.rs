@@ -7,15 +7,16 @@ use super::build::Builder;
 use super::launches::Binding;
 use super::walk::is_memory_operand;
 use crate::ir::kernel::{BufferIndex, Code, Reg};
+use crate::ir::mix::Mix;
 use crate::ir::var::{Kind, Region, VarId, Variable};
 
 /// The regions of the kernel being built.
 #[derive(Default)]
 pub(super) struct Regions {
     /// Operands from outside of each open region.
-    needs: HashMap<VarId, Needs>,
+    needs: HashMap<VarId, Needs, Mix>,
     /// The buffers that are written, by the outermost phi.
-    written: HashMap<VarId, BufferIndex>,
+    written: HashMap<VarId, BufferIndex, Mix>,
 }
 
 /// Operands of a region from outside, each once.
@@ -152,7 +153,7 @@ impl Builder<'_, '_> {
     fn needs(&self, region: &Region) -> Needs {
         let table = self.table;
         let mut needs = Needs::default();
-        let mut seen: HashSet<VarId> = HashSet::new();
+        let mut seen: HashSet<VarId, Mix> = HashSet::default();
         let mut work = vec![region.running];
         for &(state, next) in region.values.iter().rev() {
             if self.is_wanted(state) {

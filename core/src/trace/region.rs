@@ -13,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Recorder, broadcast_size};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ir::mix::Mix;
 use crate::ir::op::{ScatterMode, ScatterOp};
 use crate::ir::table::OpenRegion;
 use crate::ir::var::{Kind, Region, VarId, Variable};
@@ -222,7 +223,7 @@ impl Recorder<'_> {
     ///
     /// # Errors
     /// `Recording` where that is a value of a body around this one, which has no lanes yet.
-    fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> Result<HashSet<VarId>> {
+    fn read_first_values(&mut self, gathers: &[(VarId, VarId)]) -> Result<HashSet<VarId, Mix>> {
         for &(gather, state) in gathers {
             let first = self.first_of(state);
             // Of a state, the region around this one decides when it is closed.
@@ -239,7 +240,7 @@ impl Recorder<'_> {
     fn roles(
         &self,
         states: &[Option<VarId>],
-        tables: &HashSet<VarId>,
+        tables: &HashSet<VarId, Mix>,
         lanes: &mut u64,
     ) -> Vec<Role> {
         let role = |state: &Option<VarId>| {
@@ -266,7 +267,7 @@ impl Recorder<'_> {
         region: VarId,
         repeat: bool,
         values: &[(VarId, VarId)],
-        tables: &HashSet<VarId>,
+        tables: &HashSet<VarId, Mix>,
     ) -> Result<Vec<VarId>> {
         let (lanes, outer) = (self.size(region), self.var(region).scope);
         let mut results = Vec::with_capacity(values.len());
@@ -369,7 +370,7 @@ impl Recorder<'_> {
         values: &[(VarId, VarId)],
     ) -> Result<Uses> {
         let mut uses = Uses::default();
-        let mut seen: HashSet<VarId> = HashSet::new();
+        let mut seen: HashSet<VarId, Mix> = HashSet::default();
         let mut work: Vec<VarId> = values.iter().map(|&(_, next)| next).collect();
         work.push(running);
         if work.iter().any(|&id| self.var(id).scope > scope) {
