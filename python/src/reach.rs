@@ -274,7 +274,6 @@ impl<'py> Reach<'py> {
     }
 }
 
-<<<<<<< HEAD
 /// Whether globals are those of a module of this package: `functools.wraps` names another in what `pc.grad(f)` gives.
 fn is_ours(globals: &Bound<'_, PyDict>) -> PyResult<bool> {
     let Some(name) = globals.get_item(intern!(globals.py(), "__name__"))? else { return Ok(false) };
@@ -282,11 +281,8 @@ fn is_ours(globals: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(name.to_str()?.starts_with("porcini."))
 }
 
-/// What methods, `functools.partial` and wrappers hold. Objects of other classes have their data in `__dict__` and slots, which
-=======
-/// What methods, `functools.partial`, wrappers and functions with derivatives of their own hold. Objects of other classes have their data in `__dict__` and slots, which
->>>>>>> a87cd94c (checkpoint: what is computed again draws the same numbers again)
-/// are added as a whole: their properties are not asked.
+/// What methods, `functools.partial`, wrappers and functions with derivatives of their own hold. Objects of other classes
+/// have their data in `__dict__` and slots, which are added as a whole: their properties are not asked.
 fn held<'py>(object: &Object<'py>) -> PyResult<Vec<Object<'py>>> {
     let module = object.get_type().getattr("__module__")?;
     let module = module.cast::<PyString>().map_or_else(|_| String::new(), |name| name.to_string());

@@ -72,6 +72,7 @@ fn sum_blocks<T: Lane>(blocks: &[T], extent: usize, sums: &mut [T], goes_on: &dy
 }
 
 /// Adds lanes at the same places of blocks to their sums, those of `N` blocks at a time; blocks and sums that are left.
+#[expect(clippy::needless_range_loop, reason = "all lines go on together")]
 fn add<'a, T: Lane, const N: usize>(
     (blocks, sums): (&'a [T], &'a mut [T]),
     extent: usize,
