@@ -5,16 +5,16 @@ use porcini_core::Array;
 use porcini_core::random::{Pcg32, SplitMix64};
 use pyo3::prelude::*;
 
-use crate::random::Generator;
 use crate::session_numbers::seeds_now;
-use crate::stand_ins;
+use crate::stand_ins::{self, Moved};
 
 /// Generators of a call, and the seeds of the session. The states are arrays of the call: a recorded function has others in
 /// their place.
 #[derive(Default)]
 pub(crate) struct Draws {
     seeds: Option<SplitMix64>,
-    generators: Vec<Py<Generator>>,
+    /// By their addresses.
+    generators: Vec<(usize, Py<PyAny>)>,
 }
 
 impl Draws {
@@ -23,9 +23,9 @@ impl Draws {
         let seeds = Some(seeds_now());
         let (result, moved) = stand_ins::noting(work);
         let (mut generators, mut states) = (Vec::new(), Vec::new());
-        for (generator, rng) in moved {
-            generators.push(generator);
-            states.extend([rng.state, rng.inc]);
+        for Moved { address, before, object } in moved {
+            generators.push((address, object));
+            states.extend([before.state, before.inc]);
         }
         (result, Self { seeds, generators }, states)
     }
@@ -46,8 +46,7 @@ impl Draws {
 
     /// Lets this thread see others in the place of the generators; what it saw before.
     fn lend(&self, others: impl Iterator<Item = Option<Pcg32>>) -> Vec<Option<Pcg32>> {
-        let lend = |(generator, other): (&Py<Generator>, Option<Pcg32>)| {
-            let address = generator.get().address();
+        let lend = |(&(address, _), other): (&(usize, _), Option<Pcg32>)| {
             let before = stand_ins::generator(address);
             stand_ins::lend_generator_or_not(address, other);
             before

@@ -32,7 +32,7 @@ impl Generator {
 
     fn put(slf: &Bound<'_, Self>, rng: Pcg32) {
         let own = slf.get();
-        stand_ins::note(slf, || own.rng());
+        stand_ins::note(slf, own.address(), || own.rng());
         if stand_ins::generator(own.address()).is_some() {
             return stand_ins::lend_generator(own.address(), rng);
         }
@@ -45,7 +45,7 @@ impl Generator {
         [rng.state, rng.inc]
     }
 
-    pub(crate) fn address(&self) -> usize {
+    fn address(&self) -> usize {
         ptr::from_ref(self).addr()
     }
 

@@ -8,8 +8,6 @@ use porcini_core::Value;
 use porcini_core::random::{Pcg32, SplitMix64};
 use pyo3::prelude::*;
 
-use crate::random::Generator;
-
 /// What stands in an object, by the address of what it holds.
 #[derive(Default)]
 struct Seen {
@@ -21,8 +19,13 @@ struct Seen {
     moved: Vec<Vec<Moved>>,
 }
 
-/// A generator, and what it was before it moved.
-pub(crate) type Moved = (Py<Generator>, Pcg32);
+/// A generator by its address, and what it was before it moved.
+pub(crate) struct Moved {
+    pub(crate) address: usize,
+    pub(crate) before: Pcg32,
+    /// Its object lives on: no other one has the address.
+    pub(crate) object: Py<PyAny>,
+}
 
 thread_local! {
     static SEEN: RefCell<Seen> = const {
@@ -95,16 +98,18 @@ pub(crate) fn lend_seeds(seeds: Option<SplitMix64>) {
 }
 
 /// Notes that a generator is about to move, for calls under way that do not know it yet.
-pub(crate) fn note(generator: &Bound<'_, Generator>, before: impl Fn() -> Pcg32) {
-    let is_unknown = |call: &Vec<Moved>| !call.iter().any(|(known, _)| known.is(generator));
-    if SEEN.with_borrow(|seen| seen.moved.iter().any(is_unknown)) {
-        let before = before();
-        SEEN.with_borrow_mut(|seen| {
-            for call in seen.moved.iter_mut().filter(|call| is_unknown(call)) {
-                call.push((generator.clone().unbind(), before.clone()));
-            }
-        });
+pub(crate) fn note(object: &Bound<'_, PyAny>, address: usize, before: impl Fn() -> Pcg32) {
+    let is_unknown = |call: &Vec<Moved>| !call.iter().any(|known| known.address == address);
+    if !SEEN.with_borrow(|seen| seen.moved.iter().any(is_unknown)) {
+        return;
     }
+    let before = before();
+    SEEN.with_borrow_mut(|seen| {
+        for call in seen.moved.iter_mut().filter(|call| is_unknown(call)) {
+            let object = object.clone().unbind();
+            call.push(Moved { address, before: before.clone(), object });
+        }
+    });
 }
 
 /// What work gives, and the generators that it moved.

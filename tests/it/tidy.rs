@@ -155,6 +155,7 @@ const PYTHON: Layers = &[
     &[
         "callable",
         "components",
+        "draws",
         "index",
         "integers",
         "numpy",
