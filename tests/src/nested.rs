@@ -99,8 +99,7 @@ pub fn run(
     }
     let late = interpreter.execute(&program.script(eager), "program").err();
     // Bounds errors come at the end of the cell, when all is recorded.
-    // The first one: how many there are of equal operations depends on value numbering.
-    let late = late.map(|error| error.message);
+    let late = late.map(|error| error.to_string());
     let bounds = |error: &String| error.contains(" out of bounds for size ");
     if let Some(error) = late.as_ref().filter(|error| !bounds(error)) {
         return Err(error.clone());

@@ -26,10 +26,8 @@ const MOST_UNTOLD: usize = 1000;
 /// The bounds errors that were not told yet, and the launches that may have failed.
 #[derive(Default)]
 pub struct Reports {
-    /// In recording order.
+    /// In recording order, one of each evaluation: its first.
     untold: Vec<Untold>,
-    /// What was told of evaluations that may still have launches under way: those may find it again.
-    told: Vec<Faulty>,
     /// The number of the evaluation under way.
     evaluation: u64,
     /// What comes of indices out of bounds, by serials.
@@ -63,9 +61,12 @@ struct Faulty {
 
 /// An error that was not told yet.
 struct Untold {
-    faulty: Faulty,
-    /// Serials of what comes of it in its evaluation, so far.
-    results: HashSet<u64>,
+    /// Of who recorded the access.
+    serial: u64,
+    evaluation: u64,
+    /// Serials of what comes of indices out of bounds in that evaluation, so far.
+    results: Vec<u64>,
+    error: Error,
 }
 
 /// A launch under way that checks indices.
@@ -95,22 +96,10 @@ impl Running for Known {
     }
 }
 
-impl Faulty {
-    /// Whether another one of the same evaluation tells nothing new: of the same access, or in the same words, as those of
-    /// the components of one value are.
-    fn repeats(&self, other: &Self) -> bool {
-        let is_same = self.serial == other.serial || self.error == other.error;
-        self.evaluation == other.evaluation && is_same
-    }
-}
-
 impl Reports {
-    /// An evaluation begins: what fails in it has errors of its own.
+    /// An evaluation begins: what fails in it has an error of its own.
     pub(super) fn begin(&mut self) {
         self.evaluation += 1;
-        if self.running.is_empty() {
-            self.told.clear();
-        }
         // Whoever asks for the errors of the last one has done so.
         while self.owed.is_empty() && self.faulty.len() > MOST_FAULTY {
             self.faulty.pop_first();
@@ -240,19 +229,15 @@ impl Reports {
     pub fn take(&mut self) -> Option<Error> {
         let looks = self.lookers.contains(&thread::current().id());
         let is_owed = |it: &Untold| {
-            let evaluation = it.faulty.evaluation;
-            self.owed.iter().any(|&(since, until)| evaluation > since && evaluation <= until)
+            self.owed.iter().any(|&(since, until)| it.evaluation > since && it.evaluation <= until)
         };
         let place = self.untold.iter().position(|it| !is_owed(it)).filter(|_| !looks)?;
-        let Untold { faulty, .. } = self.untold.remove(place);
-        let error = faulty.error.clone();
-        self.told.push(faulty);
-        Some(error)
+        Some(self.untold.remove(place).error)
     }
 
     /// The error of a result, which stays to be told.
     pub fn of(&self, serial: u64) -> Option<&Error> {
-        self.untold.iter().find(|it| it.results.contains(&serial)).map(|it| &it.faulty.error)
+        self.untold.iter().find(|it| it.results.contains(&serial)).map(|untold| &untold.error)
     }
 
     /// The number of the last evaluation.
@@ -261,7 +246,7 @@ impl Reports {
     }
 
     /// The errors of results, each its own, and beside each who recorded the access: those of later evaluations than one, and
-    /// those of which nobody was told. All that they come of counts as told.
+    /// those of which nobody was told. All of their evaluations count as told.
     pub fn take_of(&mut self, serials: &[u64], since: u64) -> Vec<Option<(u64, Error)>> {
         let found: HashSet<u64> =
             serials.iter().copied().filter(|serial| self.faulty.contains_key(serial)).collect();
@@ -278,11 +263,7 @@ impl Reports {
             serials.iter().copied().filter(|serial| faulty(serial).is_some()).collect();
         let error = |serial| faulty(serial).map(|it| (it.serial, it.error.clone()));
         let errors = serials.iter().map(error).collect();
-        let (told, untold): (Vec<Untold>, _) = std::mem::take(&mut self.untold)
-            .into_iter()
-            .partition(|it| !it.results.is_disjoint(&told));
-        self.untold = untold;
-        self.told.extend(told.into_iter().map(|it| it.faulty));
+        self.untold.retain(|it| !it.results.iter().any(|result| told.contains(result)));
         errors
     }
 
@@ -301,45 +282,56 @@ impl Reports {
     /// Puts back errors that [`Reports::take`] gave.
     pub fn put(&mut self, errors: Vec<Error>) {
         let errors = errors.into_iter();
-        let faulty = |error| Faulty { serial: 0, evaluation: 0, error };
-        let untold = |error| Untold { faulty: faulty(error), results: HashSet::new() };
+        let untold = |error| Untold { serial: 0, evaluation: 0, results: Vec::new(), error };
         self.untold.splice(0..0, errors.map(untold));
     }
 
     fn tell(&mut self, failures: &Failures, members: &Members) {
         let Members { accesses, flow, evaluation } = members;
         let mut reached = Reached::default();
-        self.pass_on(flow, *evaluation, &mut reached);
+        let mut written = self.passed_on(flow, *evaluation, &mut reached);
         let failed = failures.iter().zip(accesses).enumerate();
         let mut failed: Vec<_> =
             failed.filter_map(|(i, (&failure, of))| Some((i, failure?, of))).collect();
         failed.sort_by_key(|&(_, _, &(_, check, _))| check.serial);
         let n_accesses = (accesses.len() / flow.n_members()).max(1);
+        let mut first = None;
         for (number, failure, of) in failed {
             let error = self.error(failure, of);
             let (member, origin) = (number / n_accesses, Origin::Access(number % n_accesses));
             let results = flow.reached(member, origin, &mut reached);
-            let faulty = Faulty { serial: of.1.serial, evaluation: *evaluation, error };
+            let serial = of.1.serial;
+            let faulty = Faulty { serial, evaluation: *evaluation, error };
             self.mark(&results, &faulty);
-            self.keep(faulty, results.into_iter().collect());
+            written.extend(results);
+            first.get_or_insert(faulty);
+        }
+        match first {
+            Some(first) => self.keep(first, written),
+            None => {
+                let untold = self.untold.iter_mut().find(|it| it.evaluation == *evaluation);
+                untold.into_iter().for_each(|untold| untold.results.append(&mut written));
+            }
         }
     }
 
-    /// Takes note of what a launch made of what comes of an index out of bounds in the same evaluation.
-    fn pass_on(&mut self, flow: &Flow, evaluation: u64, reached: &mut Reached) {
+    /// Marks what a launch made of what comes of an index out of bounds in the same evaluation: the serials.
+    fn passed_on(&mut self, flow: &Flow, evaluation: u64, reached: &mut Reached) -> Vec<u64> {
+        let mut written = Vec::new();
         if self.faulty.is_empty() {
-            return;
+            return written;
         }
         for member in 0..flow.n_members() {
             for &(buffer, serial) in flow.reads(member) {
                 let faulty = self.faulty.get(&serial).filter(|it| it.evaluation == evaluation);
-                let Some(faulty) = faulty.cloned() else { continue };
-                let results = flow.reached(member, Origin::Buffer(buffer), reached);
-                self.mark(&results, &faulty);
-                let of_it = self.untold.iter_mut().filter(|it| it.results.contains(&serial));
-                of_it.for_each(|it| it.results.extend(&results));
+                if let Some(faulty) = faulty.cloned() {
+                    let results = flow.reached(member, Origin::Buffer(buffer), reached);
+                    self.mark(&results, &faulty);
+                    written.extend(results);
+                }
             }
         }
+        written
     }
 
     fn mark(&mut self, results: &[u64], faulty: &Faulty) {
@@ -363,23 +355,20 @@ impl Reports {
         }
     }
 
-    /// Keeps an error until it is told, with what comes of the access.
-    fn keep(&mut self, mut faulty: Faulty, mut results: HashSet<u64>) {
-        if self.told.iter().any(|told| told.repeats(&faulty)) {
-            return;
-        }
-        // Launches run in another order than they were recorded in, and may compute the same again, in later evaluations too.
-        let serial = faulty.serial;
-        let known = |it: &Untold| it.faulty.serial == serial || it.faulty.repeats(&faulty);
-        if let Some(place) = self.untold.iter().position(known) {
-            let mut known = self.untold.remove(place);
-            if known.faulty.serial <= serial {
-                std::mem::swap(&mut known.faulty, &mut faulty);
+    /// Keeps the first error of an evaluation until it is told, with what comes of all.
+    fn keep(&mut self, Faulty { serial, evaluation, error }: Faulty, mut written: Vec<u64>) {
+        // Launches run in another order than they were recorded in, and may compute the same again.
+        let known = |it: &Untold| it.serial == serial || it.evaluation == evaluation;
+        match self.untold.iter().position(known) {
+            Some(place) if self.untold[place].serial <= serial => {
+                self.untold[place].results.append(&mut written);
+                return;
             }
-            results.extend(known.results);
+            Some(place) => written.append(&mut self.untold.remove(place).results),
+            None => {}
         }
-        let place = self.untold.partition_point(|it| it.faulty.serial <= faulty.serial);
-        self.untold.insert(place, Untold { faulty, results });
+        let place = self.untold.partition_point(|it| it.serial <= serial);
+        self.untold.insert(place, Untold { serial, evaluation, results: written, error });
         self.untold.truncate(MOST_UNTOLD);
     }
 }

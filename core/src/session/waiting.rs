@@ -166,8 +166,8 @@ impl Session {
         }
     }
 
-    /// The first bounds error that was not reported yet, one of each access that failed in an evaluation; it is then
-    /// forgotten. Waits for the device if a launch under way may have failed.
+    /// The first bounds error that was not reported yet, one of each evaluation; it is then forgotten. Waits for the
+    /// device if a launch under way may have failed.
     ///
     /// Errors are the session's: who reads any array next is told of them, whatever that is and whichever thread had the
     /// other one evaluated. What is printed tells them of arrays that have such lanes, and forgets none.
@@ -222,7 +222,7 @@ impl Session {
     }
 
     /// The bounds errors of arrays that were evaluated, each its own, and beside it the number of who recorded the access:
-    /// where nobody was told, or they are of evaluations whose errors are owed. What else they come of counts as told.
+    /// where nobody was told, or they are of evaluations whose errors are owed. Others of these evaluations count as told.
     /// Waits for the device if a launch of those evaluations is under way that may have failed.
     ///
     /// # Errors
