@@ -53,6 +53,21 @@ e: float
 inf: float
 nan: float
 newaxis: None
+two_pi: float
+four_pi: float
+inv_pi: float
+inv_two_pi: float
+inv_four_pi: float
+sqrt_pi: float
+inv_sqrt_pi: float
+sqrt_two_pi: float
+inv_sqrt_two_pi: float
+sqrt_four_pi: float
+inv_sqrt_four_pi: float
+sqrt_two: float
+inv_sqrt_two: float
+log_two: float
+inv_log_two: float
 PCG32_DEFAULT_STATE: int
 PCG32_DEFAULT_STREAM: int
 
@@ -394,6 +409,7 @@ class PCG32:
 class ReduceOp(Enum):
     Identity = 'scatter'
     Add = 'scatter_add'
+    Mul = 'scatter_mul'
     Min = 'scatter_min'
     Max = 'scatter_max'
     And = 'scatter_and'
@@ -634,6 +650,10 @@ def absolute(x: Any) -> Any:
     """Absolute value; `abs(MIN)` is `MIN`."""
     ...
 
+def accum_grad(target: Any, source: Any) -> Any:
+    """Adds to the gradient of a marked array."""
+    ...
+
 @overload
 def acos(x: _Floats) -> _Floats: ...
 
@@ -802,6 +822,22 @@ def asm(*x: Any) -> str:
     """The machine code of the kernels that would compute x on this device, each instruction below the line of ir(x) that it"""
     ...
 
+def assert_allclose(actual: Any, desired: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = ..., message: Any = ...) -> Any:
+    """Raises AssertionError unless two arrays are close, as allclose has it; evaluates."""
+    ...
+
+def assert_equal(a: Any, b: Any, message: Any = ...) -> Any:
+    """Raises AssertionError unless two arrays are equal in all lanes; evaluates."""
+    ...
+
+def assert_false(condition: Any, message: Any = ...) -> Any:
+    """Raises AssertionError if a condition holds in a lane; evaluates."""
+    ...
+
+def assert_true(condition: Any, message: Any = ...) -> Any:
+    """Raises AssertionError unless a condition holds in all lanes; evaluates."""
+    ...
+
 def astype(x: Any, dtype: Any) -> Any:
     """The lanes of x converted to a type: a class such as Float64, or a name as NumPy's."""
     ...
@@ -844,6 +880,10 @@ def average(t: Any, weights: Any = ..., axes: Any = ..., keepdims: Any = ..., ax
 
 def backward(y: Any, gradient: Any = ...) -> Any:
     """Adds the gradient of y to those of the marked arrays that it is computed from."""
+    ...
+
+def backward_from(y: Any) -> Any:
+    """Another name of backward, of one array: from its gradient, 1 if none was set."""
     ...
 
 def bartlett(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
@@ -910,8 +950,16 @@ def block_diag(blocks: Any, *args: Any, **kwargs: Any) -> Any:
     """The matrix with others along its diagonal, each to the right of and below the one before, and zeros beside them; an"""
     ...
 
+def block_prefix_reduce(op: Any, value: Any, block_size: Any, exclusive: Any = ..., reverse: Any = ...) -> Any:
+    """As prefix_reduce, anew in each block of so many lanes; these are a multiple of it, but for sums."""
+    ...
+
 def block_prefix_sum(x: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Prefix sums in each block of n lanes; the last block may be short. Floats are added by doubling: over 1 lane before,"""
+    ...
+
+def block_reduce(op: Any, value: Any, block_size: Any, mode: Any = ...) -> Any:
+    """As reduce, of each block of so many lanes; these are a multiple of it, but for sums."""
     ...
 
 def block_sum(x: Any, n: Any) -> Any:
@@ -1194,6 +1242,10 @@ def delete(x: Any, places: Any, axis: Any = ...) -> Any:
     """x without the entries that have these numbers, one or several or a slice, or where a mask is true: along an axis, or in"""
     ...
 
+def depth_v(x: Any) -> Any:
+    """How many levels of components and lanes there are: 1 of arrays, 2 of vectors, 3 of matrices; 0 of tensors and numbers."""
+    ...
+
 def det(a: Any) -> Any:
     """The determinant of a square matrix, or of many, as solve."""
     ...
@@ -1318,6 +1370,10 @@ def enable_grad(x: Any, *args: Any, **kwargs: Any) -> Any:
 
 def entr(x: Any) -> Any:
     """Entropy `-x * log(x)` of a share: 0 at 0, -inf below. At most 2.5 ulp."""
+    ...
+
+def epsilon(dtype: Any) -> Any:
+    """How much rounding may change a number beside 1, of a class or an array of floats: half of NumPy's eps."""
     ...
 
 def eq(a: Any, b: Any) -> Any:
@@ -1536,6 +1592,10 @@ def forward(x: Any) -> Any:
     """Gives a marked array the direction 1, or that of its gradient if it has one: the gradient of what is computed from"""
     ...
 
+def forward_from(x: Any) -> Any:
+    """Another name of forward, of one array: from its gradient, 1 if none was set."""
+    ...
+
 def fract(x: Any) -> Any:
     """Fractional part `x - floor(x)`, kept below 1; NaN for infinities."""
     ...
@@ -1592,7 +1652,7 @@ def gammaln(x: Any) -> Any:
     """Logarithm of `|gamma(x)|`; inf at 0 and negative integers. At most 10 ulp, below -0.5 of the"""
     ...
 
-def gather(source: Any, index: Any, active: Any = ...) -> Any:
+def gather(source: Any, index: Any = ..., active: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """`source[index[i]]` for each lane of an integer index; 0 where active (optional) is false or the index is out of"""
     ...
 
@@ -1804,8 +1864,8 @@ def i1e(x: Any) -> Any:
     """Modified Bessel function of order 1, times exp(-|x|). At most 5 ulp."""
     ...
 
-def identity(n: Any, dtype: Any = ...) -> Any:
-    """A matrix of n rows with ones on its diagonal, as eye; of a class, Matrix3f, one of it."""
+def identity(n: Any, dtype: Any = ..., size: Any = ...) -> Any:
+    """A matrix of n rows with ones on its diagonal, as eye; of a class, identity(Matrix3f, size), so many lanes of it."""
     ...
 
 def idiv(a: Any, b: Any) -> Any:
@@ -1904,6 +1964,54 @@ def irfftn(x: Any, axes: Any = ..., n: Any = ..., axis: Any = ..., *args: Any, *
     """The real entries whose rfftn this is, an even number along the last of the axes unless n is given."""
     ...
 
+def is_arithmetic_v(x: Any) -> Any:
+    """Whether x, or a class, has numbers."""
+    ...
+
+def is_array_v(x: Any) -> Any:
+    """Whether x is an array of any kind, or a class of them."""
+    ...
+
+def is_complex_v(x: Any) -> Any:
+    """Whether x is complex lanes, or a class of them."""
+    ...
+
+def is_float_v(x: Any) -> Any:
+    """Whether x, or a class, has floats."""
+    ...
+
+def is_integral_v(x: Any) -> Any:
+    """Whether x, or a class, has integers."""
+    ...
+
+def is_mask_v(x: Any) -> Any:
+    """Whether x, or a class, has truth values."""
+    ...
+
+def is_matrix_v(x: Any) -> Any:
+    """Whether x is a matrix, or a class of them."""
+    ...
+
+def is_quaternion_v(x: Any) -> Any:
+    """Whether x is a quaternion, or a class of them."""
+    ...
+
+def is_signed_v(x: Any) -> Any:
+    """Whether x, or a class, has numbers with signs."""
+    ...
+
+def is_tensor_v(x: Any) -> Any:
+    """Whether x is a tensor, or a class of them."""
+    ...
+
+def is_unsigned_v(x: Any) -> Any:
+    """Whether x, or a class, has numbers without signs, or truth values."""
+    ...
+
+def is_vector_v(x: Any) -> Any:
+    """Whether x is a vector, or a class of them."""
+    ...
+
 def isclose(a: Any, b: Any, rtol: Any = ..., atol: Any = ..., equal_nan: Any = ...) -> Any:
     """Which lanes are near, as allclose has it: a mask. Recorded, not run."""
     ...
@@ -1938,6 +2046,10 @@ def isolate_grad() -> AbstractContextManager[None]:
 
 def isposinf(x: Any) -> Any:
     """Whether the value is positive infinity."""
+    ...
+
+def itemsize_v(x: Any) -> Any:
+    """How many bytes a number takes, of a class or a value."""
     ...
 
 def ix_(*numbers_of_axes: Any) -> Any:
@@ -1994,6 +2106,10 @@ def kurtosis(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *arg
 
 def label(x: Any) -> Any:
     """The name that set_label gave, or None."""
+    ...
+
+def largest(dtype: Any) -> Any:
+    """The largest finite number, of a class or an array of floats."""
     ...
 
 def lcm(a: Any, b: Any) -> Any:
@@ -2180,6 +2296,10 @@ def mantissa(x: Any) -> Any:
     """The m of `x = m * 2^e` with 0.5 <= |m| < 1; x itself if it is 0, infinite or NaN. Exact."""
     ...
 
+def mask_t(x: Any) -> Any:
+    """The class that comparisons give."""
+    ...
+
 def matmul(a: Any, b: Any) -> Any:
     """The product of matrices, as a @ b: the last two axes; those before them broadcast. A tensor or array of one axis is a"""
     ...
@@ -2270,6 +2390,14 @@ def moveaxis(t: Any, from_: Any = ..., to: Any = ..., *args: Any, **kwargs: Any)
 
 def mul_elem(a: Any, b: Any) -> Any:
     """Product of two matrices entry by entry; `a * b` is the matrix product."""
+    ...
+
+def mul_hi(a: Any, b: Any) -> Any:
+    """The upper half of a product of integers; another name of mulhi."""
+    ...
+
+def mul_wide(a: Any, b: Any) -> Any:
+    """The product of integers of 32 bits in 64."""
     ...
 
 def mulhi(a: Any, b: Any) -> Any:
@@ -2432,6 +2560,10 @@ def one_hot(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """Of each index, integers, n numbers along a new last axis: 1 at its place, 0 beside; of one that is no place all are 0."""
     ...
 
+def one_minus_epsilon(dtype: Any) -> Any:
+    """The largest number below 1, of a class or an array of floats."""
+    ...
+
 def ones(*args: Any, dtype: Any = ..., **kwargs: Any) -> Any:
     """A tensor of ones, its shape a list of extents; for an integer an array."""
     ...
@@ -2540,6 +2672,10 @@ def pow(a: Any, b: Any) -> Any:
 
 def power(a: Any, b: Any) -> Any:
     """Power `a ** b`. With a script integer b of an array a by repeated squaring, exact for integers; negative b"""
+    ...
+
+def prefix_reduce(op: Any, value: Any, axis: Any = ..., exclusive: Any = ..., reverse: Any = ...) -> Any:
+    """For each entry what ReduceOp.Add, Mul, Min or Max makes of those before it along an axis, without itself, as Dr.Jit has"""
     ...
 
 def prefix_sum(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -2670,8 +2806,16 @@ def reciprocal(x: Any) -> Any:
     """Reciprocal `1 / x`, correctly rounded; of a matrix the inverse."""
     ...
 
+def reduce(op: Any, value: Any, axis: Any = ..., mode: Any = ..., keepdims: Any = ...) -> Any:
+    """sum, prod, min, max, all or any, by ReduceOp.Add, Mul, Min, Max, And, Or; without axis that of all entries, of a vector"""
+    ...
+
 def reduction(header: Any, *, map: Any, reduce: Any, post: Any = ..., identity: Any = ...) -> Any:
     """A reduction written as text: map is what each lane becomes, reduce how two of them, a and b, combine (associative and"""
+    ...
+
+def reinterpret_array(dtype: Any, x: Any) -> Any:
+    """The bits of the lanes as another type; another name of dtype.reinterpret."""
     ...
 
 @overload
@@ -2778,7 +2922,7 @@ def rot90(t: Any, n: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """A matrix turned by n quarters (1 unless given) to the left, as it is printed: the first two axes."""
     ...
 
-def rotate(a: Any, b: Any) -> Any:
+def rotate(a: Any, b: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The vector turned by a unit quaternion: with its imaginary part u and `t = 2 * cross(u, v)`,"""
     ...
 
@@ -2850,19 +2994,23 @@ def savgol_filter(x: Any, window_length: Any = ..., polyorder: Any = ..., deriv:
     """A signal along an axis (the last unless given), smoothed (Savitzky's and Golay's filter): each entry is the value, at"""
     ...
 
+def scalar_t(x: Any) -> Any:
+    """The type of Python's that one number has."""
+    ...
+
 def scan(header: Any, init: Any = ..., xs: Any = ..., length: Any = ..., *, map: Any = ..., reduce: Any = ..., post: Any = ..., identity: Any = ...) -> Any:
     """As reduction, but for each lane the result of the lanes up to it."""
     ...
 
-def scatter(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Writes `value[i]` to `target[index[i]]`. Of equal indices the highest lane's value lands."""
     ...
 
-def scatter_add(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter_add(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Adds `value[i]` to `target[index[i]]`, in lane order; integers wrap."""
     ...
 
-def scatter_and(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter_and(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Combines `target[index[i]]` with `value[i]` by bitwise (masks: logical) and."""
     ...
 
@@ -2878,19 +3026,19 @@ def scatter_inc(target: Any, index: Any, active: Any = ...) -> Any:
     """Adds 1 to target[index[i]] for each lane where active (optional) is true, one after the other, and gives what each"""
     ...
 
-def scatter_max(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter_max(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Raises `target[index[i]]` to `value[i]` if that is larger; NaN is ignored, and +0 is above -0."""
     ...
 
-def scatter_min(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter_min(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Lowers `target[index[i]]` to `value[i]` if that is smaller; NaN is ignored, and -0 is below +0."""
     ...
 
-def scatter_or(target: Any, value: Any, index: Any, active: Any = ..., mode: Any = ...) -> Any:
+def scatter_or(target: Any, value: Any = ..., index: Any = ..., active: Any = ..., mode: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """Combines `target[index[i]]` with `value[i]` by bitwise (masks: logical) or."""
     ...
 
-def scatter_reduce(op: Any, target: Any, value: Any, index: Any, active: Any = ...) -> Any:
+def scatter_reduce(op: Any, target: Any, value: Any, index: Any, active: Any = ..., *, mode: Any = ...) -> Any:
     """Combines value with what is there in the lanes of target that index says: another name of scatter_add(target,"""
     ...
 
@@ -3050,6 +3198,10 @@ def size(x: Any) -> Any:
     """The number of lanes or entries."""
     ...
 
+def size_v(x: Any) -> Any:
+    """How many components there are, of a matrix rows; -1 of lanes, 0 of tensors, 1 of numbers."""
+    ...
+
 def skew(t: Any, axes: Any = ..., keepdims: Any = ..., axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """How far entries along axes, as of hsum, lie to the right more than to the left: the mean cube of their distances from"""
     ...
@@ -3064,6 +3216,10 @@ def sliding_window_view(t: Any, window_shape: Any, axis: Any = ...) -> Any:
 
 def slogdet(a: Any) -> Any:
     """Sign of the determinant, and logarithm of its absolute value, which overflow does not reach: a list of two."""
+    ...
+
+def smallest(dtype: Any) -> Any:
+    """The smallest number above 0 with all digits, of a class or an array of floats."""
     ...
 
 def smooth_l1(a: Any, b: Any) -> Any:
@@ -3158,6 +3314,10 @@ def std(t: Any, axes: Any = ..., keepdims: Any = ..., ddof: Any = ..., axis: Any
     """The square root of the variance (size 1, lazy)."""
     ...
 
+def step(a: Any, b: Any) -> Any:
+    """1 where a >= b, 0 elsewhere, as Dr.Jit has it."""
+    ...
+
 def subtract(a: Any, b: Any) -> Any:
     """a - b, under NumPy's name."""
     ...
@@ -3190,11 +3350,19 @@ def swish(x: Any) -> Any:
     """`x * sigmoid(x)`, also called swish; 0 at -inf. At most 3 ulp."""
     ...
 
-def switch(index: Any, targets: Any, *args: Any, label: Any = ..., mode: Any = ...) -> Any:
+def switch(index: Any, targets: Any, *args: Any, active: Any = ..., label: Any = ..., mode: Any = ...) -> Any:
     """For each lane what the function with its number gives: dispatch(index, targets, args), as Dr.Jit writes it; an integer is"""
     ...
 
 def sync() -> Any:
+    """Waits until the device has finished; raises what went wrong in what ran."""
+    ...
+
+def sync_device() -> Any:
+    """Waits until the device has finished; raises what went wrong in what ran."""
+    ...
+
+def sync_thread() -> Any:
     """Waits until the device has finished; raises what went wrong in what ran."""
     ...
 
@@ -3334,6 +3502,10 @@ def trunc(x: Any) -> Any:
     """Integer part, towards zero."""
     ...
 
+def type_v(x: Any) -> Any:
+    """The type of the lanes, a text as x.dtype; None of what is no array."""
+    ...
+
 def tzcnt(x: Any) -> Any:
     """Number of zero bits below the lowest one; the width for 0."""
     ...
@@ -3362,6 +3534,14 @@ def unique_values(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The values that occur, each once, ascending; NaN comes last, and -0 stands for zeros of both signs; complex ones by"""
     ...
 
+def unit_angle(a: Any, b: Any) -> Any:
+    """The angle between two vectors of length 1, with all digits where it is small."""
+    ...
+
+def unravel(dtype: Any, x: Any) -> Any:
+    """The value of a class whose components lie side by side in an array; another name of dtype.unravel."""
+    ...
+
 def unravel_index(index: Any, shape: Any = ..., *args: Any, **kwargs: Any) -> Any:
     """The numbers along each axis of a shape of the entries with these numbers, counted from 0 in the order in which they"""
     ...
@@ -3376,6 +3556,10 @@ def unwrap(x: Any, axis: Any = ..., *args: Any, **kwargs: Any) -> Any:
 
 def value_and_grad(f: Any, *args: Any, argnums: Any = ..., has_aux: Any = ...) -> Any:
     """The function that gives f's result and its gradient, as grad(f) does: both of one recording."""
+    ...
+
+def value_t(x: Any) -> Any:
+    """The class of the components, of lanes and tensors the type of Python's that a number has."""
     ...
 
 def vander(x: Any, n: Any = ..., increasing: Any = ..., *args: Any, **kwargs: Any) -> Any:

@@ -125,7 +125,7 @@ WRITTEN_IN_PYTHON = {
     "multi_dot": lambda b: pc.multi_dot([b[None], b[:, None]]),
     "gather": lambda b: pc.gather(pc.Vector3f, b, [0]),
 }
-WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices save load linspace logspace geomspace zeros ones full fftfreq
+WITHOUT_MEMORY = """empty identity tri ndim size tril_indices triu_indices linspace logspace geomspace zeros ones full fftfreq
 rfftfreq hanning hamming blackman bartlett kaiser diag_indices indices eye enable_grad broadcast_shapes result_type promote_types can_cast tril_indices_from triu_indices_from
 put_along_axis fill_diagonal scatter scatter_add scatter_min scatter_max scatter_and scatter_or rotate""".split()
 

@@ -28,9 +28,8 @@ use hashbrown::HashTable;
 
 use self::free_slots::FreeSlots;
 pub(crate) use self::recording_state::OpenRegion;
-use self::recording_state::Recording;
 pub use self::recording_state::Tracking;
-use self::tracking::Detached;
+use self::recording_state::{Detached, Recording};
 use crate::convert::exactly;
 use crate::dtype::DType;
 use crate::error::{Error, ScriptLine};

@@ -28,6 +28,13 @@ pub(crate) struct Recording {
     pub(super) isolated: SmallVec<[Isolated; 1]>,
 }
 
+/// A tracked number that waits, and the same without derivatives, each with the generation of its slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Detached {
+    pub(super) of: (VarId, u32),
+    pub(super) number: (VarId, u32),
+}
+
 /// Threads that are at something, once for each time that one began and did not end: what others do meanwhile is no part of it.
 #[derive(Debug, Default)]
 pub(crate) struct Threads(SmallVec<[ThreadId; 1]>);

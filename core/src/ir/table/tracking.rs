@@ -7,19 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::thread;
 
 use super::Table;
-use super::recording_state::{Isolated, Tracking};
+use super::recording_state::{Detached, Isolated, Tracking};
 use crate::ir::mix::Mix;
 use crate::ir::var::{History, Kind, VarId, Variable};
 
 /// So many are known at once: a loop reads what it has detached soon.
 const MOST_DETACHED: usize = 64;
-
-/// A tracked number that waits, and the same without derivatives, each with the generation of its slot.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Detached {
-    of: (VarId, u32),
-    number: (VarId, u32),
-}
 
 impl Table {
     /// Marks off what is recorded from now on, for this thread; the number to end that by.
