@@ -4,7 +4,7 @@
 //! What such a call launches depends on what was recorded, on which of its results are wanted, and on the flags. So the
 //! second one is neither copied into the trace nor planned.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -28,6 +28,8 @@ const FEW_LANES: u64 = 1 << 16;
 /// asked for: a step of a training gives a loss, which is read, and parameters, which the next step takes.
 pub(super) struct Called {
     key: Key,
+    /// Whether that is more than was asked for.
+    is_more: bool,
     inputs: SmallVec<[VarId; 4]>,
     /// By position.
     results: SmallVec<[VarId; 2]>,
@@ -80,6 +82,8 @@ impl Between {
 pub(super) struct KnownPlans {
     plans: HashMap<Key, Known, Mix>,
     n_kept: usize,
+    /// Serials of what was recorded with indices that may be out of bounds: who asks for one result is told of no other one.
+    checked: HashSet<u64, Mix>,
 }
 
 impl Called {
@@ -110,14 +114,15 @@ impl Called {
         let is_of_call = |id: &VarId| pending.iter().any(|(_, result)| result == id);
         let of_call = inputs.iter().chain(pending.iter().map(|(_, id)| id));
         let is_small = || of_call.clone().all(|&id| table.get(id).size <= FEW_LANES);
-        if !wanted.iter().all(is_of_call) || pending.len() > wanted.len() && !is_small() {
+        let is_more = pending.len() > wanted.len();
+        if !wanted.iter().all(is_of_call) || is_more && !is_small() {
             return None;
         }
         let (wanted, results) = pending.into_iter().unzip();
         let flags = [target.lane_order, target.fast_math, target.batch];
         let key = Key { recording: recording.serial, wanted, flags };
         let (line, serial, recording) = (first.line, first.serial, recording.clone());
-        Some(Self { key, inputs, results, recording, line, serial })
+        Some(Self { key, is_more, inputs, results, recording, line, serial })
     }
 
     /// What is evaluated.
@@ -132,6 +137,18 @@ impl Called {
 }
 
 impl KnownPlans {
+    /// Whether a call is evaluated as a whole.
+    pub(super) fn is_whole(&self, called: &Called) -> bool {
+        !called.is_more || !self.checked.contains(&called.key.recording)
+    }
+
+    /// Whether a plan may be out of bounds in what nobody asked for: then the call is not evaluated as a whole.
+    pub(super) fn rejects(&mut self, called: &Called, plan: &Plan) -> bool {
+        let has_checks = |launch: &Launch| launch.all_checks().next().is_some();
+        let rejects = called.is_more && plan.kernels().any(has_checks);
+        rejects && self.checked.insert(called.key.recording)
+    }
+
     /// What a call launches, if one like it was planned before. The caller owns external references to what is between
     /// the launches.
     pub(super) fn plan(&self, called: &Called, table: &mut Table) -> Option<(Plan, Vec<VarId>)> {

@@ -145,7 +145,9 @@ impl Evaluator<'_> {
         roots: &[VarId],
         keep: Keep,
     ) -> Result<(Plan, Vec<VarId>)> {
-        let called = Called::of(table, roots, self.target).filter(|_| keep == Keep::Held);
+        let known = &self.scratch.known;
+        let mut called = Called::of(table, roots, self.target)
+            .filter(|called| keep == Keep::Held && known.is_whole(called));
         if let Some(known) =
             called.as_ref().and_then(|called| self.scratch.known.plan(called, table))
         {
@@ -157,8 +159,12 @@ impl Evaluator<'_> {
         if let Some(plan) = met.and_then(|met| scratch.cones.plan(met, table)) {
             return Ok((plan, Vec::new()));
         }
-        let roots = called.as_ref().map_or(roots, Called::roots);
-        let plan = schedule(table, roots, keep, self.target, scratch)?;
+        let all = called.as_ref().map_or(roots, Called::roots);
+        let mut plan = schedule(table, all, keep, self.target, scratch)?;
+        if called.as_ref().is_some_and(|called| scratch.known.rejects(called, &plan)) {
+            called = None;
+            plan = schedule(table, roots, keep, self.target, scratch)?;
+        }
         if let Some(called) = called {
             scratch.known.learn(called, &plan, table, scratch.most_kept);
         }

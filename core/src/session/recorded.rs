@@ -209,6 +209,22 @@ mod tests {
         }
     }
 
+    /// An index out of bounds is told to who asks for what comes of it.
+    #[test]
+    fn outputs_fail_by_themselves() {
+        let session = Session::new().unwrap();
+        let a = session.array(&[1.0_f32, 2.0]).unwrap();
+        let x = session.stand_ins(&[&a]).unwrap().remove(0);
+        let index = session.array(&[5_u32]).unwrap();
+        let outputs = [x.try_add(1.0).unwrap(), x.gather(&index, None).unwrap()];
+        let f = session.recorded("f", &[&x], &[&outputs[0], &outputs[1]]).unwrap();
+        for _ in 0..3 {
+            let outputs = f.call(&[&a]).unwrap();
+            assert_eq!(outputs[0].to_vec::<f32>().unwrap(), [2.0, 3.0]);
+            assert!(outputs[1].to_vec::<f32>().is_err());
+        }
+    }
+
     /// While one thread records a function, what others do is no part of it.
     #[test]
     fn threads_record_by_themselves() {
