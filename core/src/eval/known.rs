@@ -82,8 +82,9 @@ impl Between {
 pub(super) struct KnownPlans {
     plans: HashMap<Key, Known, Mix>,
     n_kept: usize,
-    /// Serials of what was recorded with indices that may be out of bounds: who asks for one result is told of no other one.
-    checked: HashSet<u64, Mix>,
+    /// Serials of what was recorded with indices that may be out of bounds, of which who asks for one result is told of no
+    /// other one, or takes long.
+    partial: HashSet<u64, Mix>,
 }
 
 impl Called {
@@ -139,14 +140,21 @@ impl Called {
 impl KnownPlans {
     /// Whether a call is evaluated as a whole.
     pub(super) fn is_whole(&self, called: &Called) -> bool {
-        !called.is_more || !self.checked.contains(&called.key.recording)
+        !called.is_more || !self.partial.contains(&called.key.recording)
     }
 
-    /// Whether a plan may be out of bounds in what nobody asked for: then the call is not evaluated as a whole.
-    pub(super) fn rejects(&mut self, called: &Called, plan: &Plan) -> bool {
-        let has_checks = |launch: &Launch| launch.all_checks().next().is_some();
-        let rejects = called.is_more && plan.kernels().any(has_checks);
-        rejects && self.checked.insert(called.key.recording)
+    /// Whether a plan may be out of bounds in what nobody asked for, or takes long: then the call is no whole.
+    pub(super) fn rejects(&mut self, called: &Called, plan: &Plan, table: &Table) -> bool {
+        let is_rejected = |launch: &Launch| {
+            launch.all_checks().next().is_some()
+                || launch.kernel.has_regions()
+                || launch.size > FEW_LANES
+        };
+        let is_large = |id: VarId| table.get(id).size > FEW_LANES;
+        let rejects = called.is_more
+            && (plan.kernels().any(is_rejected)
+                || plan.steps.iter().flat_map(Step::held).any(is_large));
+        rejects && self.partial.insert(called.key.recording)
     }
 
     /// What a call launches, if one like it was planned before. The caller owns external references to what is between

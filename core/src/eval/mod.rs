@@ -161,7 +161,7 @@ impl Evaluator<'_> {
         }
         let all = called.as_ref().map_or(roots, Called::roots);
         let mut plan = schedule(table, all, keep, self.target, scratch)?;
-        if called.as_ref().is_some_and(|called| scratch.known.rejects(called, &plan)) {
+        if called.as_ref().is_some_and(|called| scratch.known.rejects(called, &plan, table)) {
             called = None;
             plan = schedule(table, roots, keep, self.target, scratch)?;
         }
