@@ -182,8 +182,7 @@ mod tests {
         assert_eq!(first[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
     }
 
-    /// What a recording writes by index is its own in each call, also where nothing is planned; of a small call all is
-    /// evaluated where one output is.
+    /// What a recording writes by index is its own in each call, also where nothing is planned.
     #[test]
     fn recordings_write() {
         let session = Session::new().unwrap();
@@ -200,12 +199,30 @@ mod tests {
             let x = session.array(&[f32::from(k), 1.0]).unwrap();
             let outputs = f.call(&[&x]).unwrap();
             assert_eq!(outputs[2].to_vec::<f32>().unwrap(), [f32::from(k) + 1.0]);
-            assert!(outputs.iter().all(Array::is_evaluated));
             all.push((f32::from(k), outputs));
         }
         for (k, outputs) in all {
             assert_eq!(outputs[0].to_vec::<f32>().unwrap(), [1.0, 7.0, k]);
             assert_eq!(outputs[1].to_vec::<f32>().unwrap(), [2.0, 0.0, 2.0 * k]);
+        }
+    }
+
+    /// Of a small call all outputs are evaluated where one is read, of others that one.
+    #[test]
+    fn small_calls_are_evaluated_as_a_whole() {
+        let session = Session::new().unwrap();
+        for (n, is_whole) in [(10, true), (70_000, false)] {
+            let a = session.full(DType::F32, 2.0, n).unwrap();
+            a.eval().unwrap();
+            let x = session.stand_ins(&[&a]).unwrap().remove(0);
+            let outputs = [x.hsum().unwrap(), x.try_add(1.0).unwrap()];
+            let f = session.recorded("f", &[&x], &[&outputs[0], &outputs[1]]).unwrap();
+            for _ in 0..3 {
+                let outputs = f.call(&[&a]).unwrap();
+                outputs[0].eval().unwrap();
+                assert_eq!(outputs[1].is_evaluated(), is_whole);
+                assert_eq!(outputs[1].item(0).unwrap().to_f64(), 3.0);
+            }
         }
     }
 
